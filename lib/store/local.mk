@@ -13,40 +13,41 @@ libstore_a_SOURCES = \
 	lib/store/conversation/conversation_store.c lib/store/conversation/conversation_store.h \
 	lib/store/conversation/conversation_write.c lib/store/conversation/conversation_write.h \
 	lib/store/db/db.c lib/store/db/db.h \
-	lib/store/db/db_pipe.c lib/store/db/db_pipe.h lib/store/db/db_pipe_query.h \
+	lib/store/db/db_async.c lib/store/db/db_async.h lib/store/db/async_statement.h \
 	lib/store/db/db_query.h lib/store/db/db_value.c \
-	lib/store/db/db_ticket.c lib/store/db/db_ticket.h \
+	lib/store/db/async_query.c lib/store/db/async_query.h \
 	lib/store/user/document_store.c lib/store/user/document_store.h \
 	lib/store/runtime/egress_store.c lib/store/runtime/egress_store.h \
-	lib/store/conversation/event_arrays.c lib/store/conversation/event_arrays.h \
+	lib/store/conversation/event_insert.c lib/store/conversation/event_insert.h \
 	lib/store/conversation/event_row.h lib/store/conversation/open_calls_query.h \
 	lib/store/conversation/event_store.c lib/store/conversation/event_store.h \
-	lib/store/db/hints.c lib/store/db/hints.h \
+	lib/store/db/db_hint.c lib/store/db/db_hint.h lib/store/db/hints.c lib/store/db/hints.h \
 	lib/store/conversation/info_store.c lib/store/conversation/info_store.h \
 	lib/store/user/init_store.c lib/store/user/init_store.h \
 	lib/store/conversation/job_insert.h \
 	lib/store/conversation/job_store.c lib/store/conversation/job_store.h \
-	lib/store/db/live_listen.c lib/store/db/live_listen.h \
-	lib/store/conversation/live_post.c lib/store/conversation/live_post.h \
-	lib/store/conversation/live_store.c lib/store/conversation/live_store.h \
+	lib/store/db/async_listen.c lib/store/db/async_listen.h \
+	lib/store/conversation/async_post.c lib/store/conversation/async_post.h \
+	lib/store/conversation/async_store.c lib/store/conversation/async_store.h \
 	lib/store/user/mcp_sign_in_store.c lib/store/user/mcp_sign_in_store.h \
 	lib/store/user/preview_store.c lib/store/user/preview_store.h \
 	lib/store/user/profile_store.c lib/store/user/profile_store.h \
-	lib/store/conversation/run_room.h \
+	lib/store/conversation/run_quota.h \
 	lib/store/runtime/runtime_row.h \
 	lib/store/runtime/runtime_count_store.c lib/store/runtime/runtime_count_store.h \
 	lib/store/runtime/runtime_key_store.c lib/store/runtime/runtime_key_store.h \
 	lib/store/runtime/refusal_store.c lib/store/runtime/refusal_store.h \
-	lib/store/runtime/rest_store.c lib/store/runtime/rest_store.h \
+	lib/store/runtime/idle_store.c lib/store/runtime/idle_store.h \
 	lib/store/runtime/runtime_store.c lib/store/runtime/runtime_store.h \
 	lib/store/runtime/sandbox_store.c lib/store/runtime/sandbox_store.h \
 	lib/store/user/secret_read_store.c lib/store/user/secret_read_store.h \
+	lib/store/user/settings_store.c lib/store/user/settings_store.h \
 	lib/store/conversation/task_store.c lib/store/conversation/task_store.h \
 	lib/store/user/user_store.c lib/store/user/user_store.h \
 	lib/store/conversation/waiting_calls.c lib/store/conversation/waiting_calls.h \
 	lib/store/runtime/warm_config_store.c lib/store/runtime/warm_config_store.h \
 	lib/store/runtime/warm_store.c lib/store/runtime/warm_store.h \
-	lib/store/db/watch.c lib/store/db/watch.h \
+	lib/store/db/notify_wait.c lib/store/db/notify_wait.h \
 	lib/store/conversation/webhook_sql.h lib/store/conversation/webhook_store.c lib/store/conversation/webhook_store.h
 libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PQ_CFLAGS)
 
@@ -66,10 +67,13 @@ STORE_TESTS = \
 	tests/unit/store/mcp_sign_in_store_test \
 	tests/unit/store/refusal_store_test \
 	tests/unit/store/runtime_store_test \
+	tests/unit/store/sandbox_store_test \
 	tests/unit/store/task_store_test \
 	tests/unit/store/user_store_test \
 	tests/unit/store/warm_store_test \
-	tests/unit/store/webhook_store_test
+	tests/unit/store/webhook_store_test \
+	tests/unit/store/write_guard_test \
+	tests/unit/store/write_hints_test
 STORE_TEST_FIXTURE = tests/unit/store/store_fixture.c tests/unit/store/store_fixture.h
 STORE_TEST_CPPFLAGS = $(TEST_CPPFLAGS) $(PQ_CFLAGS)
 STORE_TEST_LIBS = libtestsupport.a $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
@@ -111,6 +115,9 @@ tests_unit_store_refusal_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_runtime_store_test_SOURCES = tests/unit/store/runtime/runtime_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_runtime_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_runtime_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_sandbox_store_test_SOURCES = tests/unit/store/runtime/sandbox_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_sandbox_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_sandbox_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_task_store_test_SOURCES = tests/unit/store/conversation/task_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_task_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_task_store_test_LDADD = $(STORE_TEST_LIBS)
@@ -123,3 +130,9 @@ tests_unit_store_webhook_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_warm_store_test_SOURCES = tests/unit/store/runtime/warm_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_warm_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_warm_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_write_hints_test_SOURCES = tests/unit/store/conversation/write_hints_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_write_hints_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_write_hints_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_write_guard_test_SOURCES = tests/unit/store/conversation/write_guard_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_write_guard_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_write_guard_test_LDADD = $(STORE_TEST_LIBS)

@@ -1,4 +1,4 @@
-#include "store/conversation/live_store.h"
+#include "store/conversation/async_store.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/strbuf.h"
 #include "store/conversation/conversation_row.h"
 #include "store/conversation/conversation_store.h"
-#include "store/db/db_pipe_query.h"
+#include "store/db/async_statement.h"
 #include "store/db/db_query.h"
 
 /* Limits of one answer: a conversation that has more is queried again. */
@@ -81,21 +81,21 @@ static const char SQL_STATE[] =
 /* --- who calls --- */
 
 /* A name that is too long is left out: the sandbox then sees nothing. */
-static void take_runtime(struct caller_question *question, const PGresult *rows)
+static void take_runtime(struct caller_query *query, const PGresult *rows)
 {
     const char *id = PQgetvalue(rows, 0, 2);
     const char *session = PQgetvalue(rows, 0, 3);
 
-    if (strlen(id) < sizeof(question->runtime_id))
-        memcpy(question->runtime_id, id, strlen(id) + 1);
-    if (strlen(session) < sizeof(question->runtime_session))
-        memcpy(question->runtime_session, session, strlen(session) + 1);
-    question->has_tenant = db_bool(rows, 0, 4);
+    if (strlen(id) < sizeof(query->runtime_id))
+        memcpy(query->runtime_id, id, strlen(id) + 1);
+    if (strlen(session) < sizeof(query->runtime_session))
+        memcpy(query->runtime_session, session, strlen(session) + 1);
+    query->has_tenant = db_bool(rows, 0, 4);
 }
 
 static void take_caller(void *owner, const PGresult *rows, const struct error *err)
 {
-    struct caller_question *question = owner;
+    struct caller_query *query = owner;
     struct error unknown = ERROR_INIT;
 
     if (err == NULL && PQntuples(rows) == 0) {
@@ -103,60 +103,60 @@ static void take_caller(void *owner, const PGresult *rows, const struct error *e
         err = &unknown;
     }
     if (err == NULL) {
-        question->user_id = db_cell_uuid(rows, 0, 0);
-        question->key_id = db_cell_uuid(rows, 0, 1);
+        query->user_id = db_cell_uuid(rows, 0, 0);
+        query->key_id = db_cell_uuid(rows, 0, 1);
     }
     /* Keys given at a deferred start may have any form, and are a user's. */
-    if (err == NULL && question->kind == CALLER_SANDBOX_KEY && PQgetisnull(rows, 0, 2))
-        question->kind = CALLER_USER_KEY;
-    if (err == NULL && question->kind == CALLER_SANDBOX_KEY)
-        take_runtime(question, rows);
-    if (err == NULL && question->kind == CALLER_SESSION)
-        question->valid_ms = db_number(rows, 0, 2);
-    question->done(question, err);
+    if (err == NULL && query->kind == CALLER_SANDBOX_KEY && PQgetisnull(rows, 0, 2))
+        query->kind = CALLER_USER_KEY;
+    if (err == NULL && query->kind == CALLER_SANDBOX_KEY)
+        take_runtime(query, rows);
+    if (err == NULL && query->kind == CALLER_SESSION)
+        query->valid_ms = db_number(rows, 0, 2);
+    query->done(query, err);
 }
 
-void live_ask_caller(struct db_pipe *pipe, struct caller_question *question)
+void async_store_find_caller(struct db_async *async, struct caller_query *query)
 {
     static const char *const statements[] = {
         [CALLER_USER_KEY] = SQL_USER_KEY,
         [CALLER_SESSION] = SQL_SESSION,
         [CALLER_SANDBOX_KEY] = SQL_SANDBOX_KEY,
     };
-    struct db_question asked = {.sql = statements[question->kind],
-                                .params = DB_PARAMS(question->hash),
-                                .effect = DB_PIPE_READS,
-                                .done = take_caller,
-                                .owner = question,
-                                .ticket = &question->ticket};
+    struct async_statement asked = {.sql = statements[query->kind],
+                                    .params = DB_PARAMS(query->hash),
+                                    .effect = ASYNC_READS,
+                                    .done = take_caller,
+                                    .owner = query,
+                                    .pending = &query->pending};
 
-    db_pipe_ask(pipe, &asked);
+    db_async_send(async, &asked);
 }
 
 static void take_ended(void *owner, const PGresult *rows, const struct error *err)
 {
-    struct ended_question *question = owner;
+    struct ended_query *query = owner;
 
     for (int row = 0; err == NULL && row < PQntuples(rows); row++)
-        question->ended(question, PQgetvalue(rows, row, 0));
-    question->done(question, err);
+        query->ended(query, PQgetvalue(rows, row, 0));
+    query->done(query, err);
 }
 
-void live_ask_ended(struct db_pipe *pipe, struct ended_question *question)
+void async_store_find_ended(struct db_async *async, struct ended_query *query)
 {
     CLEANUP(strbuf_done) struct strbuf ids = STRBUF_INIT;
-    struct db_question asked = {.sql = SQL_ENDED,
-                                .effect = DB_PIPE_READS,
-                                .done = take_ended,
-                                .owner = question,
-                                .ticket = &question->ticket};
+    struct async_statement asked = {.sql = SQL_ENDED,
+                                    .effect = ASYNC_READS,
+                                    .done = take_ended,
+                                    .owner = query,
+                                    .pending = &query->pending};
 
     db_array_begin(&ids);
-    for (size_t i = 0; i < question->n; i++)
-        db_array_add(&ids, question->ids[i]);
+    for (size_t i = 0; i < query->n; i++)
+        db_array_add(&ids, query->ids[i]);
     db_array_end(&ids);
     asked.params = DB_PARAMS(ids.text);
-    db_pipe_ask(pipe, &asked);
+    db_async_send(async, &asked);
 }
 
 /* --- where a socket begins --- */
@@ -168,37 +168,37 @@ static int set_gone(const struct uuid *id, struct error *err)
 
 static void take_place(void *owner, const PGresult *rows, const struct error *err)
 {
-    struct place_question *question = owner;
+    struct position_query *query = owner;
     struct error gone = ERROR_INIT;
 
     if (err == NULL && PQntuples(rows) == 0) {
-        (void)set_gone(&question->conversation_id, &gone);
+        (void)set_gone(&query->conversation_id, &gone);
         err = &gone;
     }
     if (err == NULL) {
-        question->snapshot_version = db_number(rows, 0, 0);
-        question->last_seq = db_number(rows, 0, 1);
-        question->since_seq = db_number(rows, 0, 2);
-        question->silent_ms = PQgetisnull(rows, 0, 3) ? 0 : db_number(rows, 0, 3);
+        query->snapshot_version = db_number(rows, 0, 0);
+        query->last_seq = db_number(rows, 0, 1);
+        query->since_seq = db_number(rows, 0, 2);
+        query->silent_ms = PQgetisnull(rows, 0, 3) ? 0 : db_number(rows, 0, 3);
     }
-    question->done(question, err);
+    query->done(query, err);
 }
 
-void live_ask_place(struct db_pipe *pipe, struct place_question *question)
+void async_store_find_position(struct db_async *async, struct position_query *query)
 {
-    struct db_question asked = {.sql = SQL_PLACE,
-                                .params = DB_PARAMS(question->conversation_id.text,
-                                                    question->user_id.text,
-                                                    question->runtime_session, question->since),
-                                .effect = DB_PIPE_READS,
-                                .done = take_place,
-                                .owner = question,
-                                .ticket = &question->ticket};
+    struct async_statement asked = {.sql = SQL_PLACE,
+                                    .params =
+                                        DB_PARAMS(query->conversation_id.text, query->user_id.text,
+                                                  query->runtime_session, query->since),
+                                    .effect = ASYNC_READS,
+                                    .done = take_place,
+                                    .owner = query,
+                                    .pending = &query->pending};
 
-    db_pipe_ask(pipe, &asked);
+    db_async_send(async, &asked);
 }
 
-/* --- what is new --- */
+/* --- new events --- */
 
 static void take_watch(struct watched *watch, const PGresult *rows, int row)
 {
@@ -206,10 +206,10 @@ static void take_watch(struct watched *watch, const PGresult *rows, int row)
     watch->snapshot_version = db_number(rows, row, 1);
 }
 
-static void take_fresh(struct news_question *question, const PGresult *rows, int row)
+static void take_fresh(struct new_events_query *query, const PGresult *rows, int row)
 {
     size_t at = (size_t)db_number(rows, row, 0);
-    struct watched *watch = &question->watches[at];
+    struct watched *watch = &query->watches[at];
     struct fresh_event event = {.watch = at,
                                 .seq = db_number(rows, row, 2),
                                 .id = db_cell_uuid(rows, row, 3),
@@ -217,17 +217,17 @@ static void take_fresh(struct news_question *question, const PGresult *rows, int
                                 .body_len = (size_t)PQgetlength(rows, row, 4)};
 
     watch->last_seq = event.seq;
-    question->event(question, &event);
+    query->event(query, &event);
 }
 
 /* An answer that is full in events or bytes may not be complete; another query is cheap. */
-static void find_more(struct news_question *question, const PGresult *rows)
+static void find_more(struct new_events_query *query, const PGresult *rows)
 {
     size_t bytes = 0;
     int n = 0;
 
     for (int row = 0; row < PQntuples(rows); row++) {
-        struct watched *watch = &question->watches[db_number(rows, row, 0)];
+        struct watched *watch = &query->watches[db_number(rows, row, 0)];
         bool is_first = row == 0 || db_number(rows, row - 1, 0) != db_number(rows, row, 0);
 
         n = is_first ? 1 : n + 1;
@@ -238,47 +238,47 @@ static void find_more(struct news_question *question, const PGresult *rows)
 
 static void take_news(void *owner, const PGresult *rows, const struct error *err)
 {
-    struct news_question *question = owner;
+    struct new_events_query *query = owner;
 
     for (int row = 0; err == NULL && row < PQntuples(rows); row++) {
-        take_watch(&question->watches[db_number(rows, row, 0)], rows, row);
+        take_watch(&query->watches[db_number(rows, row, 0)], rows, row);
         if (!PQgetisnull(rows, row, 2))
-            take_fresh(question, rows, row);
+            take_fresh(query, rows, row);
     }
     if (err == NULL)
-        find_more(question, rows);
-    question->done(question, err);
+        find_more(query, rows);
+    query->done(query, err);
 }
 
-void live_ask_news(struct db_pipe *pipe, struct news_question *question)
+void async_store_read_new(struct db_async *async, struct new_events_query *query)
 {
     CLEANUP(strbuf_done) struct strbuf ids = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf seqs = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf versions = STRBUF_INIT;
     struct db_int events = db_int(EVENTS_MAX);
     struct db_int bytes = db_int(BYTES_MAX);
-    struct db_question asked = {.sql = SQL_NEWS,
-                                .effect = DB_PIPE_READS,
-                                .done = take_news,
-                                .owner = question,
-                                .ticket = &question->ticket};
+    struct async_statement asked = {.sql = SQL_NEWS,
+                                    .effect = ASYNC_READS,
+                                    .done = take_news,
+                                    .owner = query,
+                                    .pending = &query->pending};
 
     db_array_begin(&ids);
     db_array_begin(&seqs);
     db_array_begin(&versions);
-    for (size_t i = 0; i < question->n; i++) {
-        db_array_add(&ids, question->watches[i].conversation_id.text);
-        db_array_add(&seqs, db_int(question->watches[i].last_seq).text);
-        db_array_add(&versions, db_int(question->watches[i].snapshot_version).text);
+    for (size_t i = 0; i < query->n; i++) {
+        db_array_add(&ids, query->watches[i].conversation_id.text);
+        db_array_add(&seqs, db_int(query->watches[i].last_seq).text);
+        db_array_add(&versions, db_int(query->watches[i].snapshot_version).text);
     }
     db_array_end(&ids);
     db_array_end(&seqs);
     db_array_end(&versions);
     asked.params = DB_PARAMS(ids.text, seqs.text, events.text, bytes.text, versions.text);
-    db_pipe_ask(pipe, &asked);
+    db_async_send(async, &asked);
 }
 
-/* --- what is old --- */
+/* --- older events --- */
 
 /* Without events the join leaves one row of nulls. */
 static void fill_batch(const PGresult *rows, struct event_batch *batch)
@@ -297,60 +297,60 @@ static void fill_batch(const PGresult *rows, struct event_batch *batch)
 
 static void take_replay(void *owner, const PGresult *rows, const struct error *err)
 {
-    struct replay_question *question = owner;
+    struct replay_query *query = owner;
     struct error gone = ERROR_INIT;
 
     if (err == NULL && PQntuples(rows) == 0) {
-        (void)set_gone(&question->conversation_id, &gone);
+        (void)set_gone(&query->conversation_id, &gone);
         err = &gone;
     }
     if (err == NULL)
-        fill_batch(rows, &question->batch);
-    question->done(question, err);
+        fill_batch(rows, &query->batch);
+    query->done(query, err);
 }
 
-void live_ask_replay(struct db_pipe *pipe, struct replay_question *question)
+void async_store_replay(struct db_async *async, struct replay_query *query)
 {
-    struct db_int after = db_int(question->after_seq);
+    struct db_int after = db_int(query->after_seq);
     struct db_int events = db_int(EVENTS_MAX);
     struct db_int bytes = db_int(BYTES_MAX);
-    struct db_question asked = {
+    struct async_statement asked = {
         .sql = SQL_REPLAY,
-        .params = DB_PARAMS(question->conversation_id.text, after.text, events.text, bytes.text),
-        .effect = DB_PIPE_READS,
+        .params = DB_PARAMS(query->conversation_id.text, after.text, events.text, bytes.text),
+        .effect = ASYNC_READS,
         .done = take_replay,
-        .owner = question,
-        .ticket = &question->ticket};
+        .owner = query,
+        .pending = &query->pending};
 
-    db_pipe_ask(pipe, &asked);
+    db_async_send(async, &asked);
 }
 
 /* --- how it is --- */
 
 static void take_state(void *owner, const PGresult *rows, const struct error *err)
 {
-    struct state_question *question = owner;
+    struct state_query *query = owner;
     struct error bad = ERROR_INIT;
     int rc = 0;
 
     if (err == NULL && PQntuples(rows) == 0)
-        rc = set_gone(&question->conversation_id, &bad);
+        rc = set_gone(&query->conversation_id, &bad);
     else if (err == NULL)
-        rc = conversation_row_read(rows, 0, 0, &question->conversation, &bad);
-    question->done(question, rc < 0 ? &bad : err);
+        rc = conversation_row_read(rows, 0, 0, &query->conversation, &bad);
+    query->done(query, rc < 0 ? &bad : err);
 }
 
-void live_ask_state(struct db_pipe *pipe, struct state_question *question)
+void async_store_read_state(struct db_async *async, struct state_query *query)
 {
-    struct db_question asked = {.sql = SQL_STATE,
-                                .params =
-                                    DB_PARAMS(question->conversation_id.text,
-                                              question->user_id.text, question->runtime_session),
-                                .effect = DB_PIPE_READS,
-                                .done = take_state,
-                                .owner = question,
-                                .ticket = &question->ticket};
+    struct async_statement asked = {
+        .sql = SQL_STATE,
+        .params =
+            DB_PARAMS(query->conversation_id.text, query->user_id.text, query->runtime_session),
+        .effect = ASYNC_READS,
+        .done = take_state,
+        .owner = query,
+        .pending = &query->pending};
 
-    question->conversation = (struct conversation)CONVERSATION_INIT;
-    db_pipe_ask(pipe, &asked);
+    query->conversation = (struct conversation)CONVERSATION_INIT;
+    db_async_send(async, &asked);
 }

@@ -13,6 +13,7 @@
 #include "store/conversation/conversation_insert.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
+#include "store/db/db_hint.h"
 #include "store/db/db_query.h"
 
 static const char SQL_BRANCHES[] = "SELECT from_seq, parent_seq FROM branches"
@@ -137,8 +138,9 @@ static int lock_resting(struct db_tx *tx, const struct uuid *conversation_id, st
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_NOT_FOUND, "no such conversation");
     if (!db_bool(rows, 0, 0))
-        return error_set(err, ERROR_CONFLICT,
-                         "The conversation is running. Pause it before you go back in it.");
+        return error_set(
+            err, ERROR_CONFLICT,
+            "The conversation is running. Pause it before you go back to an earlier event.");
     return 0;
 }
 
@@ -163,9 +165,10 @@ int branch_store_navigate(struct db *db, const struct uuid *conversation_id, con
 
     if (db_tx_begin(db, &tx, err) < 0 || lock_resting(&tx, conversation_id, err) < 0 ||
         (event_id != NULL && find_event(&tx, conversation_id, event_id, &seq, err) < 0) ||
-        note_branch(&tx, conversation_id, seq, err) < 0)
+        note_branch(&tx, conversation_id, seq, err) < 0 || db_tx_commit(&tx, err) < 0)
         return -1;
-    return db_tx_commit(&tx, err);
+    db_hint(db, 1U << HINT_EVENTS, conversation_id->text);
+    return 0;
 }
 
 /* --- pruning --- */
@@ -302,7 +305,7 @@ int branch_store_fork(struct db *db, const struct fork *fork, struct conversatio
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
     CLEANUP(path_done) struct path path = PATH_INIT;
     const struct conversation_write write = {.guard = GUARD_NONE};
-    const struct conversation_birth birth = {copy, NULL, &write};
+    const struct new_conversation inserted = {copy, NULL, &write};
     int64_t n_copied = 0;
     bool is_new = false;
 
@@ -310,7 +313,7 @@ int branch_store_fork(struct db *db, const struct fork *fork, struct conversatio
         count_copied(&tx, fork, &path, &n_copied, err) < 0)
         return -1;
     conversation_note_origin(copy, &fork->source_id, fork->from_event_id, n_copied);
-    if (conversation_insert_row(&tx, &birth, &is_new, err) < 0)
+    if (conversation_insert_row(&tx, &inserted, &is_new, err) < 0)
         return -1;
     if (!is_new)
         return error_set(err, ERROR_CONFLICT, "Conversation with id %s already exists",

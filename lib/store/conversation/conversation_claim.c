@@ -12,9 +12,10 @@
 #include "model/limits.h"
 #include "store/conversation/conversation_row.h"
 #include "store/conversation/conversation_store.h"
-#include "store/conversation/run_room.h"
+#include "store/conversation/run_quota.h"
+#include "store/db/db_hint.h"
 #include "store/db/db_query.h"
-#include "store/db/watch.h"
+#include "store/db/notify_wait.h"
 
 /* With that much contention the worker retries soon anyway. */
 enum { CLAIM_TRIES = 16 };
@@ -67,7 +68,7 @@ static const char SQL_RENEW[] =
 
 static const char SQL_HAND_OVER[] =
     "UPDATE conversations SET lease_owner = NULL, lease_expires_at = NULL, claim_count = 0"
-    " WHERE id = $1::uuid AND lease_owner = $2::uuid AND lease_fence = $3::bigint";
+    " WHERE id = $1::uuid AND lease_owner = $2::uuid AND lease_fence = $3::bigint RETURNING 1";
 
 /*
  * An interrupt overrides a pause. $3: true: any conversation that wants a run, even one waiting for
@@ -82,7 +83,7 @@ static const char SQL_REQUEST_STOP[] =
 static const char SQL_IS_WANTED[] =
     "SELECT 1 FROM conversations WHERE id = $1::uuid AND wanted_at IS NOT NULL";
 
-static const char SQL_CHECK_ROOM[] = RUN_ROOM_QUERY;
+static const char SQL_CHECK_QUOTA[] = RUN_QUOTA_QUERY;
 
 static const char SQL_QUEUE_PLACE[] =
     "SELECT 1 + (SELECT count(*) FROM conversations b WHERE b.user_id = c.user_id"
@@ -130,7 +131,7 @@ static int try_claim(struct db *db, const struct uuid *owner, int64_t run_slots,
 
     if (db_tx_begin(db, &tx, err) < 0 ||
         db_tx_query(&tx, SQL_NEXT, DB_PARAMS(slots.text), &next, err) < 0)
-        return error_wrap(err, "looking for a run");
+        return error_wrap(err, "finding a run to claim");
     *try_out = CLAIM_NOTHING_WAITS;
     if (PQntuples(next) == 0)
         return 0;
@@ -171,12 +172,12 @@ int conversation_store_check_room(struct db *db, const struct run_seeker *seeker
     struct db_int slots = db_int(limits->n_slots);
     struct db_int queue = db_int(limits->n_queued);
 
-    if (db_read(db, SQL_CHECK_ROOM,
+    if (db_read(db, SQL_CHECK_QUOTA,
                 DB_PARAMS(seeker->user_id->text,
                           seeker->conversation_id != NULL ? seeker->conversation_id->text : NULL,
                           slots.text, queue.text),
                 &rows, err) < 0)
-        return error_wrap(err, "looking for room for a run");
+        return error_wrap(err, "checking the run limit");
     if (PQntuples(rows) == 0 || !db_bool(rows, 0, 0))
         return error_set(err, ERROR_RATE_LIMITED,
                          "Conversation run limit reached. Retry the request later.");
@@ -190,7 +191,7 @@ int conversation_store_queue_place(struct db *db, const struct uuid *id, int64_t
     struct db_int slots = db_int(run_slots);
 
     if (db_read(db, SQL_QUEUE_PLACE, DB_PARAMS(id->text, slots.text), &rows, err) < 0)
-        return error_wrap(err, "finding the place of %s", id->text);
+        return error_wrap(err, "finding the queue position of %s", id->text);
     *place_out = PQntuples(rows) == 1 ? db_number(rows, 0, 0) : 0;
     return 0;
 }
@@ -250,62 +251,68 @@ int conversation_store_hand_over(struct db *db, const struct lease *lease, struc
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     struct db_int fence = db_int(lease->fence);
 
-    return db_query(db, SQL_HAND_OVER,
-                    DB_PARAMS(lease->conversation_id.text, lease->owner.text, fence.text), &rows,
-                    err);
+    if (db_query(db, SQL_HAND_OVER,
+                 DB_PARAMS(lease->conversation_id.text, lease->owner.text, fence.text), &rows,
+                 err) < 0)
+        return -1;
+    if (PQntuples(rows) > 0)
+        db_hint(db, 1U << HINT_WORK, lease->conversation_id.text);
+    return 0;
 }
 
 /*
  * Follows waits_for downwards, locking each row before reading the next, so that no child can be
  * added in between.
  */
-static int stop_line(struct db_tx *tx, const struct uuid *id, const char *kind,
-                     struct stop_line *line, struct error *err)
+static int request_stops(struct db_tx *tx, const struct uuid *id, const char *kind,
+                         struct stop_chain *chain, struct error *err)
 {
     struct uuid next = *id;
 
-    while (uuid_is_set(&next) && line->n < ARRAY_SIZE(line->ids)) {
+    while (uuid_is_set(&next) && chain->n < ARRAY_SIZE(chain->ids)) {
         CLEANUP(db_rows_done) PGresult *rows = NULL;
 
-        if (db_tx_query(tx, SQL_REQUEST_STOP, DB_PARAMS(next.text, kind, db_flag(line->n > 0)),
+        if (db_tx_query(tx, SQL_REQUEST_STOP, DB_PARAMS(next.text, kind, db_flag(chain->n > 0)),
                         &rows, err) < 0)
             return -1;
         if (PQntuples(rows) == 0)
             return 0;
-        line->ids[line->n++] = next;
+        chain->ids[chain->n++] = next;
         next = db_cell_uuid(rows, 0, 0);
     }
     return 0;
 }
 
 int conversation_store_request_stop(struct db *db, const struct uuid *id, const char *kind,
-                                    struct stop_line *line_out, struct error *err)
+                                    struct stop_chain *chain_out, struct error *err)
 {
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
-    struct stop_line line = {.n = 0};
+    struct stop_chain chain = {.n = 0};
 
-    if (db_tx_begin(db, &tx, err) < 0 || stop_line(&tx, id, kind, &line, err) < 0 ||
+    if (db_tx_begin(db, &tx, err) < 0 || request_stops(&tx, id, kind, &chain, err) < 0 ||
         db_tx_commit(&tx, err) < 0)
         return error_wrap(err, "asking %s to stop", id->text);
-    *line_out = line;
+    for (size_t i = 0; i < chain.n; i++)
+        db_hint(db, 1U << HINT_CONTROL | 1U << HINT_WORK, chain.ids[i].text);
+    *chain_out = chain;
     return 0;
 }
 
 int conversation_store_wait_stopped(struct db *db, const struct uuid *id, int64_t deadline_ms,
                                     struct error *err)
 {
-    CLEANUP(watch_end) struct watch watch = WATCH_INIT;
+    CLEANUP(notify_wait_end) struct notify_wait changes = NOTIFY_WAIT_INIT;
 
-    if (watch_begin(db, &watch, err) < 0)
+    if (notify_wait_begin(db, &changes, err) < 0)
         return error_wrap(err, "waiting for %s", id->text);
     for (;;) {
         CLEANUP(db_rows_done) PGresult *rows = NULL;
 
-        if (db_tx_query(&watch.tx, SQL_IS_WANTED, DB_PARAMS(id->text), &rows, err) < 0)
+        if (db_tx_query(&changes.tx, SQL_IS_WANTED, DB_PARAMS(id->text), &rows, err) < 0)
             return -1;
         if (PQntuples(rows) == 0)
             return 0;
-        if (watch_wait(&watch, deadline_ms, err) < 0)
+        if (notify_wait_sleep(&changes, deadline_ms, err) < 0)
             return -1;
     }
 }

@@ -9,7 +9,8 @@
 #include "store/conversation/conversation_insert.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/conversation_write.h"
-#include "store/conversation/event_arrays.h"
+#include "store/conversation/event_insert.h"
+#include "store/db/db_hint.h"
 #include "store/db/db_query.h"
 
 static const char SQL_OWNER[] = "SELECT user_id FROM conversations WHERE id = $1::uuid";
@@ -31,10 +32,11 @@ int conversation_store_create(struct db *db, struct conversation *conversation,
                               bool *was_there_out, struct error *err)
 {
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
-    const struct conversation_birth birth = {conversation, events, write};
+    const struct new_conversation inserted = {conversation, events, write};
     bool is_new = false;
 
-    if (db_tx_begin(db, &tx, err) < 0 || conversation_insert_whole(&tx, &birth, &is_new, err) < 0)
+    if (db_tx_begin(db, &tx, err) < 0 ||
+        conversation_insert_whole(&tx, &inserted, &is_new, err) < 0)
         return error_wrap(err, "creating conversation %s", conversation->id.text);
     if (!is_new) {
         *was_there_out = true;
@@ -42,6 +44,7 @@ int conversation_store_create(struct db *db, struct conversation *conversation,
     }
     if (db_tx_commit(&tx, err) < 0)
         return error_wrap(err, "creating conversation %s", conversation->id.text);
+    db_hint(db, conversation_write_hints(conversation, events, write), conversation->id.text);
     *was_there_out = false;
     conversation_move_log_end(conversation, events);
     conversation_move_row(conversation, write);

@@ -9,7 +9,7 @@
 #include "model/event/event.h"
 #include "model/event/stats.h"
 #include "store/conversation/conversation_store.h"
-#include "store/conversation/event_arrays.h"
+#include "store/conversation/event_insert.h"
 #include "store/conversation/job_insert.h"
 #include "store/db/db_query.h"
 
@@ -30,12 +30,12 @@ static const char SQL_ADD_EVENTS[] =
 
 static const char SQL_ADD_JOB[] = JOB_INSERT_QUERY;
 
-int conversation_insert_row(struct db_tx *tx, const struct conversation_birth *birth,
+int conversation_insert_row(struct db_tx *tx, const struct new_conversation *inserted,
                             bool *is_new_out, struct error *err)
 {
-    struct conversation *conversation = birth->conversation;
-    const struct conversation_write *write = birth->write;
-    const struct event_list *events = birth->events;
+    struct conversation *conversation = inserted->conversation;
+    const struct conversation_write *write = inserted->write;
+    const struct event_list *events = inserted->events;
     const struct uuid *leaf = events != NULL ? event_list_leaf(events) : NULL;
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(mem_freep) char *spec = json_to_text(conversation->spec);
@@ -72,12 +72,12 @@ int conversation_insert_row(struct db_tx *tx, const struct conversation_birth *b
 static int insert_first_events(struct db_tx *tx, const struct conversation *conversation,
                                struct event_list *events, struct error *err)
 {
-    CLEANUP(event_arrays_done) struct event_arrays arrays = EVENT_ARRAYS_INIT;
+    CLEANUP(event_insert_done) struct event_insert arrays = EVENT_INSERT_INIT;
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (events->n == 0)
         return 0;
-    if (event_arrays_fill(&arrays, conversation, events, err) < 0)
+    if (event_insert_fill(&arrays, conversation, events, err) < 0)
         return -1;
     return db_tx_query(tx, SQL_ADD_EVENTS,
                        DB_PARAMS(conversation->id.text, arrays.id.text, arrays.kind.text,
@@ -87,7 +87,7 @@ static int insert_first_events(struct db_tx *tx, const struct conversation *conv
 }
 
 static int insert_job(struct db_tx *tx, const struct conversation *conversation,
-                      const struct job_wish *job, struct error *err)
+                      const struct job_request *job, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(mem_freep) char *payload = db_json_text(job->payload);
@@ -99,15 +99,15 @@ static int insert_job(struct db_tx *tx, const struct conversation *conversation,
                        &rows, err);
 }
 
-int conversation_insert_whole(struct db_tx *tx, const struct conversation_birth *birth,
+int conversation_insert_whole(struct db_tx *tx, const struct new_conversation *inserted,
                               bool *is_new_out, struct error *err)
 {
-    event_list_stamp(birth->events, birth->conversation);
-    if (conversation_insert_row(tx, birth, is_new_out, err) < 0)
+    event_list_stamp(inserted->events, inserted->conversation);
+    if (conversation_insert_row(tx, inserted, is_new_out, err) < 0)
         return -1;
     if (!*is_new_out)
         return 0;
-    if (insert_first_events(tx, birth->conversation, birth->events, err) < 0)
+    if (insert_first_events(tx, inserted->conversation, inserted->events, err) < 0)
         return -1;
-    return insert_job(tx, birth->conversation, &birth->write->job, err);
+    return insert_job(tx, inserted->conversation, &inserted->write->job, err);
 }

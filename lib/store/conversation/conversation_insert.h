@@ -9,7 +9,7 @@
 #include "base/attr.h"
 
 struct conversation;
-struct conversation_birth;
+struct new_conversation;
 struct conversation_write;
 struct db_tx;
 struct error;
@@ -18,11 +18,11 @@ struct error;
  * Inserts the row and reads its times; *is_new_out = false, with nothing written, when the id is
  * taken. events: those inserted later in the same transaction; NULL: the caller writes others.
  */
-int conversation_insert_row(struct db_tx *tx, const struct conversation_birth *birth,
+int conversation_insert_row(struct db_tx *tx, const struct new_conversation *inserted,
                             bool *is_new_out, struct error *err) NONNULL MUST_CHECK;
 
 /* As above, with its first events and its first job. */
-int conversation_insert_whole(struct db_tx *tx, const struct conversation_birth *birth,
+int conversation_insert_whole(struct db_tx *tx, const struct new_conversation *inserted,
                               bool *is_new_out, struct error *err) NONNULL MUST_CHECK;
 
 #endif

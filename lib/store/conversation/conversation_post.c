@@ -4,6 +4,7 @@
 #include "model/conversation/conversation.h"
 #include "model/conversation/goal.h"
 #include "model/event/event.h"
+#include "model/prompt/planned_events.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/waiting_calls.h"
 #include "store/db/db.h"
@@ -54,7 +55,8 @@ static int try_message(struct db *db, const struct conversation_scope *scope, co
     bool is_spec_new = false;
 
     if (conversation_store_load(db, scope, id, &conversation, err) < 0 ||
-        check_seen(db, &conversation, message->run ? message->seen : NULL, is_refused_out, err) < 0)
+        check_seen(db, &conversation, message->run == MESSAGE_AND_RUN ? message->seen : NULL,
+                   is_refused_out, err) < 0)
         return -1;
     if (*is_refused_out)
         return 0;

@@ -10,8 +10,8 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "model/prompt/planned_events.h"
 
-struct conversation_change;
 struct conversation_scope;
 struct conversation_write;
 struct db;
@@ -21,14 +21,13 @@ struct uuid;
 
 struct user_message {
     json_t *content; /* as content_read() gives it; borrowed */
-    bool run;
+    enum message_run run;
     const char *sender;            /* borrowed; NULL: not given */
     const struct seen_calls *seen; /* NULL: the client does not say */
 };
 
 /*
- * Appends a user's message and, with run, requests a run; both are committed on return. The caller
- * sends HINT_EVENTS and, with run, HINT_WORK.
+ * Appends a user's message and, with run, requests a run; both are committed on return.
  * Errors: ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID; ERROR_CONFLICT, with
  * nothing stored, when the run would execute calls that the client has not seen.
  */
@@ -44,8 +43,7 @@ enum post_result {
 
 /*
  * Requests a run without a message. seen: NULL when the client does not say which calls it saw;
- * else ERROR_CONFLICT when other calls are waiting, or none any more. The caller sends HINT_EVENTS
- * and HINT_WORK.
+ * else ERROR_CONFLICT when other calls are waiting, or none any more.
  */
 int conversation_post_run(struct db *db, const struct conversation_scope *scope,
                           const struct uuid *id, const struct seen_calls *seen,

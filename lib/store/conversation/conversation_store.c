@@ -12,6 +12,7 @@
 #include "store/conversation/conversation_page_sql.h"
 #include "store/conversation/conversation_row.h"
 #include "store/conversation/webhook_sql.h"
+#include "store/db/db_hint.h"
 #include "store/db/db_query.h"
 
 static const char SQL_LOAD[] =
@@ -150,14 +151,17 @@ int conversation_store_check_child(struct db *db, const struct uuid *id, struct 
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_read(db, SQL_DEPTH, DB_PARAMS(id->text), &rows, err) < 0)
-        return error_wrap(err, "finding what %s descends from", id->text);
+        return error_wrap(err, "finding the ancestors of %s", id->text);
     if (db_number(rows, 0, 0) >= CHILD_DEPTH_MAX)
-        return error_set(err, ERROR_INVALID,
-                         "Conversations start others at most %d deep, and this one is there",
-                         CHILD_DEPTH_MAX);
+        return error_set(
+            err, ERROR_INVALID,
+            "Child conversations can be nested at most %d deep, and this one is at that depth",
+            CHILD_DEPTH_MAX);
     if (db_number(rows, 0, 1) >= CHILDREN_MAX)
-        return error_set(err, ERROR_INVALID,
-                         "A conversation starts at most %d others, and this one has", CHILDREN_MAX);
+        return error_set(
+            err, ERROR_INVALID,
+            "A conversation can start at most %d others, and this one has started that many",
+            CHILDREN_MAX);
     return 0;
 }
 
@@ -273,9 +277,14 @@ static int delete_locked(struct db *db, const struct uuid *id, const char *farew
 
     if (db_tx_begin(db, &tx, err) < 0 ||
         db_tx_query(&tx, SQL_LOCK, DB_PARAMS(id->text), &locked, err) < 0 ||
-        db_tx_query(&tx, SQL_DELETE, DB_PARAMS(id->text, farewell), &deleted, err) < 0)
+        db_tx_query(&tx, SQL_DELETE, DB_PARAMS(id->text, farewell), &deleted, err) < 0 ||
+        db_tx_commit(&tx, err) < 0)
         return -1;
-    return db_tx_commit(&tx, err);
+    /* Its worker stops; a parent may be waiting for its end. */
+    db_hint(db, 1U << HINT_CONTROL | 1U << HINT_EVENTS | 1U << HINT_WORK, id->text);
+    if (db_number(deleted, 0, 1) > 0)
+        db_hint(db, 1U << HINT_RUNTIME, id->text);
+    return 0;
 }
 
 /* wants_farewell: there are webhook receivers. */
@@ -346,7 +355,7 @@ int conversation_store_list_sub_agents(struct db *db, const struct uuid *id,
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_read(db, SQL_SUB_AGENTS, DB_PARAMS(id->text), &rows, err) < 0)
-        return error_wrap(err, "listing what %s has called", id->text);
+        return error_wrap(err, "listing the sub-agents of %s", id->text);
     ids_out->n = (size_t)PQntuples(rows);
     ids_out->items = mem_alloc_array(ids_out->n, sizeof(*ids_out->items));
     for (size_t i = 0; i < ids_out->n; i++)

@@ -1,6 +1,7 @@
 /*
  * Conversations and their leases. All writes to a conversation go through
- * conversation_store_write(): events and row change in one statement, or not at all.
+ * conversation_store_write(): events and row change in one statement, or not at all. Functions that
+ * write send the hints that their changes call for.
  *
  * Ownership: out structs are filled for the caller, who releases them with conversation_done().
  */
@@ -22,7 +23,7 @@ struct event_list;
 struct strbuf;
 
 /* Work for a worker in addition to the conversation's run, see job_store.h. */
-struct job_wish {
+struct job_request {
     const char *kind;      /* NULL: none */
     const json_t *payload; /* an object, or NULL */
     struct uuid key;       /* for waiting for its result; unset: no client waits */
@@ -59,7 +60,7 @@ struct job_hold {
 struct conversation_write;
 
 /* A new conversation that a write creates, with its own first events and state. */
-struct conversation_birth {
+struct new_conversation {
     struct conversation *conversation;
     struct event_list *events;
     const struct conversation_write *write;
@@ -82,8 +83,8 @@ struct conversation_write {
     const char *first_title; /* only if there is no title: a client may have set one by now */
     const char *secrets;     /* sealed */
     struct uuid last_user_message_id;
-    struct job_wish job;
-    const struct conversation_birth *child; /* stored in the same transaction; NULL: none */
+    struct job_request job;
+    const struct new_conversation *child; /* stored in the same transaction; NULL: none */
 };
 
 /*
@@ -171,8 +172,7 @@ int conversation_store_count(struct db *db, const struct conversation_filter *fi
                              int64_t *n_out, struct error *err) NONNULL MUST_CHECK;
 /*
  * Removes the row and the events, also those of its sub-agents; marks a sandbox of its own for
- * deletion unless another conversation works in it. ERROR_NOT_FOUND. The caller sends HINT_RUNTIME,
- * HINT_CONTROL and HINT_WORK.
+ * deletion unless another conversation works in it. ERROR_NOT_FOUND.
  */
 int conversation_store_delete(struct db *db, const struct conversation_scope *scope,
                               const struct uuid *id, struct error *err) NONNULL MUST_CHECK;
@@ -188,18 +188,17 @@ int conversation_store_list_sub_agents(struct db *db, const struct uuid *id,
                                        struct error *err) NONNULL MUST_CHECK;
 
 /* Conversations that were asked to stop together: each waits for the run of the next to end. */
-struct stop_line {
+struct stop_chain {
     struct uuid ids[CHILD_DEPTH_MAX + 1];
     size_t n;
 };
 /*
  * Requests a stop ("pause" or "interrupt") from the worker that has it, and of the sub-agents that
- * it waits for. line_out->n = 0, with nothing written, when no worker has it and it waits for no
- * sub-agent: then the caller writes the pause itself (GUARD_NO_LEASE). Else the caller sends
- * HINT_CONTROL for each, and HINT_WORK.
+ * it waits for. chain_out->n = 0, with nothing written, when no worker has it and it waits for no
+ * sub-agent: then the caller writes the pause itself (GUARD_NO_LEASE).
  */
 int conversation_store_request_stop(struct db *db, const struct uuid *id, const char *kind,
-                                    struct stop_line *line_out,
+                                    struct stop_chain *chain_out,
                                     struct error *err) NONNULL MUST_CHECK;
 /*
  * Waits, woken by hints, until no run is requested any more; ERROR_TIMEOUT after deadline_ms

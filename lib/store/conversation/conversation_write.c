@@ -17,8 +17,9 @@
 #include "store/conversation/conversation_row.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/conversation_write.h"
-#include "store/conversation/event_arrays.h"
-#include "store/db/db_pipe_query.h"
+#include "store/conversation/event_insert.h"
+#include "store/db/async_statement.h"
+#include "store/db/db_hint.h"
 #include "store/db/db_query.h"
 
 /*
@@ -116,6 +117,26 @@ static const char SQL_WRITE[] =
 static const char SQL_LOCK_ROW[] =
     "SELECT 1 FROM conversations WHERE id = $1::uuid FOR NO KEY UPDATE";
 
+unsigned conversation_write_hints(const struct conversation *conversation,
+                                  const struct event_list *events,
+                                  const struct conversation_write *write)
+{
+    unsigned kinds = 0;
+
+    if ((events != NULL && events->n > 0) || write->bump_snapshot || write->end_run)
+        kinds |= 1U << HINT_EVENTS;
+    if (write->want_run || write->job.kind != NULL ||
+        (write->end_run && conversation->is_sub_agent))
+        kinds |= 1U << HINT_WORK;
+    return kinds;
+}
+
+/* A write whose answer was lost may be committed: its readers find out. */
+static bool may_be_committed(int rc, const struct error *err)
+{
+    return rc == 0 || err->code == ERROR_UNAVAILABLE;
+}
+
 static int append_one(struct db *db, const struct lease *lease,
                       const struct conversation *conversation, struct event_list *events,
                       PGresult **rows_out, struct error *err)
@@ -141,11 +162,11 @@ static int append_many(struct db *db, const struct lease *lease,
                        const struct conversation *conversation, struct event_list *events,
                        PGresult **rows_out, struct error *err)
 {
-    CLEANUP(event_arrays_done) struct event_arrays arrays = EVENT_ARRAYS_INIT;
+    CLEANUP(event_insert_done) struct event_insert arrays = EVENT_INSERT_INIT;
     struct db_int fence = db_int(lease->fence);
     struct db_int seq = db_int(conversation->last_seq + 1);
 
-    if (event_arrays_fill(&arrays, conversation, events, err) < 0)
+    if (event_insert_fill(&arrays, conversation, events, err) < 0)
         return -1;
     return db_query(db, SQL_APPEND_MANY,
                     DB_PARAMS(lease->conversation_id.text, lease->owner.text, fence.text, seq.text,
@@ -165,6 +186,8 @@ int conversation_store_append(struct db *db, const struct lease *lease,
         return 0;
     rc = events->n == 1 ? append_one(db, lease, conversation, events, &rows, err)
                         : append_many(db, lease, conversation, events, &rows, err);
+    if (may_be_committed(rc, err) && (rc < 0 || PQntuples(rows) > 0))
+        db_hint(db, 1U << HINT_EVENTS, conversation->id.text);
     if (rc < 0)
         return error_wrap(err, "appending to %s", conversation->id.text);
     if (PQntuples(rows) == 0)
@@ -208,7 +231,7 @@ static void write_params_done(struct write_params *params)
 }
 
 static void fill_params(struct write_params *params, const struct conversation *conversation,
-                        const struct event_arrays *arrays, const struct conversation_write *write)
+                        const struct event_insert *arrays, const struct conversation_write *write)
 {
     bool has_lease = write->guard == GUARD_LEASE;
     bool has_job = write->guard == GUARD_JOB;
@@ -242,7 +265,7 @@ static void fill_params(struct write_params *params, const struct conversation *
 }
 
 static int send_write(struct db_tx *tx, struct db *db, struct conversation *conversation,
-                      const struct event_arrays *arrays, const struct conversation_write *write,
+                      const struct event_insert *arrays, const struct conversation_write *write,
                       struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
@@ -265,33 +288,33 @@ int conversation_write_in(struct db_tx *tx, struct conversation *conversation,
                           struct event_list *events, const struct conversation_write *write,
                           struct error *err)
 {
-    CLEANUP(event_arrays_done) struct event_arrays arrays = EVENT_ARRAYS_INIT;
+    CLEANUP(event_insert_done) struct event_insert arrays = EVENT_INSERT_INIT;
     CLEANUP(write_params_done) struct write_params params = {.agent_state = NULL};
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     assert(write->guard != GUARD_NO_LEASE);
-    if (event_arrays_fill(&arrays, conversation, events, err) < 0)
+    if (event_insert_fill(&arrays, conversation, events, err) < 0)
         return -1;
     fill_params(&params, conversation, &arrays, write);
     return db_tx_query(tx, SQL_WRITE, (struct db_params){params.values, ARRAY_SIZE(params.values)},
                        &rows, err);
 }
 
-int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conversation,
+int conversation_write_ask(struct db_async *async, const struct conversation *conversation,
                            struct event_list *events, const struct conversation_write *write,
-                           struct db_question *question, struct error *err)
+                           struct async_statement *statement, struct error *err)
 {
-    CLEANUP(event_arrays_done) struct event_arrays arrays = EVENT_ARRAYS_INIT;
+    CLEANUP(event_insert_done) struct event_insert arrays = EVENT_INSERT_INIT;
     CLEANUP(write_params_done) struct write_params params = {.agent_state = NULL};
 
     assert(write->guard == GUARD_NONE);
-    if (event_arrays_fill(&arrays, conversation, events, err) < 0)
+    if (event_insert_fill(&arrays, conversation, events, err) < 0)
         return -1;
     fill_params(&params, conversation, &arrays, write);
-    question->sql = SQL_WRITE;
-    question->params = (struct db_params){params.values, ARRAY_SIZE(params.values)};
-    question->effect = DB_PIPE_WRITES;
-    db_pipe_ask(pipe, question);
+    statement->sql = SQL_WRITE;
+    statement->params = (struct db_params){params.values, ARRAY_SIZE(params.values)};
+    statement->effect = ASYNC_WRITES;
+    db_async_send(async, statement);
     return 0;
 }
 
@@ -300,7 +323,7 @@ int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conv
  * between our check and our commit.
  */
 static int write_locked(struct db *db, struct conversation *conversation,
-                        const struct event_arrays *arrays, const struct conversation_write *write,
+                        const struct event_insert *arrays, const struct conversation_write *write,
                         struct error *err)
 {
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
@@ -315,7 +338,7 @@ static int write_locked(struct db *db, struct conversation *conversation,
 
 /* The write comes first: a repeat of a write whose answer was lost is refused by its number. */
 static int write_with_child(struct db *db, struct conversation *conversation,
-                            const struct event_arrays *arrays,
+                            const struct event_insert *arrays,
                             const struct conversation_write *write, struct error *err)
 {
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
@@ -326,7 +349,7 @@ static int write_with_child(struct db *db, struct conversation *conversation,
         conversation_insert_whole(&tx, write->child, &is_new, err) < 0)
         return -1;
     if (!is_new)
-        return error_set(err, ERROR_INVALID, "there is a conversation %s already",
+        return error_set(err, ERROR_INVALID, "conversation %s already exists",
                          write->child->conversation->id.text);
     return db_tx_commit(&tx, err);
 }
@@ -350,15 +373,26 @@ void conversation_move_row(struct conversation *conversation,
         conversation->last_user_message_id = write->last_user_message_id;
 }
 
+static void hint_write(struct db *db, const struct conversation *conversation,
+                       const struct event_list *events, const struct conversation_write *write)
+{
+    const struct new_conversation *child = write->child;
+
+    db_hint(db, conversation_write_hints(conversation, events, write), conversation->id.text);
+    if (child != NULL)
+        db_hint(db, conversation_write_hints(child->conversation, child->events, child->write),
+                child->conversation->id.text);
+}
+
 int conversation_store_write(struct db *db, struct conversation *conversation,
                              struct event_list *events, const struct conversation_write *write,
                              struct error *err)
 {
-    CLEANUP(event_arrays_done) struct event_arrays arrays = EVENT_ARRAYS_INIT;
+    CLEANUP(event_insert_done) struct event_insert arrays = EVENT_INSERT_INIT;
     struct db_tx no_tx = DB_TX_INIT;
     int rc = 0;
 
-    if (event_arrays_fill(&arrays, conversation, events, err) < 0)
+    if (event_insert_fill(&arrays, conversation, events, err) < 0)
         return -1;
     if (write->guard == GUARD_NO_LEASE)
         rc = write_locked(db, conversation, &arrays, write, err);
@@ -366,6 +400,8 @@ int conversation_store_write(struct db *db, struct conversation *conversation,
         rc = write_with_child(db, conversation, &arrays, write, err);
     else
         rc = send_write(&no_tx, db, conversation, &arrays, write, err);
+    if (may_be_committed(rc, err))
+        hint_write(db, conversation, events, write);
     if (rc < 0)
         return error_wrap(err, "writing to %s", conversation->id.text);
     conversation_move_log_end(conversation, events);

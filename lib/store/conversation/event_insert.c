@@ -1,4 +1,4 @@
-#include "store/conversation/event_arrays.h"
+#include "store/conversation/event_insert.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -8,7 +8,7 @@
 #include "model/limits.h"
 #include "store/db/db_query.h"
 
-void event_arrays_done(struct event_arrays *arrays)
+void event_insert_done(struct event_insert *arrays)
 {
     strbuf_done(&arrays->id);
     strbuf_done(&arrays->kind);
@@ -54,7 +54,7 @@ int event_append_checked(const struct event *event, struct strbuf *body, struct 
     return 0;
 }
 
-static int add_event(struct event_arrays *arrays, const struct event *event, struct error *err)
+static int add_event(struct event_insert *arrays, const struct event *event, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
     char timestamp[CLOCK_TEXT_BYTES];
@@ -71,7 +71,7 @@ static int add_event(struct event_arrays *arrays, const struct event *event, str
     return 0;
 }
 
-int event_arrays_fill(struct event_arrays *arrays, const struct conversation *conversation,
+int event_insert_fill(struct event_insert *arrays, const struct conversation *conversation,
                       struct event_list *events, struct error *err)
 {
     struct strbuf *const all[] = {&arrays->id,        &arrays->kind,      &arrays->source,

@@ -2,8 +2,8 @@
  * Events to be written: stamped, checked, and turned into the array parameters of one statement.
  * Only lib/store includes this.
  */
-#ifndef DEFT_STORE_CONVERSATION_EVENT_ARRAYS_H
-#define DEFT_STORE_CONVERSATION_EVENT_ARRAYS_H
+#ifndef DEFT_STORE_CONVERSATION_EVENT_INSERT_H
+#define DEFT_STORE_CONVERSATION_EVENT_INSERT_H
 
 #include "base/attr.h"
 #include "base/strbuf.h"
@@ -15,7 +15,7 @@ struct event;
 struct event_list;
 
 /* One array for each column, in the order of the events. */
-struct event_arrays {
+struct event_insert {
     struct strbuf id;
     struct strbuf kind;
     struct strbuf source;
@@ -26,15 +26,15 @@ struct event_arrays {
 };
 
 /* clang-format off */
-#define EVENT_ARRAYS_INIT {STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, UUID_INIT}
+#define EVENT_INSERT_INIT {STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, UUID_INIT}
 /* clang-format on */
 
-void event_arrays_done(struct event_arrays *arrays);
+void event_insert_done(struct event_insert *arrays);
 /*
  * Stamps the events as event_list_stamp() and fills the arrays with them, so that no writer can do
  * one without the other. ERROR_TOO_LARGE when an event is above EVENT_MAX_BYTES.
  */
-int event_arrays_fill(struct event_arrays *arrays, const struct conversation *conversation,
+int event_insert_fill(struct event_insert *arrays, const struct conversation *conversation,
                       struct event_list *events, struct error *err) NONNULL MUST_CHECK;
 
 /*

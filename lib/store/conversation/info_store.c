@@ -223,7 +223,7 @@ static int read_item(struct completion *completion, const PGresult *rows, int ro
 }
 
 /* Stores the values for the next reader; best effort. */
-static void keep(struct db *db, struct completion *completion)
+static void keep_completion(struct db *db, struct completion *completion)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     struct error err = ERROR_INIT;
@@ -259,7 +259,7 @@ static int read_list(struct db *db, int64_t limit, struct info_list *list, struc
         if (read_item(&completion, rows, row, list, err) < 0)
             return error_wrap(err, "conversation %s", PQgetvalue(rows, row, COLUMN_ID));
     }
-    keep(db, &completion);
+    keep_completion(db, &completion);
     return 0;
 }
 

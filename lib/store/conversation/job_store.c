@@ -8,8 +8,9 @@
 #include "model/limits.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/job_insert.h"
+#include "store/db/db_hint.h"
 #include "store/db/db_query.h"
-#include "store/db/watch.h"
+#include "store/db/notify_wait.h"
 
 static const char SQL_ADD[] = JOB_INSERT_QUERY;
 
@@ -28,11 +29,12 @@ static const char SQL_RENEW[] =
 static const char SQL_CHECK[] =
     "SELECT 1 FROM jobs WHERE id = $1::bigint AND lease_owner = $2::uuid";
 
-static const char SQL_DROP[] = "DELETE FROM jobs WHERE id = $1::bigint AND lease_owner = $2::uuid";
+static const char SQL_DROP[] =
+    "DELETE FROM jobs WHERE id = $1::bigint AND lease_owner = $2::uuid RETURNING 1";
 
 static const char SQL_FINISH[] =
     "UPDATE jobs SET result = $3, done_at = now(), lease_owner = NULL, lease_expires_at = NULL"
-    " WHERE id = $1::bigint AND lease_owner = $2::uuid";
+    " WHERE id = $1::bigint AND lease_owner = $2::uuid RETURNING 1";
 
 static const char SQL_PUT_BACK[] = "UPDATE jobs SET lease_owner = NULL, lease_expires_at = NULL,"
                                    " due_at = now() + $3::bigint * interval '1 millisecond'"
@@ -51,16 +53,17 @@ void job_done(struct job *job)
     *job = (struct job){0};
 }
 
-int job_store_add(struct db *db, const struct uuid *conversation_id, const struct job_wish *wish,
-                  struct error *err)
+int job_store_add(struct db *db, const struct uuid *conversation_id,
+                  const struct job_request *request, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
-    CLEANUP(mem_freep) char *payload = db_json_text(wish->payload);
+    CLEANUP(mem_freep) char *payload = db_json_text(request->payload);
 
     if (db_query(db, SQL_ADD,
-                 DB_PARAMS(wish->kind, conversation_id->text, payload, db_uuid(&wish->key)), &rows,
-                 err) < 0)
+                 DB_PARAMS(request->kind, conversation_id->text, payload, db_uuid(&request->key)),
+                 &rows, err) < 0)
         return error_wrap(err, "adding a job for %s", conversation_id->text);
+    db_hint(db, 1U << HINT_WORK, conversation_id->text);
     return 0;
 }
 
@@ -116,9 +119,16 @@ int job_store_finish(struct db *db, const struct uuid *owner, const struct job *
     CLEANUP(mem_freep) char *text = db_json_text(result);
     struct db_int id = db_int(job->id);
 
-    if (text == NULL)
-        return db_query(db, SQL_DROP, DB_PARAMS(id.text, owner->text), &rows, err);
-    return db_query(db, SQL_FINISH, DB_PARAMS(id.text, owner->text, text), &rows, err);
+    int rc = text == NULL
+                 ? db_query(db, SQL_DROP, DB_PARAMS(id.text, owner->text), &rows, err)
+                 : db_query(db, SQL_FINISH, DB_PARAMS(id.text, owner->text, text), &rows, err);
+
+    if (rc < 0)
+        return -1;
+    /* job_store_wait() listens to events. */
+    if (PQntuples(rows) > 0)
+        db_hint(db, 1U << HINT_EVENTS, job->conversation_id.text);
+    return 0;
 }
 
 int job_store_put_back(struct db *db, const struct uuid *owner, const struct job *job,
@@ -131,12 +141,12 @@ int job_store_put_back(struct db *db, const struct uuid *owner, const struct job
     return db_query(db, SQL_PUT_BACK, DB_PARAMS(id.text, owner->text, delay.text), &rows, err);
 }
 
-static int take_result(struct watch *watch, const struct uuid *key, const PGresult *rows,
+static int take_result(struct notify_wait *changes, const struct uuid *key, const PGresult *rows,
                        json_t **result_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *gone = NULL;
 
-    if (db_tx_query(&watch->tx, SQL_TAKE, DB_PARAMS(key->text), &gone, err) < 0)
+    if (db_tx_query(&changes->tx, SQL_TAKE, DB_PARAMS(key->text), &gone, err) < 0)
         return -1;
     return db_json(rows, 0, 0, result_out, err);
 }
@@ -144,20 +154,20 @@ static int take_result(struct watch *watch, const struct uuid *key, const PGresu
 int job_store_wait(struct db *db, const struct uuid *key, int64_t deadline_ms, json_t **result_out,
                    struct error *err)
 {
-    CLEANUP(watch_end) struct watch watch = WATCH_INIT;
+    CLEANUP(notify_wait_end) struct notify_wait changes = NOTIFY_WAIT_INIT;
 
-    if (watch_begin(db, &watch, err) < 0)
+    if (notify_wait_begin(db, &changes, err) < 0)
         return error_wrap(err, "waiting for a job");
     for (;;) {
         CLEANUP(db_rows_done) PGresult *rows = NULL;
 
-        if (db_tx_query(&watch.tx, SQL_LOOK, DB_PARAMS(key->text), &rows, err) < 0)
+        if (db_tx_query(&changes.tx, SQL_LOOK, DB_PARAMS(key->text), &rows, err) < 0)
             return -1;
         if (PQntuples(rows) == 0)
             return error_set(err, ERROR_NOT_FOUND, "the job is gone");
         if (!PQgetisnull(rows, 0, 0))
-            return take_result(&watch, key, rows, result_out, err);
-        if (watch_wait(&watch, deadline_ms, err) < 0)
+            return take_result(&changes, key, rows, result_out, err);
+        if (notify_wait_sleep(&changes, deadline_ms, err) < 0)
             return -1;
     }
 }

@@ -1,6 +1,6 @@
 /*
  * Jobs: work for a worker in addition to runs of conversations, such as a title or an answer to a
- * side question. A job is added with the change that makes it due (conversation_write.job) or by
+ * side query. A job is added with the change that makes it due (conversation_write.job) or by
  * itself; a worker claims it under a lease, renews the lease, and finishes it. If a worker abandons
  * a job, another claims it.
  *
@@ -21,7 +21,7 @@
 struct db;
 struct error;
 struct job_hold;
-struct job_wish;
+struct job_request;
 
 struct job {
     int64_t id;
@@ -34,8 +34,8 @@ struct job {
 void job_done(struct job *job);
 
 /* Adds a job, due at once. */
-int job_store_add(struct db *db, const struct uuid *conversation_id, const struct job_wish *wish,
-                  struct error *err) NONNULL MUST_CHECK;
+int job_store_add(struct db *db, const struct uuid *conversation_id,
+                  const struct job_request *request, struct error *err) NONNULL MUST_CHECK;
 /*
  * Claims the job that has been due longest and that no worker has, for LEASE_MS; *claimed_out =
  * false when there is none.

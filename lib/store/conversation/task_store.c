@@ -15,7 +15,8 @@
 #include "store/conversation/conversation_insert.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/conversation_write.h"
-#include "store/conversation/event_arrays.h"
+#include "store/conversation/event_insert.h"
+#include "store/db/db_hint.h"
 #include "store/db/db_query.h"
 
 /* A stop request also locks this row before it reads waits_for. */
@@ -43,8 +44,8 @@ static const char SQL_FAILURE[] =
     "SELECT e.body FROM events e WHERE e.conversation_id = $1::uuid"
     " AND e.kind = 'ConversationErrorEvent' AND e.seq > " SPOKEN_TO " ORDER BY e.seq DESC LIMIT 1";
 
-static int hold(struct db_tx *tx, const struct task_wait *wait, char stop_out[STOP_WORD_BYTES],
-                struct error *err)
+static int lock_caller(struct db_tx *tx, const struct task_wait *wait,
+                       char stop_out[STOP_WORD_BYTES], struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     struct db_int fence = db_int(wait->lease->fence);
@@ -63,18 +64,18 @@ static int hold(struct db_tx *tx, const struct task_wait *wait, char stop_out[ST
         return 0;
     memset(stop_out, 0, STOP_WORD_BYTES);
     memcpy(stop_out, stop, strnlen(stop, STOP_WORD_BYTES - 1));
-    return error_set(err, ERROR_CANCELLED, "%s is asked of the run", stop_out);
+    return error_set(err, ERROR_CANCELLED, "the run was asked to stop (%s)", stop_out);
 }
 
 static int insert_child(struct db_tx *tx, const struct task_work *work, struct error *err)
 {
-    const struct conversation_birth birth = {work->child, work->events, work->write};
+    const struct new_conversation inserted = {work->child, work->events, work->write};
     bool is_new = false;
 
-    if (conversation_insert_whole(tx, &birth, &is_new, err) < 0)
+    if (conversation_insert_whole(tx, &inserted, &is_new, err) < 0)
         return -1;
     if (!is_new)
-        return error_set(err, ERROR_INVALID, "there is a conversation %s already",
+        return error_set(err, ERROR_INVALID, "conversation %s already exists",
                          work->child->id.text);
     return 0;
 }
@@ -101,13 +102,15 @@ static int wait_for(struct db *db, const struct task_wait *wait, const struct ta
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(mem_freep) char *agent_state = db_json_text(wait->agent_state);
 
-    if (db_tx_begin(db, &tx, err) < 0 || hold(&tx, wait, stop_out, err) < 0 ||
+    if (db_tx_begin(db, &tx, err) < 0 || lock_caller(&tx, wait, stop_out, err) < 0 ||
         give(&tx, work, err) < 0 ||
         db_tx_query(&tx, SQL_WAIT,
                     DB_PARAMS(wait->lease->conversation_id.text, wait->child_id.text, agent_state),
                     &rows, err) < 0 ||
         db_tx_commit(&tx, err) < 0)
-        return error_wrap(err, "letting %s wait", wait->lease->conversation_id.text);
+        return error_wrap(err, "suspending %s for a sub-agent", wait->lease->conversation_id.text);
+    db_hint(db, 1U << HINT_EVENTS, wait->lease->conversation_id.text);
+    db_hint(db, 1U << HINT_EVENTS | 1U << HINT_WORK, wait->child_id.text);
     return 0;
 }
 
@@ -137,7 +140,7 @@ static int read_one(struct db *db, const char *sql, const struct uuid *id, struc
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_read(db, sql, DB_PARAMS(id->text), &rows, err) < 0)
-        return error_wrap(err, "reading the end of %s", id->text);
+        return error_wrap(err, "reading the result of %s", id->text);
     if (PQntuples(rows) == 1)
         strbuf_append(out, PQgetvalue(rows, 0, 0));
     return 0;

@@ -54,7 +54,7 @@ int task_store_wait_again(struct db *db, const struct task_wait *wait,
                           char stop_out[STOP_WORD_BYTES], struct error *err) NONNULL MUST_CHECK;
 
 /*
- * A sub-agent's outcome: the event with its last words since the last message to it, and the event
+ * A sub-agent's outcome: the event with its last message since the last one to it, and the event
  * that says why its run failed; appends the JSON, or nothing where there is none.
  */
 int task_store_read_end(struct db *db, const struct uuid *id, struct strbuf *words_out,

@@ -90,20 +90,20 @@ bool waiting_calls_refuse(const struct history *waiting, const struct seen_calls
 
         if (is_named(seen->ids, &call->id))
             continue;
-        error_ignore(error_set(err, ERROR_CONFLICT,
-                               "The agent waits for a decision about a call of %.60s (action %s) "
-                               "that this request does not name. Nothing was done: look at it, "
-                               "then decide.",
-                               json_text_or(call->json, "tool_name", "a tool"), call->id.text),
-                     "it is the verdict");
+        error_ignore(
+            error_set(err, ERROR_CONFLICT,
+                      "The agent waits for a decision about a call of %.60s (action %s) that this "
+                      "request does not name. Nothing was changed: review that call, then decide.",
+                      json_text_or(call->json, "tool_name", "a tool"), call->id.text),
+            "the caller checks the result");
         return true;
     }
     if (!seen->is_decision || waiting->n > 0)
         return false;
     error_ignore(error_set(err, ERROR_CONFLICT,
-                           "These actions no longer wait for a decision. Nothing was done: look at "
-                           "what became of them."),
-                 "it is the verdict");
+                           "These actions no longer wait for a decision. Nothing was changed: "
+                           "check their results."),
+                 "the caller checks the result");
     return true;
 }
 

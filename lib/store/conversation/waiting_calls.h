@@ -38,8 +38,8 @@ int waiting_calls_load(struct db *db, const struct conversation *conversation,
                        struct history *waiting, struct error *err) NONNULL MUST_CHECK;
 
 /*
- * True, with *err set to ERROR_CONFLICT in words for the client, when an unseen call waits, or when
- * a decision comes too late.
+ * True, with *err set to ERROR_CONFLICT with a message for the client, when an unseen call waits,
+ * or when a decision comes too late.
  */
 bool waiting_calls_refuse(const struct history *waiting, const struct seen_calls *seen,
                           struct error *err) NONNULL MUST_CHECK;

@@ -164,7 +164,7 @@ int webhook_store_forget(struct db *db, struct error *err)
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_query(db, SQL_FORGET, DB_NO_PARAMS, &rows, err) < 0)
-        return error_wrap(err, "forgetting webhooks");
+        return error_wrap(err, "removing webhooks");
     return 0;
 }
 
@@ -173,7 +173,7 @@ int webhook_store_ensure(struct db *db, const struct webhook *webhook, struct er
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_query(db, SQL_ENSURE, DB_PARAMS(webhook->id), &rows, err) < 0)
-        return error_wrap(err, "making webhook %s known", webhook->id);
+        return error_wrap(err, "registering webhook %s", webhook->id);
     return 0;
 }
 
@@ -186,7 +186,7 @@ int webhook_store_look(struct db *db, const struct webhook *webhook, struct erro
 
     if (db_query(db, SQL_LOOK, DB_PARAMS(webhook->id, n_buffered.text, flush.text, batch.text),
                  &rows, err) < 0)
-        return error_wrap(err, "looking what webhook %s is to be told", webhook->id);
+        return error_wrap(err, "finding deliveries of webhook %s", webhook->id);
     return 0;
 }
 
@@ -197,7 +197,7 @@ int webhook_store_claim(struct db *db, const struct webhook *webhook, const stru
     struct db_int lease = db_int(WEBHOOK_LEASE_MS);
 
     if (db_query(db, SQL_CLAIM, DB_PARAMS(webhook->id, owner->text, lease.text), &rows, err) < 0)
-        return error_wrap(err, "claiming what webhook %s is to be told", webhook->id);
+        return error_wrap(err, "claiming deliveries of webhook %s", webhook->id);
     *claimed_out = PQntuples(rows) == 1;
     if (!*claimed_out)
         return 0;
@@ -270,7 +270,7 @@ static int check_held(const struct webhook_claim *claim, const PGresult *rows, s
 {
     if (PQntuples(rows) == 1)
         return 0;
-    return error_set(err, ERROR_STALE, "the delivery of %s is another worker's",
+    return error_set(err, ERROR_STALE, "the delivery of %s is held by another worker",
                      claim->conversation_id.text);
 }
 

@@ -42,8 +42,8 @@ int webhook_store_forget(struct db *db, struct error *err) NONNULL MUST_CHECK;
 int webhook_store_ensure(struct db *db, const struct webhook *webhook,
                          struct error *err) NONNULL MUST_CHECK;
 /*
- * Records what is due of conversations that were written to. Does nothing while another worker does
- * it.
+ * Records due deliveries of conversations that were written to. Does nothing while another worker
+ * does it.
  */
 int webhook_store_look(struct db *db, const struct webhook *webhook,
                        struct error *err) NONNULL MUST_CHECK;
@@ -81,7 +81,7 @@ int webhook_store_release(struct db *db, const struct webhook_claim *claim,
  */
 int webhook_store_fail(struct db *db, const struct webhook_claim *claim, int64_t *n_dropped_out,
                        struct error *err) NONNULL MUST_CHECK;
-/* Removes the cursor of a deleted conversation once the receiver was told. */
+/* Removes the cursor of a deleted conversation once the receiver was notified. */
 int webhook_store_end(struct db *db, const struct webhook_claim *claim,
                       struct error *err) NONNULL MUST_CHECK;
 

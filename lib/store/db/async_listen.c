@@ -1,4 +1,4 @@
-#include "store/db/live_listen.h"
+#include "store/db/async_listen.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -7,11 +7,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "store/db/db_pipe_query.h"
+#include "store/db/async_statement.h"
 
 enum { ID_BYTES = 64 };
 
-static const char SQL_NOTIFY[] = "SELECT pg_notify($1, $2)";
 /* A notification lost in a server crash is replaced by polling. */
 static const char SQL_HASTY[] = "SET synchronous_commit = off";
 static const char SQL_LISTEN_EVENTS[] = "LISTEN deft_events";
@@ -24,12 +23,12 @@ static const char *const statements[] = {SQL_HASTY, SQL_LISTEN_EVENTS, SQL_LISTE
 
 static void on_connected(void *owner)
 {
-    const struct live_listener *listener = owner;
+    const struct async_listener *listener = owner;
 
     listener->reset(listener->owner);
 }
 
-static void tell_changed(const struct live_listener *listener, const char *ids)
+static void tell_changed(const struct async_listener *listener, const char *ids)
 {
     while (*ids != '\0') {
         size_t len = strcspn(ids, ",");
@@ -45,7 +44,7 @@ static void tell_changed(const struct live_listener *listener, const char *ids)
 
 static void on_notified(void *owner, const PGnotify *notify)
 {
-    const struct live_listener *listener = owner;
+    const struct async_listener *listener = owner;
 
     if (text_equal(notify->relname, hint_channel(HINT_EVENTS)))
         tell_changed(listener, notify->extra);
@@ -55,20 +54,12 @@ static void on_notified(void *owner, const PGnotify *notify)
         listener->progressed(listener->owner, notify->extra);
 }
 
-void live_listen(struct db_pipe *pipe, const struct live_listener *listener)
+void async_listen(struct db_async *async, const struct async_listener *listener)
 {
-    struct db_pipe_listener listens = {.listens = statements,
-                                       .connected = on_connected,
-                                       .notified = on_notified,
-                                       .owner = (void *)(uintptr_t)listener};
+    struct db_async_listener listens = {.listens = statements,
+                                        .connected = on_connected,
+                                        .notified = on_notified,
+                                        .owner = (void *)(uintptr_t)listener};
 
-    db_pipe_listen(pipe, &listens);
-}
-
-void live_hint(struct db_pipe *pipe, enum hint_kind kind, const char *id)
-{
-    struct db_question question = {
-        .sql = SQL_NOTIFY, .params = DB_PARAMS(hint_channel(kind), id), .effect = DB_PIPE_READS};
-
-    db_pipe_ask(pipe, &question);
+    db_async_listen(async, &listens);
 }

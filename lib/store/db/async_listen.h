@@ -1,17 +1,17 @@
 /*
- * Hints for a process that must not block: as hints.h, but through a pipe instead of connections of
- * its own.
+ * Hints for a process that must not block: as hints.h, but through a db_async instead of
+ * connections of its own.
  */
-#ifndef DEFT_STORE_DB_LIVE_LISTEN_H
-#define DEFT_STORE_DB_LIVE_LISTEN_H
+#ifndef DEFT_STORE_DB_ASYNC_LISTEN_H
+#define DEFT_STORE_DB_ASYNC_LISTEN_H
 
 #include "base/attr.h"
 #include "store/db/hints.h"
 
-struct db_pipe;
-struct live_listener;
+struct db_async;
+struct async_listener;
 
-struct live_listener {
+struct async_listener {
     /* A conversation has new events or state. */
     void (*changed)(void *owner, const char *conversation_id);
     /* A key or session is no longer valid. */
@@ -23,9 +23,7 @@ struct live_listener {
     void *owner;
 };
 
-/* Takes effect with the next connection; the listener must outlive the pipe. */
-void live_listen(struct db_pipe *pipe, const struct live_listener *listener) NONNULL;
-/* Sends a hint; lost when PostgreSQL is out of reach. */
-void live_hint(struct db_pipe *pipe, enum hint_kind kind, const char *id) NONNULL;
+/* Takes effect with the next connection; the listener must outlive the connection. */
+void async_listen(struct db_async *async, const struct async_listener *listener) NONNULL;
 
 #endif

@@ -39,6 +39,7 @@ struct db {
     int64_t statement_timeout_ms;
     size_t max_connections;
     struct crash_points *crash; /* NULL: none */
+    struct hints *hints;        /* NULL: none */
     struct lock lock;           /* guards all below; never held over I/O */
     struct condition freed;
     struct db_conn *idle;
@@ -136,6 +137,7 @@ int db_open(const struct db_options *options, struct db **db_out, struct error *
     db->statement_timeout_ms =
         options->statement_timeout_ms > 0 ? options->statement_timeout_ms : STATEMENT_TIMEOUT_MS;
     db->crash = options->crash;
+    db->hints = options->hints;
     db->max_connections = options->n_connections > 0 ? options->n_connections : 1;
     lock_init(&db->lock);
     condition_init(&db->freed);
@@ -230,7 +232,7 @@ static void give_slot(struct db *db, struct db_conn *conn)
     free_list(stale);
 }
 
-static int take(struct db *db, struct db_conn **conn_out, struct error *err)
+static int take_connection(struct db *db, struct db_conn **conn_out, struct error *err)
 {
     struct db_conn *conn = NULL;
     PGconn *pg = NULL;
@@ -354,8 +356,8 @@ static bool grows_buffers(struct db_params params, const PGresult *rows)
            largest_row_bytes(rows) > MESSAGE_KEPT_BYTES;
 }
 
-static int run(struct db_conn *conn, const char *sql, struct db_params params, PGresult **rows_out,
-               struct error *err)
+static int run_prepared(struct db_conn *conn, const char *sql, struct db_params params,
+                        PGresult **rows_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     char name[16] = "";
@@ -377,9 +379,9 @@ int db_query(struct db *db, const char *sql, struct db_params params, PGresult *
     struct db_conn *conn = NULL;
     int rc = 0;
 
-    if (take(db, &conn, err) < 0)
+    if (take_connection(db, &conn, err) < 0)
         return -1;
-    rc = run(conn, sql, params, rows_out, err);
+    rc = run_prepared(conn, sql, params, rows_out, err);
     give_slot(db, conn);
     return rc;
 }
@@ -392,6 +394,11 @@ int db_read(struct db *db, const char *sql, struct db_params params, PGresult **
     if (err->code != ERROR_UNAVAILABLE)
         return -1;
     return db_query(db, sql, params, rows_out, err);
+}
+
+struct hints *db_hints(const struct db *db)
+{
+    return db->hints;
 }
 
 int db_ping(struct db *db, struct error *err)
@@ -407,10 +414,10 @@ static int begin_once(struct db *db, struct db_tx *tx, struct error *err)
     static const char SQL_BEGIN[] = "BEGIN";
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
-    if (take(db, &tx->conn, err) < 0)
+    if (take_connection(db, &tx->conn, err) < 0)
         return -1;
     tx->db = db;
-    if (run(tx->conn, SQL_BEGIN, DB_NO_PARAMS, &rows, err) < 0) {
+    if (run_prepared(tx->conn, SQL_BEGIN, DB_NO_PARAMS, &rows, err) < 0) {
         give_slot(db, TAKE_PTR(tx->conn));
         return -1;
     }
@@ -430,7 +437,7 @@ int db_tx_begin(struct db *db, struct db_tx *tx, struct error *err)
 int db_tx_query(struct db_tx *tx, const char *sql, struct db_params params, PGresult **rows_out,
                 struct error *err)
 {
-    return run(tx->conn, sql, params, rows_out, err);
+    return run_prepared(tx->conn, sql, params, rows_out, err);
 }
 
 int db_tx_commit(struct db_tx *tx, struct error *err)
@@ -438,12 +445,12 @@ int db_tx_commit(struct db_tx *tx, struct error *err)
     static const char SQL_COMMIT[] = "COMMIT";
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
-    if (run(tx->conn, SQL_COMMIT, DB_NO_PARAMS, &rows, err) < 0)
+    if (run_prepared(tx->conn, SQL_COMMIT, DB_NO_PARAMS, &rows, err) < 0)
         return -1;
     tx->is_open = false;
     /* After a failed statement PostgreSQL treats COMMIT as ROLLBACK, and reports success. */
     if (!text_equal(PQcmdStatus(rows), SQL_COMMIT))
-        return error_set(err, ERROR_INTERNAL, "what failed before was not to be committed");
+        return error_set(err, ERROR_INTERNAL, "a failed transaction cannot be committed");
     return 0;
 }
 
@@ -456,7 +463,7 @@ void db_tx_end(struct db_tx *tx)
     if (tx->conn == NULL)
         return;
     if (tx->is_open)
-        error_ignore(run(tx->conn, SQL_ROLLBACK, DB_NO_PARAMS, &rows, &err),
+        error_ignore(run_prepared(tx->conn, SQL_ROLLBACK, DB_NO_PARAMS, &rows, &err),
                      "a connection that cannot roll back is closed by give_slot()");
     tx->is_open = false;
     give_slot(tx->db, TAKE_PTR(tx->conn));

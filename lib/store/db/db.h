@@ -17,6 +17,7 @@
 struct crash_points;
 struct db;
 struct error;
+struct hints;
 
 struct db_options {
     const char *url;              /* conninfo or URI of libpq */
@@ -24,6 +25,7 @@ struct db_options {
     size_t n_connections;         /* maximum open at a time */
     int64_t statement_timeout_ms; /* 0: 15 s */
     struct crash_points *crash;   /* borrowed; NULL: none */
+    struct hints *hints; /* queue for the hints of store functions; borrowed; NULL: no hints */
 };
 
 /* Connects lazily: succeeds while PostgreSQL is down. */

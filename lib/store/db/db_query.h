@@ -20,6 +20,7 @@
 
 struct db;
 struct db_conn;
+struct hints;
 struct strbuf;
 
 struct db_params {
@@ -83,6 +84,9 @@ void db_tx_end(struct db_tx *tx) NONNULL;
 
 /* The raw connection of a transaction, for LISTEN. Borrowed. */
 PGconn *db_tx_connection(struct db_tx *tx) NONNULL MUST_CHECK;
+
+/* The queue of hints of db_options; NULL: none. Borrowed. */
+struct hints *db_hints(const struct db *db) NONNULL MUST_CHECK;
 
 /* A new connection outside the pool, for hints and feeds. The caller ends it with PQfinish(). */
 int db_connect(const char *url, const char *application, int64_t statement_timeout_ms,

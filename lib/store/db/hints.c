@@ -235,7 +235,7 @@ static int prepare_sender(struct hints *hints, struct error *err)
     CLEANUP(db_rows_done) PGresult *rows = PQexec(hints->sender, SQL_ASYNC);
 
     if (PQresultStatus(rows) != PGRES_COMMAND_OK)
-        return error_set(err, ERROR_UNAVAILABLE, "PostgreSQL refuses a setting");
+        return error_set(err, ERROR_UNAVAILABLE, "PostgreSQL refused a setting");
     return 0;
 }
 

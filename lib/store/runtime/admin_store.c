@@ -28,7 +28,7 @@ static int check_failures(struct db *db, const struct admin_limits *limits, stru
 
     if (db_query(db, SQL_FORGET, DB_NO_PARAMS, &gone, err) < 0 ||
         db_read(db, SQL_COUNT, DB_PARAMS(window.text), &rows, err) < 0)
-        return error_wrap(err, "counting attempts to sign in");
+        return error_wrap(err, "counting sign-in attempts");
     if (db_number(rows, 0, 0) >= limits->most_failures)
         return error_set(err, ERROR_RATE_LIMITED, "Too many failed attempts, try again later");
     return 0;
@@ -42,9 +42,9 @@ int admin_store_try(struct db *db, const char *challenge, const struct admin_lim
     if (check_failures(db, limits, err) < 0)
         return -1;
     if (db_query(db, SQL_TRY, DB_PARAMS(challenge), &rows, err) < 0)
-        return error_wrap(err, "noting an attempt to sign in");
+        return error_wrap(err, "recording a sign-in attempt");
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_CONFLICT, "the challenge was tried already");
+        return error_set(err, ERROR_CONFLICT, "the challenge was already used");
     return 0;
 }
 
@@ -53,7 +53,7 @@ int admin_store_succeed(struct db *db, const char *challenge, struct error *err)
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_query(db, SQL_SUCCEED, DB_PARAMS(challenge), &rows, err) < 0)
-        return error_wrap(err, "noting who signed in");
+        return error_wrap(err, "recording a sign-in");
     return 0;
 }
 

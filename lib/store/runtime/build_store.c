@@ -141,7 +141,7 @@ int build_store_update(struct db *db, const struct image_build *build, struct er
                  DB_PARAMS(build->id, build_status_to_string(build->status), build->error,
                            build->image_id),
                  &rows, err) < 0)
-        return error_wrap(err, "storing how a build is");
+        return error_wrap(err, "storing the status of a build");
     return 0;
 }
 
@@ -150,7 +150,7 @@ int build_store_end_all(struct db *db, const char *words, struct error *err)
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_query(db, SQL_END_ALL, DB_PARAMS(words), &rows, err) < 0)
-        return error_wrap(err, "ending builds");
+        return error_wrap(err, "failing interrupted builds");
     return 0;
 }
 
@@ -162,7 +162,7 @@ int build_store_list_doomed(struct db *db, int64_t most, struct build_list *list
     struct db_int most_text = db_int(most);
 
     if (db_read(db, SQL_LIST_DOOMED, DB_PARAMS(most_text.text), &rows, err) < 0)
-        return error_wrap(err, "listing images that shall go");
+        return error_wrap(err, "listing images to remove");
     list.items = mem_alloc_array((size_t)PQntuples(rows), sizeof(*list.items));
     for (int i = 0; i < PQntuples(rows); i++) {
         list.items[list.n] = (struct image_build)IMAGE_BUILD_INIT;
@@ -179,6 +179,6 @@ int build_store_prune(struct db *db, struct error *err)
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_query(db, SQL_PRUNE, DB_NO_PARAMS, &rows, err) < 0)
-        return error_wrap(err, "forgetting old builds");
+        return error_wrap(err, "removing old builds");
     return 0;
 }

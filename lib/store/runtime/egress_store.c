@@ -51,7 +51,7 @@ int egress_store_find(struct db *db, const struct uuid *tenant_id, const struct 
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_read(db, SQL_FIND, DB_PARAMS(db_uuid(tenant_id), db_uuid(user_id)), &rows, err) < 0)
-        return error_wrap(err, "reading where a sandbox may go");
+        return error_wrap(err, "reading a sandbox's egress policy");
     *choice_out = read_choice(rows, 0, 0);
     return 0;
 }
@@ -62,7 +62,7 @@ int egress_store_list(struct db *db, struct egress_seats *seats_out, struct erro
     struct egress_seats seats = EGRESS_SEATS_INIT;
 
     if (db_read(db, SQL_LIST, DB_NO_PARAMS, &rows, err) < 0)
-        return error_wrap(err, "reading where sandboxes may go");
+        return error_wrap(err, "reading the egress policies");
     seats.n = (size_t)PQntuples(rows);
     seats.items = mem_alloc_array(seats.n, sizeof(seats.items[0]));
     for (size_t i = 0; i < seats.n; i++)

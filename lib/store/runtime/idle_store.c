@@ -1,4 +1,4 @@
-#include "store/runtime/rest_store.h"
+#include "store/runtime/idle_store.h"
 
 #include <string.h>
 
@@ -43,26 +43,26 @@ static const char SQL_DELETE[] =
     " AND " IS_LEFT " AND r.since < " AGO("$2") " AND NOT " HAS_RUN(
         "0") " RETURNING pg_notify('deft_callers', r.id)";
 
-static const char *const kind_names[REST_N_KINDS] = {
+static const char *const kind_names[IDLE_N_KINDS] = {
 #define X(constant, text) [constant] = (text),
-    REST_KINDS(X)
+    IDLE_KINDS(X)
 #undef X
 };
 
-const char *rest_kind_to_string(enum rest_kind kind)
+const char *idle_kind_to_string(enum idle_kind kind)
 {
     return kind_names[kind];
 }
 
-void rest_list_done(struct rest_list *list)
+void idle_list_done(struct idle_list *list)
 {
     mem_free(list->items);
-    *list = (struct rest_list){.items = NULL};
+    *list = (struct idle_list){.items = NULL};
 }
 
-static struct rest_item read_item(const PGresult *rows, int row)
+static struct idle_item read_item(const PGresult *rows, int row)
 {
-    struct rest_item item = {.kind = REST_IDLE};
+    struct idle_item item = {.kind = IDLE_UNUSED};
     const char *id = PQgetvalue(rows, row, 0);
     const char *container = PQgetvalue(rows, row, 1);
 
@@ -71,16 +71,16 @@ static struct rest_item read_item(const PGresult *rows, int row)
     return item;
 }
 
-static enum rest_kind kind_of(const char *name)
+static enum idle_kind kind_of(const char *name)
 {
     size_t i = 0;
 
-    while (i + 1 < REST_N_KINDS && !text_equal(kind_names[i], name))
+    while (i + 1 < IDLE_N_KINDS && !text_equal(kind_names[i], name))
         i++;
-    return (enum rest_kind)i;
+    return (enum idle_kind)i;
 }
 
-int rest_store_find(struct db *db, const struct rest_limits *limits, struct rest_list *list_out,
+int idle_store_find(struct db *db, const struct idle_limits *limits, struct idle_list *list_out,
                     struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
@@ -93,7 +93,7 @@ int rest_store_find(struct db *db, const struct rest_limits *limits, struct rest
 
     if (db_read(db, SQL_FIND, DB_PARAMS(idle.text, up.text, held.text, dead.text, unused.text),
                 &rows, err) < 0)
-        return error_wrap(err, "finding sandboxes that should rest");
+        return error_wrap(err, "finding idle sandboxes");
     n = PQntuples(rows);
     list_out->items = mem_alloc_array((size_t)n, sizeof(*list_out->items));
     list_out->n = (size_t)n;
@@ -116,13 +116,13 @@ static int decide(struct db *db, const char *sql, const char *id, int64_t limit_
     return 0;
 }
 
-int rest_store_pause(struct db *db, const char *id, int64_t unused_ms, bool *is_decided_out,
+int idle_store_pause(struct db *db, const char *id, int64_t unused_ms, bool *is_decided_out,
                      struct error *err)
 {
     return decide(db, SQL_PAUSE, id, unused_ms, is_decided_out, err);
 }
 
-int rest_store_delete(struct db *db, const char *id, int64_t dead_ms, bool *is_decided_out,
+int idle_store_delete(struct db *db, const char *id, int64_t dead_ms, bool *is_decided_out,
                       struct error *err)
 {
     return decide(db, SQL_DELETE, id, dead_ms, is_decided_out, err);

@@ -72,7 +72,7 @@ int refusal_store_add(struct db *db, const struct refusal *refusals, size_t n, s
         db_tx_query(&tx, SQL_ADD, DB_PARAMS(text), &added, err) < 0 ||
         db_tx_query(&tx, SQL_TRIM, DB_PARAMS(text, most.text), &trimmed, err) < 0 ||
         db_tx_commit(&tx, err) < 0)
-        return error_wrap(err, "storing what was refused");
+        return error_wrap(err, "storing refused connections");
     return 0;
 }
 
@@ -81,6 +81,6 @@ int refusal_store_list(struct db *db, const char *runtime_id, json_t **list_out,
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_read(db, SQL_LIST, DB_PARAMS(runtime_id), &rows, err) < 0)
-        return error_wrap(err, "reading what was refused");
+        return error_wrap(err, "reading refused connections");
     return db_json(rows, 0, 0, list_out, err);
 }

@@ -199,7 +199,7 @@ static int admit(struct db_tx *tx, const struct runtime *runtime, int64_t max_ru
         return error_wrap(err, "counting runtimes");
     if (db_number(others, 0, 0) >= max_runtimes)
         return error_set(err, ERROR_RATE_LIMITED,
-                         "this key has %lld sandboxes running, as many as it may have",
+                         "this key already has %lld sandboxes running, which is its limit",
                          (long long)max_runtimes);
     return 0;
 }
@@ -414,7 +414,7 @@ int runtime_store_use(struct db *db, const char *id, bool *is_awake_out, struct 
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_query(db, SQL_USE, DB_PARAMS(id), &rows, err) < 0)
-        return error_wrap(err, "using runtime %.16s", id);
+        return error_wrap(err, "recording the use of runtime %.16s", id);
     *is_awake_out = PQntuples(rows) > 0;
     return 0;
 }
@@ -424,9 +424,10 @@ int runtime_store_set_home(struct db *db, const char *id, const char *home, stru
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_query(db, SQL_SET_HOME, DB_PARAMS(id, home), &rows, err) < 0)
-        return error_wrap(err, "storing a runtime's home");
+        return error_wrap(err, "storing a runtime's workspace");
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_CONFLICT, "the runtime has a home, or is no more");
+        return error_set(err, ERROR_CONFLICT,
+                         "the runtime already has a workspace, or was deleted");
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /*
  * Sandboxes as rows: the desired state of each, and the state last seen at the engine. Only the
- * runtime service writes status; others write `desired` and send HINT_RUNTIME.
+ * runtime service writes status; others write `desired`.
  *
  * Ownership: runtime_done() releases what a struct holds.
  */

@@ -51,7 +51,7 @@ int warm_config_store_list(struct db *db, struct warm_config_list *list_out, str
     CLEANUP(warm_config_list_done) struct warm_config_list list = {.items = NULL};
 
     if (db_read(db, SQL_LIST, DB_NO_PARAMS, &rows, err) < 0)
-        return error_wrap(err, "listing what shall wait");
+        return error_wrap(err, "listing warm pool configurations");
     list.items = mem_alloc_array((size_t)PQntuples(rows), sizeof(*list.items));
     for (int i = 0; i < PQntuples(rows); i++) {
         list.items[list.n] = (struct warm_config)WARM_CONFIG_INIT;
@@ -77,9 +77,10 @@ int warm_config_store_put(struct db *db, const struct warm_config *config, int64
                  DB_PARAMS(config->name, config->image, memory.text, cpus.text, count.text, text,
                            most_text.text),
                  &rows, err) < 0)
-        return error_wrap(err, "storing what shall wait");
+        return error_wrap(err, "storing a warm pool configuration");
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_RATE_LIMITED, "at most %lld configurations", (long long)most);
+        return error_set(err, ERROR_RATE_LIMITED, "there can be at most %lld configurations",
+                         (long long)most);
     return 0;
 }
 
@@ -88,7 +89,7 @@ int warm_config_store_remove(struct db *db, const char *name, struct error *err)
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_query(db, SQL_REMOVE, DB_PARAMS(name), &rows, err) < 0)
-        return error_wrap(err, "removing what shall wait");
+        return error_wrap(err, "removing a warm pool configuration");
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_NOT_FOUND, "no such configuration");
     return 0;

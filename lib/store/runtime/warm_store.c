@@ -34,7 +34,7 @@ void warm_sandbox_done(struct warm_sandbox *sandbox)
     if (sandbox == NULL)
         return;
     mem_free(sandbox->image);
-    mem_free(sandbox->fittings);
+    mem_free(sandbox->agent_build);
     mem_free(sandbox->home);
     mem_free(sandbox->image_id);
     mem_free(sandbox->container_id);
@@ -57,7 +57,7 @@ static struct warm_sandbox read_row(const PGresult *rows, int row)
     struct warm_sandbox sandbox = {.image = db_dup(rows, row, 1),
                                    .memory_bytes = db_number(rows, row, 2),
                                    .nano_cpus = db_number(rows, row, 3),
-                                   .fittings = db_dup(rows, row, 4),
+                                   .agent_build = db_dup(rows, row, 4),
                                    .home = db_dup(rows, row, 5),
                                    .image_id = db_dup(rows, row, 6),
                                    .container_id = db_dup(rows, row, 7),
@@ -78,10 +78,10 @@ int warm_store_add(struct db *db, const struct warm_sandbox *sandbox, struct err
     struct db_int cpus = db_int(sandbox->nano_cpus);
 
     if (db_query(db, SQL_ADD,
-                 DB_PARAMS(sandbox->id, sandbox->image, memory.text, cpus.text, sandbox->fittings,
-                           sandbox->home),
+                 DB_PARAMS(sandbox->id, sandbox->image, memory.text, cpus.text,
+                           sandbox->agent_build, sandbox->home),
                  &rows, err) < 0)
-        return error_wrap(err, "storing a sandbox made ahead");
+        return error_wrap(err, "storing a warm sandbox");
     return 0;
 }
 
@@ -93,9 +93,9 @@ int warm_store_set_ready(struct db *db, const struct warm_sandbox *sandbox, stru
                  DB_PARAMS(sandbox->id, sandbox->image_id, sandbox->container_id, sandbox->network,
                            sandbox->url, sandbox->init_key),
                  &rows, err) < 0)
-        return error_wrap(err, "storing a sandbox made ahead");
+        return error_wrap(err, "storing a warm sandbox");
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_NOT_FOUND, "the sandbox made ahead is no more");
+        return error_set(err, ERROR_NOT_FOUND, "the warm sandbox no longer exists");
     return 0;
 }
 
@@ -105,7 +105,7 @@ int warm_store_list(struct db *db, struct warm_list *list_out, struct error *err
     struct warm_list list = {.items = NULL};
 
     if (db_read(db, SQL_LIST, DB_NO_PARAMS, &rows, err) < 0)
-        return error_wrap(err, "listing sandboxes made ahead");
+        return error_wrap(err, "listing warm sandboxes");
     list.n = (size_t)PQntuples(rows);
     list.items = mem_alloc_array(list.n, sizeof(*list.items));
     for (size_t i = 0; i < list.n; i++)
@@ -120,9 +120,9 @@ int warm_store_get(struct db *db, const char *id, struct warm_sandbox *sandbox_o
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_read(db, SQL_GET, DB_PARAMS(id), &rows, err) < 0)
-        return error_wrap(err, "reading a sandbox made ahead");
+        return error_wrap(err, "reading a warm sandbox");
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_NOT_FOUND, "no such sandbox made ahead");
+        return error_set(err, ERROR_NOT_FOUND, "no such warm sandbox");
     *sandbox_out = read_row(rows, 0);
     return 0;
 }
@@ -132,25 +132,25 @@ int warm_store_remove(struct db *db, const char *id, struct error *err)
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_query(db, SQL_REMOVE, DB_PARAMS(id), &rows, err) < 0)
-        return error_wrap(err, "removing a sandbox made ahead");
+        return error_wrap(err, "removing a warm sandbox");
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_NOT_FOUND, "no such sandbox made ahead");
+        return error_set(err, ERROR_NOT_FOUND, "no such warm sandbox");
     return 0;
 }
 
-static int take(struct db_tx *tx, const struct warm_class *warm_class,
-                struct warm_sandbox *member_out, struct error *err)
+static int claim_one(struct db_tx *tx, const struct warm_class *warm_class,
+                     struct warm_sandbox *member_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     struct db_int memory = db_int(warm_class->memory_bytes);
     struct db_int cpus = db_int(warm_class->nano_cpus);
 
     if (db_tx_query(tx, SQL_CLAIM,
-                    DB_PARAMS(warm_class->image, memory.text, cpus.text, warm_class->fittings),
+                    DB_PARAMS(warm_class->image, memory.text, cpus.text, warm_class->agent_build),
                     &rows, err) < 0)
-        return error_wrap(err, "claiming a sandbox made ahead");
+        return error_wrap(err, "claiming a warm sandbox");
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_NOT_FOUND, "no sandbox is ready");
+        return error_set(err, ERROR_NOT_FOUND, "no warm sandbox is ready");
     *member_out = read_row(rows, 0);
     return 0;
 }
@@ -162,7 +162,7 @@ int warm_store_claim(struct db *db, const struct warm_class *warm_class,
     CLEANUP(warm_sandbox_done) struct warm_sandbox member = WARM_SANDBOX_INIT;
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
-    if (db_tx_begin(db, &tx, err) < 0 || take(&tx, warm_class, &member, err) < 0 ||
+    if (db_tx_begin(db, &tx, err) < 0 || claim_one(&tx, warm_class, &member, err) < 0 ||
         taker->fill(taker->context, &member, &runtime, err) < 0 ||
         runtime_row_add(&tx, &runtime, taker->max_runtimes, err) < 0 || db_tx_commit(&tx, err) < 0)
         return -1;

@@ -1,5 +1,5 @@
 /*
- * Sandboxes started ahead: rows of their own until they are claimed.
+ * Warm sandboxes: rows of their own until they are claimed.
  *
  * Ownership: warm_sandbox_done() releases what a struct holds.
  */
@@ -21,7 +21,7 @@ struct warm_class {
     const char *image;
     int64_t memory_bytes;
     int64_t nano_cpus;
-    const char *fittings; /* the deft-action that a start installs now */
+    const char *agent_build; /* the deft-action that a start installs now */
 };
 
 struct warm_sandbox {
@@ -29,7 +29,7 @@ struct warm_sandbox {
     char *image;
     int64_t memory_bytes;
     int64_t nano_cpus;
-    char *fittings;
+    char *agent_build;
     char *home;
     char *image_id; /* NULL, like the members below, until it is ready */
     char *container_id;

@@ -84,21 +84,21 @@ const struct document *document_list_find(const struct document_list *list, cons
 }
 
 /* A sealed value is bound to a document and its user, not to a name. */
-static void append_seal_context(const struct shelf *shelf, const struct document *document,
+static void append_seal_context(const struct document_scope *scope, const struct document *document,
                                 struct strbuf *out)
 {
-    strbuf_appendf(out, "documents.sealed:%s:%s:%s", shelf->user_id.text,
+    strbuf_appendf(out, "documents.sealed:%s:%s:%s", scope->user_id.text,
                    collection_names[document->collection], document->id.text);
 }
 
-static int open_sealed(const struct shelf *shelf, const char *sealed, struct document *document,
-                       struct error *err)
+static int open_sealed(const struct document_scope *scope, const char *sealed,
+                       struct document *document, struct error *err)
 {
     CLEANUP(secret_done) struct secret plain = SECRET_INIT;
     CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
 
-    append_seal_context(shelf, document, &context);
-    if (keyring_open(shelf->keyring, context.text, sealed, &plain, err) < 0 ||
+    append_seal_context(scope, document, &context);
+    if (keyring_open(scope->keyring, context.text, sealed, &plain, err) < 0 ||
         json_parse(secret_reveal(&plain), plain.len, &document->secrets, err) < 0)
         return error_set(err, ERROR_INTERNAL, "the secrets of document %s cannot be read",
                          document->id.text);
@@ -121,7 +121,7 @@ static void written_done(struct written *written)
     mem_free(written->sealed);
 }
 
-static char *seal(const struct shelf *shelf, const struct document *document)
+static char *seal(const struct document_scope *scope, const struct document *document)
 {
     CLEANUP(secret_done) struct secret plain = SECRET_INIT;
     CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
@@ -133,18 +133,18 @@ static char *seal(const struct shelf *shelf, const struct document *document)
     text = json_to_text(document->secrets);
     secret_set(&plain, text);
     explicit_bzero(text, strlen(text));
-    append_seal_context(shelf, document, &context);
-    keyring_seal(shelf->keyring, context.text, &plain, &sealed);
+    append_seal_context(scope, document, &context);
+    keyring_seal(scope->keyring, context.text, &plain, &sealed);
     return strbuf_take(&sealed);
 }
 
-static int write_out(const struct shelf *shelf, const struct document *document,
+static int write_out(const struct document_scope *scope, const struct document *document,
                      struct written *written_out, struct error *err)
 {
     CLEANUP(written_done) struct written written = WRITTEN_INIT;
 
     written.body = json_to_text(document->body);
-    written.sealed = seal(shelf, document);
+    written.sealed = seal(scope, document);
     if (strlen(written.body) > DOCUMENT_MAX_BYTES ||
         (written.sealed != NULL && strlen(written.sealed) > DOCUMENT_MAX_BYTES))
         return error_set(err, ERROR_TOO_LARGE, "%s '%s' would be too large",
@@ -154,8 +154,8 @@ static int write_out(const struct shelf *shelf, const struct document *document,
     return 0;
 }
 
-static int read_row(const struct shelf *shelf, enum collection collection, const PGresult *rows,
-                    int row, struct document *document_out, struct error *err)
+static int read_row(const struct document_scope *scope, enum collection collection,
+                    const PGresult *rows, int row, struct document *document_out, struct error *err)
 {
     CLEANUP(document_done) struct document read = DOCUMENT_INIT;
     const char *sealed = db_text(rows, row, 4);
@@ -168,30 +168,30 @@ static int read_row(const struct shelf *shelf, enum collection collection, const
     read.updated_at_us = db_number(rows, row, 6);
     if (db_json(rows, row, 3, &read.body, err) < 0)
         return error_wrap(err, "document %s", read.id.text);
-    if (sealed != NULL && open_sealed(shelf, sealed, &read, err) < 0)
+    if (sealed != NULL && open_sealed(scope, sealed, &read, err) < 0)
         return -1;
     *document_out = read;
     read = (struct document)DOCUMENT_INIT;
     return 0;
 }
 
-int document_store_get(const struct shelf *shelf, enum collection collection, const char *name,
-                       struct document *document_out, struct error *err)
+int document_store_get(const struct document_scope *scope, enum collection collection,
+                       const char *name, struct document *document_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     const char *in = collection_names[collection];
 
-    if (db_read(shelf->db, SQL_GET, DB_PARAMS(shelf->user_id.text, in, name), &rows, err) < 0)
+    if (db_read(scope->db, SQL_GET, DB_PARAMS(scope->user_id.text, in, name), &rows, err) < 0)
         return error_wrap(err, "reading from %s", in);
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_NOT_FOUND, "%s has no '%s'", in, name);
-    return read_row(shelf, collection, rows, 0, document_out, err);
+    return read_row(scope, collection, rows, 0, document_out, err);
 }
 
-int document_store_get_or_new(const struct shelf *shelf, enum collection collection,
+int document_store_get_or_new(const struct document_scope *scope, enum collection collection,
                               const char *name, struct document *document_out, struct error *err)
 {
-    if (document_store_get(shelf, collection, name, document_out, err) == 0)
+    if (document_store_get(scope, collection, name, document_out, err) == 0)
         return 0;
     if (err->code != ERROR_NOT_FOUND)
         return -1;
@@ -199,33 +199,33 @@ int document_store_get_or_new(const struct shelf *shelf, enum collection collect
     return 0;
 }
 
-int document_store_get_by_id(const struct shelf *shelf, enum collection collection,
+int document_store_get_by_id(const struct document_scope *scope, enum collection collection,
                              const struct uuid *id, struct document *document_out,
                              struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     const char *in = collection_names[collection];
 
-    if (db_read(shelf->db, SQL_GET_BY_ID, DB_PARAMS(shelf->user_id.text, in, id->text), &rows,
+    if (db_read(scope->db, SQL_GET_BY_ID, DB_PARAMS(scope->user_id.text, in, id->text), &rows,
                 err) < 0)
         return error_wrap(err, "reading from %s", in);
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_NOT_FOUND, "%s has no %s", in, id->text);
-    return read_row(shelf, collection, rows, 0, document_out, err);
+    return read_row(scope, collection, rows, 0, document_out, err);
 }
 
-int document_store_list(const struct shelf *shelf, enum collection collection,
+int document_store_list(const struct document_scope *scope, enum collection collection,
                         struct document_list *list_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(document_list_done) struct document_list list = DOCUMENT_LIST_INIT;
     const char *in = collection_names[collection];
 
-    if (db_read(shelf->db, SQL_LIST, DB_PARAMS(shelf->user_id.text, in), &rows, err) < 0)
+    if (db_read(scope->db, SQL_LIST, DB_PARAMS(scope->user_id.text, in), &rows, err) < 0)
         return error_wrap(err, "listing %s", in);
     list.items = mem_alloc_array((size_t)PQntuples(rows), sizeof(*list.items));
     for (int row = 0; row < PQntuples(rows); row++) {
-        if (read_row(shelf, collection, rows, row, &list.items[row], err) < 0)
+        if (read_row(scope, collection, rows, row, &list.items[row], err) < 0)
             return -1;
         list.n++;
     }
@@ -236,12 +236,12 @@ int document_store_list(const struct shelf *shelf, enum collection collection,
 
 static int stale(const struct document *document, struct error *err)
 {
-    return error_set(err, ERROR_STALE, "%s '%s' was changed by somebody else",
+    return error_set(err, ERROR_STALE, "%s '%s' was changed by another request",
                      collection_names[document->collection], document->name);
 }
 
-static int add(struct db_tx *tx, const struct shelf *shelf, const struct document_change *change,
-               struct error *err)
+static int add(struct db_tx *tx, const struct document_scope *scope,
+               const struct document_change *change, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     struct document *document = change->document;
@@ -249,10 +249,10 @@ static int add(struct db_tx *tx, const struct shelf *shelf, const struct documen
     struct db_int max = db_int((int64_t)change->max);
     const char *in = collection_names[document->collection];
 
-    if (write_out(shelf, document, &written, err) < 0)
+    if (write_out(scope, document, &written, err) < 0)
         return -1;
     if (db_tx_query(tx, SQL_ADD,
-                    DB_PARAMS(shelf->user_id.text, in, document->name, document->id.text,
+                    DB_PARAMS(scope->user_id.text, in, document->name, document->id.text,
                               written.body, written.sealed, max.text),
                     &rows, err) < 0)
         return error_wrap(err, "adding to %s", in);
@@ -261,8 +261,8 @@ static int add(struct db_tx *tx, const struct shelf *shelf, const struct documen
     return db_bool(rows, 0, 1) ? 0 : stale(document, err);
 }
 
-static int update(struct db_tx *tx, const struct shelf *shelf, const struct document_change *change,
-                  struct error *err)
+static int update(struct db_tx *tx, const struct document_scope *scope,
+                  const struct document_change *change, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     const struct document *document = change->document;
@@ -271,39 +271,39 @@ static int update(struct db_tx *tx, const struct shelf *shelf, const struct docu
     const char *in = collection_names[document->collection];
     const char *name = change->kind == DOCUMENT_RENAME ? change->new_name : document->name;
 
-    if (write_out(shelf, document, &written, err) < 0)
+    if (write_out(scope, document, &written, err) < 0)
         return -1;
     if (db_tx_query(tx, SQL_UPDATE,
-                    DB_PARAMS(shelf->user_id.text, in, document->id.text, revision.text, name,
+                    DB_PARAMS(scope->user_id.text, in, document->id.text, revision.text, name,
                               written.body, written.sealed),
                     &rows, err) < 0)
         return err->code == ERROR_CONFLICT
-                   ? error_set(err, ERROR_CONFLICT, "'%s' exists already", name)
+                   ? error_set(err, ERROR_CONFLICT, "'%s' already exists", name)
                    : error_wrap(err, "updating %s", in);
     return PQntuples(rows) == 1 ? 0 : stale(document, err);
 }
 
-static int drop(struct db_tx *tx, const struct shelf *shelf, const struct document *document,
-                struct error *err)
+static int drop(struct db_tx *tx, const struct document_scope *scope,
+                const struct document *document, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     struct db_int revision = db_int(document->revision);
     const char *in = collection_names[document->collection];
 
     if (db_tx_query(tx, SQL_REMOVE,
-                    DB_PARAMS(shelf->user_id.text, in, document->id.text, revision.text), &rows,
+                    DB_PARAMS(scope->user_id.text, in, document->id.text, revision.text), &rows,
                     err) < 0)
         return error_wrap(err, "deleting from %s", in);
     return PQntuples(rows) == 1 ? 0 : stale(document, err);
 }
 
-static int apply(struct db_tx *tx, const struct shelf *shelf, const struct document_change *change,
-                 struct error *err)
+static int apply(struct db_tx *tx, const struct document_scope *scope,
+                 const struct document_change *change, struct error *err)
 {
     if (change->kind == DOCUMENT_DELETE)
-        return drop(tx, shelf, change->document, err);
-    return change->document->revision == 0 ? add(tx, shelf, change, err)
-                                           : update(tx, shelf, change, err);
+        return drop(tx, scope, change->document, err);
+    return change->document->revision == 0 ? add(tx, scope, change, err)
+                                           : update(tx, scope, change, err);
 }
 
 /* Updates the documents after the commit. */
@@ -318,15 +318,15 @@ static void settle(const struct document_change *change)
     document->name = mem_dup_text(change->new_name);
 }
 
-int document_store_write(const struct shelf *shelf, const struct document_change *changes, size_t n,
-                         struct error *err)
+int document_store_write(const struct document_scope *scope, const struct document_change *changes,
+                         size_t n, struct error *err)
 {
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
 
-    if (db_tx_begin(shelf->db, &tx, err) < 0)
+    if (db_tx_begin(scope->db, &tx, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        if (apply(&tx, shelf, &changes[i], err) < 0)
+        if (apply(&tx, scope, &changes[i], err) < 0)
             return -1;
     }
     if (db_tx_commit(&tx, err) < 0)
@@ -336,21 +336,21 @@ int document_store_write(const struct shelf *shelf, const struct document_change
     return 0;
 }
 
-int document_store_put(const struct shelf *shelf, struct document *document, size_t max,
+int document_store_put(const struct document_scope *scope, struct document *document, size_t max,
                        struct error *err)
 {
     const struct document_change change = {.kind = DOCUMENT_PUT, .document = document, .max = max};
 
-    return document_store_write(shelf, &change, 1, err);
+    return document_store_write(scope, &change, 1, err);
 }
 
-int document_store_delete(const struct shelf *shelf, enum collection collection, const char *name,
-                          struct error *err)
+int document_store_delete(const struct document_scope *scope, enum collection collection,
+                          const char *name, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     const char *in = collection_names[collection];
 
-    if (db_query(shelf->db, SQL_DELETE, DB_PARAMS(shelf->user_id.text, in, name), &rows, err) < 0)
+    if (db_query(scope->db, SQL_DELETE, DB_PARAMS(scope->user_id.text, in, name), &rows, err) < 0)
         return error_wrap(err, "deleting from %s", in);
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_NOT_FOUND, "%s has no '%s'", in, name);

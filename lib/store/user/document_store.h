@@ -6,8 +6,8 @@
  * the row (keyring_seal(), bound to the document's id). A writer says which revision it has seen,
  * so that no update is lost: ERROR_STALE means load, decide and put again.
  *
- * Ownership: document_done(), document_list_done(); a shelf borrows what it points to.
- * Threading: no state besides the shelf's; any thread.
+ * Ownership: document_done(), document_list_done(); a scope borrows what it points to.
+ * Threading: no state besides the scope's; any thread.
  * Decision: docs/decisions/0013-kept-documents.md
  */
 #ifndef DEFT_STORE_USER_DOCUMENT_STORE_H
@@ -43,7 +43,7 @@ enum collection { COLLECTIONS(X) COLLECTION_N };
 #undef X
 
 /* A user's documents: the scope of every call. */
-struct shelf {
+struct document_scope {
     struct db *db;
     const struct keyring *keyring;
     struct uuid user_id;
@@ -83,18 +83,19 @@ const struct document *document_list_find(const struct document_list *list,
                                           const char *name) NONNULL MUST_CHECK;
 
 /* ERROR_NOT_FOUND when the user has none of that name. */
-int document_store_get(const struct shelf *shelf, enum collection collection, const char *name,
-                       struct document *document_out, struct error *err) NONNULL MUST_CHECK;
+int document_store_get(const struct document_scope *scope, enum collection collection,
+                       const char *name, struct document *document_out,
+                       struct error *err) NONNULL MUST_CHECK;
 /* As above, or a new document of that name, not stored yet. */
-int document_store_get_or_new(const struct shelf *shelf, enum collection collection,
+int document_store_get_or_new(const struct document_scope *scope, enum collection collection,
                               const char *name, struct document *document_out,
                               struct error *err) NONNULL MUST_CHECK;
 /* By its id, which stays when it is renamed. ERROR_NOT_FOUND. */
-int document_store_get_by_id(const struct shelf *shelf, enum collection collection,
+int document_store_get_by_id(const struct document_scope *scope, enum collection collection,
                              const struct uuid *id, struct document *document_out,
                              struct error *err) NONNULL MUST_CHECK;
 /* All documents of a collection, by name. Their number is bounded by document_store_put(). */
-int document_store_list(const struct shelf *shelf, enum collection collection,
+int document_store_list(const struct document_scope *scope, enum collection collection,
                         struct document_list *list_out, struct error *err) NONNULL MUST_CHECK;
 
 enum document_change_kind { DOCUMENT_PUT, DOCUMENT_RENAME, DOCUMENT_DELETE };
@@ -112,15 +113,15 @@ struct document_change {
  * ERROR_CONFLICT: the new name is taken, or the collection is full. ERROR_TOO_LARGE: above
  * DOCUMENT_MAX_BYTES.
  */
-int document_store_write(const struct shelf *shelf, const struct document_change *changes, size_t n,
-                         struct error *err) NONNULL MUST_CHECK;
+int document_store_write(const struct document_scope *scope, const struct document_change *changes,
+                         size_t n, struct error *err) NONNULL MUST_CHECK;
 /*
  * Stores one document: a new one when revision is 0 (at most `max` in its collection, 0: no limit).
  */
-int document_store_put(const struct shelf *shelf, struct document *document, size_t max,
+int document_store_put(const struct document_scope *scope, struct document *document, size_t max,
                        struct error *err) NONNULL MUST_CHECK;
 /* By name, whatever its revision. ERROR_NOT_FOUND. */
-int document_store_delete(const struct shelf *shelf, enum collection collection, const char *name,
-                          struct error *err) NONNULL MUST_CHECK;
+int document_store_delete(const struct document_scope *scope, enum collection collection,
+                          const char *name, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
-#include "store/db/db_pipe_query.h"
 #include "store/db/db_query.h"
 
 static const char SQL_BEGIN[] =
@@ -35,9 +34,9 @@ int init_store_begin(struct db *db, const struct init_plan *plan, struct error *
     if (db_query(db, SQL_BEGIN,
                  DB_PARAMS(plan->settings, plan->user_id->text, hashes.text, n_slots.text), &rows,
                  err) < 0)
-        return error_wrap(err, "beginning the deferred start");
+        return error_wrap(err, "completing the deferred start");
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_CONFLICT, "the server has begun before");
+        return error_set(err, ERROR_CONFLICT, "the server was already initialised");
     return 0;
 }
 
@@ -46,7 +45,7 @@ int init_store_has_begun(struct db *db, bool *has_begun_out, struct error *err)
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_read(db, SQL_HAS_BEGUN, DB_NO_PARAMS, &rows, err) < 0)
-        return error_wrap(err, "looking whether the server has begun");
+        return error_wrap(err, "checking whether the server was initialised");
     *has_begun_out = db_bool(rows, 0, 0);
     return 0;
 }
@@ -56,27 +55,7 @@ int init_store_load(struct db *db, char **settings_out, struct error *err)
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_read(db, SQL_LOAD, DB_NO_PARAMS, &rows, err) < 0)
-        return error_wrap(err, "loading what the server began with");
+        return error_wrap(err, "loading the settings of the deferred start");
     *settings_out = PQntuples(rows) == 1 ? db_dup(rows, 0, 0) : NULL;
     return 0;
-}
-
-static void take_answer(void *owner, const PGresult *rows, const struct error *err)
-{
-    struct init_question *question = owner;
-
-    question->has_begun = err == NULL && db_bool(rows, 0, 0);
-    question->done(question, err);
-}
-
-void init_store_ask(struct db_pipe *pipe, struct init_question *question)
-{
-    struct db_question asked = {.sql = SQL_HAS_BEGUN,
-                                .params = DB_NO_PARAMS,
-                                .effect = DB_PIPE_READS,
-                                .done = take_answer,
-                                .owner = question,
-                                .ticket = &question->ticket};
-
-    db_pipe_ask(pipe, &asked);
 }

@@ -12,8 +12,6 @@
 #include "base/attr.h"
 
 struct db;
-struct db_pipe;
-struct db_ticket;
 struct error;
 struct uuid;
 
@@ -35,14 +33,5 @@ int init_store_begin(struct db *db, const struct init_plan *plan,
 int init_store_has_begun(struct db *db, bool *has_begun_out, struct error *err) NONNULL MUST_CHECK;
 /* The settings of the initialization, sealed, or NULL. The caller frees with mem_free(). */
 int init_store_load(struct db *db, char **settings_out, struct error *err) NONNULL MUST_CHECK;
-
-/* Non-blocking init_store_has_begun(), like the questions of live_store.h. */
-struct init_question {
-    struct db_ticket *ticket;
-    bool has_begun;
-    void (*done)(struct init_question *question, const struct error *err);
-};
-
-void init_store_ask(struct db_pipe *pipe, struct init_question *question) NONNULL;
 
 #endif

@@ -70,7 +70,7 @@ static void append_seal_context(const struct mcp_sign_in *sign_in, struct strbuf
     strbuf_appendf(out, "mcp_sign_ins.sealed:%s:%s", sign_in->user_id.text, sign_in->id.text);
 }
 
-static void append_sealed(const struct shelf *shelf, const struct mcp_sign_in *sign_in,
+static void append_sealed(const struct document_scope *scope, const struct mcp_sign_in *sign_in,
                           struct strbuf *out)
 {
     CLEANUP(secret_done) struct secret plain = SECRET_INIT;
@@ -80,42 +80,42 @@ static void append_sealed(const struct shelf *shelf, const struct mcp_sign_in *s
     secret_set(&plain, text);
     explicit_bzero(text, strlen(text));
     append_seal_context(sign_in, &context);
-    keyring_seal(shelf->keyring, context.text, &plain, out);
+    keyring_seal(scope->keyring, context.text, &plain, out);
 }
 
-static int open_sealed(const struct shelf *shelf, const char *sealed, struct mcp_sign_in *sign_in,
-                       struct error *err)
+static int open_sealed(const struct document_scope *scope, const char *sealed,
+                       struct mcp_sign_in *sign_in, struct error *err)
 {
     CLEANUP(secret_done) struct secret plain = SECRET_INIT;
     CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
 
     append_seal_context(sign_in, &context);
-    if (keyring_open(shelf->keyring, context.text, sealed, &plain, err) < 0)
+    if (keyring_open(scope->keyring, context.text, sealed, &plain, err) < 0)
         return -1;
     return json_parse_own(secret_reveal(&plain), plain.len, &sign_in->secrets, err);
 }
 
 /* Reads the single row. */
-static int read_row(const struct shelf *shelf, const PGresult *rows,
+static int read_row(const struct document_scope *scope, const PGresult *rows,
                     struct mcp_sign_in *sign_in_out, struct error *err)
 {
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in sign_in = MCP_SIGN_IN_INIT;
 
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_NOT_FOUND, "There is no such sign-in, or it is over");
+        return error_set(err, ERROR_NOT_FOUND, "There is no such sign-in, or it has ended");
     sign_in.id = db_cell_uuid(rows, 0, 0);
     sign_in.user_id = db_cell_uuid(rows, 0, 1);
     sign_in.status = state_from_string(db_text(rows, 0, 2));
     sign_in.unchanged_ms = db_number(rows, 0, 5);
     if (db_json(rows, 0, 3, &sign_in.body, err) < 0 ||
-        open_sealed(shelf, db_text(rows, 0, 4), &sign_in, err) < 0)
+        open_sealed(scope, db_text(rows, 0, 4), &sign_in, err) < 0)
         return -1;
     *sign_in_out = sign_in;
     sign_in = (struct mcp_sign_in)MCP_SIGN_IN_INIT;
     return 0;
 }
 
-int mcp_sign_in_store_add(const struct shelf *shelf, const struct mcp_sign_in *sign_in,
+int mcp_sign_in_store_add(const struct document_scope *scope, const struct mcp_sign_in *sign_in,
                           const char *state, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
@@ -123,47 +123,47 @@ int mcp_sign_in_store_add(const struct shelf *shelf, const struct mcp_sign_in *s
     CLEANUP(mem_freep) char *body = json_to_text(sign_in->body);
     char hash[CRYPTO_HASH_HEX_BYTES];
 
-    append_sealed(shelf, sign_in, &sealed);
-    keyring_hash_token(shelf->keyring, state, hash);
-    return db_query(shelf->db, SQL_ADD,
+    append_sealed(scope, sign_in, &sealed);
+    keyring_hash_token(scope->keyring, state, hash);
+    return db_query(scope->db, SQL_ADD,
                     DB_PARAMS(sign_in->id.text, sign_in->user_id.text, hash,
                               state_names[SIGN_IN_PENDING], body, sealed.text),
                     &rows, err);
 }
 
-int mcp_sign_in_store_get(const struct shelf *shelf, const struct uuid *id,
+int mcp_sign_in_store_get(const struct document_scope *scope, const struct uuid *id,
                           struct mcp_sign_in *sign_in_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
-    if (db_read(shelf->db, SQL_GET, DB_PARAMS(id->text, shelf->user_id.text), &rows, err) < 0)
+    if (db_read(scope->db, SQL_GET, DB_PARAMS(id->text, scope->user_id.text), &rows, err) < 0)
         return -1;
-    return read_row(shelf, rows, sign_in_out, err);
+    return read_row(scope, rows, sign_in_out, err);
 }
 
-int mcp_sign_in_store_take(const struct shelf *shelf, const char *state,
+int mcp_sign_in_store_take(const struct document_scope *scope, const char *state,
                            struct mcp_sign_in *sign_in_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     char hash[CRYPTO_HASH_HEX_BYTES];
 
-    keyring_hash_token(shelf->keyring, state, hash);
-    if (db_query(shelf->db, SQL_TAKE,
+    keyring_hash_token(scope->keyring, state, hash);
+    if (db_query(scope->db, SQL_TAKE,
                  DB_PARAMS(hash, state_names[SIGN_IN_AUTHORIZING], state_names[SIGN_IN_PENDING]),
                  &rows, err) < 0)
         return -1;
-    return read_row(shelf, rows, sign_in_out, err);
+    return read_row(scope, rows, sign_in_out, err);
 }
 
-int mcp_sign_in_store_finish(const struct shelf *shelf, const struct mcp_sign_in *sign_in,
+int mcp_sign_in_store_finish(const struct document_scope *scope, const struct mcp_sign_in *sign_in,
                              struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
     CLEANUP(mem_freep) char *body = json_to_text(sign_in->body);
 
-    append_sealed(shelf, sign_in, &sealed);
-    return db_query(shelf->db, SQL_FINISH,
+    append_sealed(scope, sign_in, &sealed);
+    return db_query(scope->db, SQL_FINISH,
                     DB_PARAMS(sign_in->id.text, sign_in->user_id.text, state_names[sign_in->status],
                               body, sealed.text, state_names[SIGN_IN_AUTHORIZING]),
                     &rows, err);

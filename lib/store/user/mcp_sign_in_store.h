@@ -18,7 +18,7 @@
 struct db;
 struct error;
 struct keyring;
-struct shelf;
+struct document_scope;
 
 #define SIGN_IN_STATES(X)                                                                          \
     X(SIGN_IN_PENDING, "pending")                                                                  \
@@ -49,19 +49,19 @@ struct mcp_sign_in {
 void mcp_sign_in_done(struct mcp_sign_in *sign_in);
 
 /* Stores a new one, pending; expired ones are removed, and a user keeps the newest few. */
-int mcp_sign_in_store_add(const struct shelf *shelf, const struct mcp_sign_in *sign_in,
+int mcp_sign_in_store_add(const struct document_scope *scope, const struct mcp_sign_in *sign_in,
                           const char *state, struct error *err) NONNULL MUST_CHECK;
 /* ERROR_NOT_FOUND when the user has none of that id. */
-int mcp_sign_in_store_get(const struct shelf *shelf, const struct uuid *id,
+int mcp_sign_in_store_get(const struct document_scope *scope, const struct uuid *id,
                           struct mcp_sign_in *sign_in_out, struct error *err) NONNULL MUST_CHECK;
 /*
  * Sets the pending sign-in of a state to authorizing, for this caller alone; ERROR_NOT_FOUND when
- * there is none, or it has expired. shelf->user_id is ignored.
+ * there is none, or it has expired. scope->user_id is ignored.
  */
-int mcp_sign_in_store_take(const struct shelf *shelf, const char *state,
+int mcp_sign_in_store_take(const struct document_scope *scope, const char *state,
                            struct mcp_sign_in *sign_in_out, struct error *err) NONNULL MUST_CHECK;
 /* Stores the outcome. */
-int mcp_sign_in_store_finish(const struct shelf *shelf, const struct mcp_sign_in *sign_in,
+int mcp_sign_in_store_finish(const struct document_scope *scope, const struct mcp_sign_in *sign_in,
                              struct error *err) NONNULL MUST_CHECK;
 
 #endif

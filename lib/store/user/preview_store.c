@@ -55,7 +55,7 @@ int preview_store_add_pass(struct db *db, const struct preview_key *key,
                  DB_PARAMS(grant->pass_hash, grant->state_hash, grant->session_hash,
                            key->runtime_id, port.text, seconds.text),
                  &rows, err) < 0)
-        return error_wrap(err, "keeping a pass");
+        return error_wrap(err, "storing a preview pass");
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_NOT_FOUND, "no such sandbox");
     return 0;
@@ -83,9 +83,9 @@ int preview_store_use_pass(struct db *db, const struct preview_key *key, const c
             db, SQL_USE_PASS,
             DB_PARAMS(pass_hash, cookie_hash, array.text, key->runtime_id, port.text, seconds.text),
             &rows, err) < 0)
-        return error_wrap(err, "using a pass");
+        return error_wrap(err, "using a preview pass");
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_UNAUTHENTICATED, "no such pass");
+        return error_set(err, ERROR_UNAUTHENTICATED, "no such preview pass");
     return 0;
 }
 
@@ -119,7 +119,7 @@ int preview_store_find(struct db *db, const struct preview_key *key,
     if (db_query(db, SQL_FIND, DB_PARAMS(array.text, key->runtime_id, port.text), &rows, err) < 0)
         return error_wrap(err, "finding a preview");
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_UNAUTHENTICATED, "no cookie of this preview");
+        return error_set(err, ERROR_UNAUTHENTICATED, "no valid cookie for this preview");
     preview_sandbox_done(sandbox_out);
     sandbox_out->status = status_of(db_text(rows, 0, 0));
     sandbox_out->desired = desire_of(db_text(rows, 0, 1));

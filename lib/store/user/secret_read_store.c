@@ -40,7 +40,7 @@ int secret_read_store_add(struct db *db, const struct uuid *user_id, const char 
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_query(db, SQL_ADD, DB_PARAMS(user_id->text, runtime_id, name), &rows, err) < 0)
-        return error_wrap(err, "noting that a secret was read");
+        return error_wrap(err, "recording that a secret was read");
     return 0;
 }
 

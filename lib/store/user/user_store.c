@@ -87,7 +87,7 @@ int user_store_ensure(struct db *db, const char *email, struct user *user_out, s
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_query(db, SQL_ENSURE, DB_PARAMS(email), &rows, err) < 0)
-        return error_wrap(err, "making a user");
+        return error_wrap(err, "creating a user");
     read_user(rows, user_out);
     return 0;
 }

@@ -1,26 +1,25 @@
-#include "fcgi/settings/profile_resolve.h"
+#include "start/profile_resolve.h"
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/settings/keep.h"
-#include "fcgi/settings/user_settings.h"
 #include "model/agent/agent_profile.h"
 #include "model/agent/agent_settings.h"
-#include "model/schema/shape.h"
+#include "model/schema/validation_error.h"
+#include "model/secrets/secret_walk.h"
 #include "model/tools/tool_table.h"
 #include "model/tools/tools.h"
+#include "start/start_context.h"
 #include "store/user/profile_store.h"
+#include "store/user/settings_store.h"
 
 static const char DEFAULT_NAME[] = "default";
 
 /* State of a resolution in progress. */
 struct resolving {
-    const struct request *request;
-    struct shelf shelf;
+    const struct start_context *context;
+    struct document_scope scope;
     const json_t *profile;
     json_t *own; /* the user's agent settings, in clear */
     json_t *settings;
@@ -54,7 +53,7 @@ static int find_llm(const struct resolving *r, const char *name, json_t **llm_ou
     json_t *own = json_object_get(r->own, "llm");
     json_auto_t *copy = NULL;
 
-    if (profile_store_load_llm(&r->shelf, name, llm_out, err) == 0)
+    if (profile_store_load_llm(&r->scope, name, llm_out, err) == 0)
         return 0;
     if (err->code == ERROR_INVALID)
         return 0;
@@ -63,7 +62,7 @@ static int find_llm(const struct resolving *r, const char *name, json_t **llm_ou
     if (!text_equal(name, DEFAULT_NAME) || !json_is_object(own))
         return 0;
     copy = json_deep_copy(own);
-    if (profile_store_resolve_llm(&r->shelf, copy, err) == 0)
+    if (profile_store_resolve_llm(&r->scope, copy, err) == 0)
         *llm_out = json_incref(copy);
     else if (err->code != ERROR_INVALID)
         return -1;
@@ -82,7 +81,7 @@ static int resolve_llm(struct resolving *r, const char *llm_ref, struct error *e
     json_put_text(r->diagnostics, "llm_profile_ref", name);
     json_put(r->diagnostics, "llm_profile_resolved", json_boolean(llm != NULL));
     json_put(r->diagnostics, "llm_api_key_set",
-             json_boolean(llm != NULL && keep_llm_key(r->request, llm)[0] != '\0'));
+             json_boolean(llm != NULL && start_llm_key(&r->context->llm, llm)[0] != '\0'));
     if (llm != NULL)
         json_put(r->settings, "llm", json_incref(llm));
     else {
@@ -121,9 +120,8 @@ static void check_tools(struct resolving *r)
 {
     const json_t *tools = json_object_get(r->profile, "tools");
     json_t *unusable = json_array();
-    enum sandbox_browser browser = r->request->context->settings->sandbox_browser != 0
-                                       ? SANDBOX_WITH_BROWSER
-                                       : SANDBOX_WITHOUT_BROWSER;
+    enum sandbox_browser browser =
+        r->context->defaults.has_browser ? SANDBOX_WITH_BROWSER : SANDBOX_WITHOUT_BROWSER;
 
     for (size_t i = 0; i < json_array_size(tools); i++) {
         const char *name = json_text_or(json_array_get(tools, i), "name", "");
@@ -201,7 +199,7 @@ static int resolve_meta(struct resolving *r, struct error *err)
     json_put(r->diagnostics, "dangling_meta_profile_llm_refs", dangling);
     if (name == NULL)
         return 0;
-    if (document_store_get(&r->shelf, COLLECTION_META_PROFILES, name, &meta, err) < 0) {
+    if (document_store_get(&r->scope, COLLECTION_META_PROFILES, name, &meta, err) < 0) {
         if (err->code != ERROR_NOT_FOUND)
             return -1;
         json_put_text(r->diagnostics, "dangling_meta_profile_ref", name);
@@ -247,11 +245,10 @@ static int resolve(struct resolving *r, const char *llm_ref, struct error *err)
 /* Completes the settings, and the masked copy for display. */
 static void finish(struct resolving *r)
 {
-    static const struct place place = {NULL, "profile", 0};
-    const struct conversation_defaults defaults = agent_defaults(r->request);
+    static const struct json_path place = {NULL, "profile", 0};
     json_auto_t *problems = json_array();
     json_auto_t *members = json_object();
-    json_t *settings = agent_settings_read(r->settings, &defaults, &place, problems);
+    json_t *settings = agent_settings_read(r->settings, &r->context->defaults, &place, problems);
     json_t *shown = json_deep_copy(settings);
 
     secrets_take(&settings_secrets, shown, members);
@@ -261,17 +258,18 @@ static void finish(struct resolving *r)
     json_put(r->diagnostics, "valid", json_boolean(json_array_size(r->errors) == 0));
 }
 
-int profile_resolve(const struct request *request, const json_t *profile, const char *llm_ref,
+int profile_resolve(const struct start_context *context, const json_t *profile, const char *llm_ref,
                     struct resolution *resolution_out, struct error *err)
 {
     CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
     CLEANUP(resolution_done) struct resolution made = {json_object(), json_object()};
     json_auto_t *own = NULL;
-    struct resolving r = {.request = request, .shelf = keep_shelf(request), .profile = profile};
+    struct resolving r = {
+        .context = context, .scope = start_document_scope(context), .profile = profile};
 
-    if (user_settings_load(request, &settings, err) < 0)
+    if (settings_store_load(&r.scope, &context->defaults, &settings, err) < 0)
         return -1;
-    own = user_settings_agent(&settings);
+    own = settings_store_agent(&settings);
     r.own = own;
     r.settings = made.settings;
     r.diagnostics = made.diagnostics;

@@ -2,15 +2,15 @@
  * Resolves an agent profile to agent settings: looks up its LLM profile, servers and meta-profile,
  * and reports those that are missing.
  */
-#ifndef DEFT_FCGI_SETTINGS_PROFILE_RESOLVE_H
-#define DEFT_FCGI_SETTINGS_PROFILE_RESOLVE_H
+#ifndef DEFT_START_PROFILE_RESOLVE_H
+#define DEFT_START_PROFILE_RESOLVE_H
 
 #include <jansson.h>
 
 #include "base/attr.h"
 
 struct error;
-struct request;
+struct start_context;
 
 struct resolution {
     json_t *settings;    /* agent settings, secrets in clear */
@@ -30,7 +30,7 @@ void resolution_done(struct resolution *resolution) NONNULL;
  * The LLM profile "default", if there is none of that name, is the settings' LLM: so the default
  * agent profile works before anything is saved.
  */
-int profile_resolve(const struct request *request, const json_t *profile, const char *llm_ref,
+int profile_resolve(const struct start_context *context, const json_t *profile, const char *llm_ref,
                     struct resolution *resolution_out, struct error *err)
     __attribute__((nonnull(1, 2, 4, 5))) MUST_CHECK;
 

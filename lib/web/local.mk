@@ -1,0 +1,15 @@
+# lib/web: the server core of FastCGI programs
+noinst_LIBRARIES += libweb.a
+libweb_a_SOURCES = \
+	lib/web/fastcgi_server.c lib/web/fastcgi_server.h \
+	lib/web/reply_output.c lib/web/reply_output.h \
+	lib/web/request_input.c lib/web/request_input.h \
+	lib/web/reply_status.c lib/web/reply_status.h \
+	lib/web/transfer_rate.c lib/web/transfer_rate.h \
+	lib/web/url_path.c lib/web/url_path.h
+libweb_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+
+check_PROGRAMS += web_test
+web_test_SOURCES = tests/unit/web/web_test.c
+web_test_CPPFLAGS = $(TEST_CPPFLAGS)
+web_test_LDADD = libweb.a $(BASE_LIBS) $(FCGI_LIBS) $(CMOCKA_LIBS) -lpthread

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "model/conversation/conversation.h"
+#include "store/conversation/async_store.h"
 #include "store/conversation/conversation_store.h"
-#include "store/conversation/live_store.h"
 #include "store/runtime/runtime_store.h"
 #include "store/runtime/sandbox_store.h"
 #include "store/user/user_store.h"
@@ -67,7 +67,7 @@ static int from_sandbox_key(struct db *db, const char *hash, struct principal *p
         return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox has no owner");
     len = strlen(runtime.session_id);
     if (len >= sizeof(principal.runtime_session))
-        return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox's session has too long a name");
+        return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox's session name is too long");
     principal.user_id = runtime.owner_id;
     principal.is_held = runtime.is_held;
     principal.sandbox_kind = kind_of(runtime.session_id, uuid_is_set(&runtime.tenant_id));
@@ -109,25 +109,25 @@ int principal_from_session(struct db *db, const struct keyring *keyring, const c
     return 0;
 }
 
-int principal_question_of_key(const struct keyring *keyring, const char *key,
-                              struct caller_question *question_out, struct error *err)
+int principal_query_of_key(const struct keyring *keyring, const char *key,
+                           struct caller_query *query_out, struct error *err)
 {
     if (key[0] == '\0' || strnlen(key, KEY_MAX_BYTES + 1) > KEY_MAX_BYTES)
         return error_set(err, ERROR_UNAUTHENTICATED, "no such key");
-    keyring_hash_token(keyring, key, question_out->hash);
-    question_out->kind =
+    keyring_hash_token(keyring, key, query_out->hash);
+    query_out->kind =
         text_starts_with(key, CREDENTIAL_KEY_PREFIX) ? CALLER_USER_KEY : CALLER_SANDBOX_KEY;
     return 0;
 }
 
-void principal_question_of_session(const struct keyring *keyring, const char *token,
-                                   struct caller_question *question_out)
+void principal_query_of_session(const struct keyring *keyring, const char *token,
+                                struct caller_query *query_out)
 {
-    keyring_hash_token(keyring, token, question_out->hash);
-    question_out->kind = CALLER_SESSION;
+    keyring_hash_token(keyring, token, query_out->hash);
+    query_out->kind = CALLER_SESSION;
 }
 
-int principal_from_caller(const struct caller_question *answer, struct principal *principal_out,
+int principal_from_caller(const struct caller_query *answer, struct principal *principal_out,
                           struct error *err)
 {
     static const enum principal_kind kinds[] = {

@@ -9,7 +9,7 @@
 #include "base/attr.h"
 #include "base/uuid.h"
 
-struct caller_question;
+struct caller_query;
 struct conversation_scope;
 struct db;
 struct error;
@@ -66,15 +66,14 @@ int principal_from_session(struct db *db, const struct keyring *keyring, const c
                            struct principal *principal_out, struct error *err) NONNULL MUST_CHECK;
 
 /*
- * Non-blocking variants: the question for live_ask_caller(), and the principal of its answer.
- * ERROR_UNAUTHENTICATED for a text that cannot be a key.
+ * Non-blocking variants: the question for async_store_find_caller(), and the principal of its
+ * answer. ERROR_UNAUTHENTICATED for a text that cannot be a key.
  */
-int principal_question_of_key(const struct keyring *keyring, const char *key,
-                              struct caller_question *question_out,
-                              struct error *err) NONNULL MUST_CHECK;
-void principal_question_of_session(const struct keyring *keyring, const char *token,
-                                   struct caller_question *question_out) NONNULL;
-int principal_from_caller(const struct caller_question *answer, struct principal *principal_out,
+int principal_query_of_key(const struct keyring *keyring, const char *key,
+                           struct caller_query *query_out, struct error *err) NONNULL MUST_CHECK;
+void principal_query_of_session(const struct keyring *keyring, const char *token,
+                                struct caller_query *query_out) NONNULL;
+int principal_from_caller(const struct caller_query *answer, struct principal *principal_out,
                           struct error *err) NONNULL MUST_CHECK;
 
 /* False when the caller's key is a sandbox's and its kind has no such access. */

@@ -20,15 +20,15 @@ enum {
 };
 
 /* An address and the time when all its keys are forgotten: each key adds its share of a minute. */
-struct sender {
+struct wrong_key_address {
     uint64_t network;
     int64_t forgotten_ms;
 };
 
 struct wrong_keys {
     uint64_t seed;
-    struct lock lock; /* guards the senders */
-    struct sender senders[SETS][WAYS];
+    struct lock lock; /* guards the addresses */
+    struct wrong_key_address addresses[SETS][WAYS];
 };
 
 struct wrong_keys *wrong_keys_new(void)
@@ -83,12 +83,13 @@ static size_t set_of(const struct wrong_keys *keys, uint64_t network)
 }
 
 /* The network's entry, else the one that expires first, replaced. */
-static struct sender *find_locked(struct wrong_keys *keys, uint64_t network) REQUIRES(keys -> lock);
+static struct wrong_key_address *find_locked(struct wrong_keys *keys, uint64_t network)
+    REQUIRES(keys -> lock);
 
-static struct sender *find_locked(struct wrong_keys *keys, uint64_t network)
+static struct wrong_key_address *find_locked(struct wrong_keys *keys, uint64_t network)
 {
-    struct sender *set = keys->senders[set_of(keys, network)];
-    struct sender *first = &set[0];
+    struct wrong_key_address *set = keys->addresses[set_of(keys, network)];
+    struct wrong_key_address *first = &set[0];
 
     for (size_t i = 0; i < WAYS; i++) {
         if (set[i].network == network && set[i].forgotten_ms > 0)
@@ -96,7 +97,7 @@ static struct sender *find_locked(struct wrong_keys *keys, uint64_t network)
         if (set[i].forgotten_ms < first->forgotten_ms)
             first = &set[i];
     }
-    *first = (struct sender){.network = network};
+    *first = (struct wrong_key_address){.network = network};
     return first;
 }
 
@@ -104,7 +105,7 @@ bool wrong_keys_count(struct wrong_keys *keys, const char *address)
 {
     uint64_t network = network_of(address);
     int64_t now_ms = clock_monotonic_ms();
-    struct sender *sender = NULL;
+    struct wrong_key_address *sender = NULL;
     bool may = false;
 
     lock_take(&keys->lock);

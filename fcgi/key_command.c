@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/context.h"
+#include "fcgi/core/fcgi_context.h"
 #include "store/user/user_store.h"
 
 static int check_name(const char *option, const char *name, struct error *err)
@@ -96,10 +96,10 @@ int key_command_revoke(const struct fcgi_context *context, const char *id_or_nam
         return -1;
     switch (credential_pick_key(&list, id_or_name, &key)) {
     case 0:
-        return error_set(err, ERROR_NOT_FOUND,
-                         "there is no valid key with the id or the name '%s'; ./deft key --list "
-                         "shows all",
-                         id_or_name);
+        return error_set(
+            err, ERROR_NOT_FOUND,
+            "there is no valid key with the id or name '%s'; ./deft key --list shows all keys",
+            id_or_name);
     case 1:
         return credential_revoke_key(context->db, &key->id, err);
     default:

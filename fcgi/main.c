@@ -23,9 +23,9 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "client/http.h"
-#include "fcgi/context.h"
+#include "fcgi/core/fcgi_context.h"
 #include "fcgi/key_command.h"
-#include "fcgi/server.h"
+#include "fcgi/listeners.h"
 #include "llm/llm.h"
 #include "store/db/db.h"
 #include "store/db/hints.h"
@@ -38,23 +38,23 @@ enum { SHUTDOWN_MS = 8000, THREADS_MAX = 512, LARGE_ALLOCATION_BYTES = 512 * 102
 /* clang-format off */
 static const struct setting settings_table[] = {
     {"DEFT_FCGI_SOCKET", SETTING_TEXT, NULL, FIELD(socket_path),
-     "path of the Unix socket that nginx speaks FastCGI to"},
+     "path of the FastCGI socket that nginx connects to"},
     {"DEFT_FCGI_THREADS", SETTING_COUNT, "32", FIELD(n_threads),
-     "requests served at a time; half of them may wait for sandboxes, models and workers"},
+     "concurrent requests; at most half of them wait for sandboxes, models and workers"},
     {"DEFT_FCGI_SANDBOX_SOCKET", SETTING_TEXT, "", FIELD(sandbox_socket_path),
-     "path of another one, for calls that are passed on to a sandbox; empty: none"},
+     "path of the FastCGI socket for calls that are proxied to a sandbox; empty: none"},
     {"DEFT_FCGI_SANDBOX_THREADS", SETTING_COUNT, "64", FIELD(n_sandbox_threads),
-     "such calls served at a time, of one user three quarters"},
+     "concurrent proxied calls; one user gets at most three quarters of them"},
     {"DEFT_FCGI_STREAM_SOCKET", SETTING_TEXT, "", FIELD(stream_socket_path),
-     "path of another one, for files on their way to a sandbox and back; empty: none"},
+     "path of the FastCGI socket for file uploads and downloads; empty: none"},
     {"DEFT_FCGI_STREAM_THREADS", SETTING_COUNT, "64", FIELD(n_stream_threads),
-     "files moved at a time, of one user three quarters"},
+     "concurrent file transfers; one user gets at most three quarters of them"},
     {"DEFT_FCGI_PROBE_SOCKET", SETTING_TEXT, "", FIELD(probe_socket_path),
-     "path of another one, for calls that ask whether the server is there; empty: none"},
+     "path of the FastCGI socket for health checks; empty: none"},
     {"DEFT_DATABASE_URL", SETTING_SECRET, NULL, FIELD(database_url),
-     "PostgreSQL, as libpq takes it"},
+     "libpq connection string or URI of PostgreSQL"},
     {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, FIELD(secret_key),
-     "64 hex digits: the root of sealing and of key hashes"},
+     "root key for sealed values and key hashes, 64 hex digits"},
     {"DEFT_RUNTIME_URL", SETTING_TEXT, "http://localhost", FIELD(runtime_url),
      "the Runtime API"},
     {"DEFT_RUNTIME_SOCKET", SETTING_TEXT, "", FIELD(runtime_socket),
@@ -64,52 +64,56 @@ static const struct setting settings_table[] = {
     {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1", FIELD(sandbox_image),
      "image of new sandboxes"},
     {"DEFT_SANDBOX_BROWSER", SETTING_BOOL, "0", FIELD(sandbox_browser),
-     "1: that image has a Chromium, agents get the browser tools"},
+     "1: that image has Chromium; agents get the browser tools"},
     {"DEFT_SANDBOX_MAX_MEMORY_BYTES", SETTING_BYTES, "68719476736", FIELD(sandbox_max_memory_bytes),
-     "the most that a conversation may ask for"},
+     "maximum memory that a conversation may request"},
     {"DEFT_SANDBOX_MAX_NANO_CPUS", SETTING_COUNT, "64000000000", FIELD(sandbox_max_nano_cpus),
-     "the most that a conversation may ask for"},
+     "maximum processors that a conversation may request, in billionths"},
     {"OH_SANDBOX_MAX_NUM_SANDBOXES", SETTING_COUNT, "5", FIELD(sandbox_most),
-     "sandboxes of /api/v1/sandboxes that one user has running; the oldest is paused for one more"},
+     "running sandboxes of one user from /api/v1/sandboxes; above that the oldest is paused"},
     {"OH_SANDBOX_STARTUP_GRACE_SECONDS", SETTING_COUNT, "15", FIELD(sandbox_grace_s),
-     "one that runs and does not answer is said to start for so long, then to have failed"},
+     "time after which a running sandbox that does not respond is reported as failed, no longer "
+     "as starting"},
     {"DEFT_CONVERSATION_RUNTIME", SETTING_TEXT, "local", FIELD(default_runtime),
-     "where a conversation runs that does not say: local or docker"},
+     "default runtime of conversations: local or docker"},
     {"DEFT_RUN_SLOTS", SETTING_COUNT, "10", FIELD(run_limits.n_slots),
-     "conversations of one user that run at a time; more wait"},
+     "concurrent runs of one user; further runs are queued"},
     {"DEFT_RUN_QUEUE", SETTING_COUNT, "100", FIELD(run_limits.n_queued),
-     "runs of one user that may wait; beyond that clients are told to come again"},
+     "queued runs of one user; further requests are refused with 429"},
     {"DEFT_ANSWER_WAIT_MS", SETTING_MS, "1800000", FIELD(answer_wait_ms),
-     "how long a call of /v1 waits for its conversation's answer"},
+     "time a call of /v1 waits for its conversation's answer"},
     {"LLM_MODEL", SETTING_TEXT, "", FIELD(model),
-     "model of conversations that name none; empty: a scripted one"},
+     "default model of conversations; empty: a scripted one"},
     {"LLM_BASE_URL", SETTING_TEXT, "", FIELD(model_base_url),
-     "where that model is served; empty: its provider's own"},
+     "base URL of the default model; empty: its provider's"},
     {"LLM_API_KEY", SETTING_SECRET, "", FIELD(model_key),
-     "key of that model"},
+     "API key of the default model"},
     {"DEFT_SCRIPTED_DIR", SETTING_TEXT, "", FIELD(scripted_dir),
-     "directory of the scripted models' files"},
+     "directory of scripted models"},
     {"DEFT_MODELS_FILE", SETTING_TEXT, DEFT_DATA_DIR "/models.json", FIELD(models_file),
-     "names of models that the page offers"},
+     "file with the model names that the page offers"},
     {"DEFT_CA_FILE", SETTING_TEXT, "", FIELD(ca_file),
-     "authorities to trust for model calls, instead of the system's"},
+     "PEM file of the certificate authorities for model calls; empty: the system's"},
     {"DEFT_MODE", SETTING_TEXT, "", FIELD(mode),
-     "local: only the host's administrator reaches this instance, so that the addresses its users"
-     " name may be private"},
+     "local: only the host's administrator can reach this instance, so user-supplied addresses "
+     "may be private"},
     {"DEFT_LLM_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(llm_allow_private),
-     "1: models that users name may be on loopback and private addresses"},
+     "1: user-supplied model addresses may be loopback or private"},
     {"DEFT_APP_URL", SETTING_TEXT, "http://localhost:3000", FIELD(app_url),
-     "address of the web page, for sign-in links"},
+     "URL of the web page, for sign-in links"},
     {"DEFT_AGENT_URL", SETTING_TEXT, "http://localhost:8000", FIELD(agent_url),
-     "address of the agent API, for lists of what a sandbox serves"},
+     "URL of the agent API, for the addresses of a sandbox's ports"},
     {"DEFT_SESSION_COOKIE", SETTING_TEXT, "deft_session", FIELD(session_cookie),
-     "name of the cookie of a signed-in browser; cookies do not tell the ports of a host apart"},
+     "name of the session cookie; instances on one host need different names, as cookies ignore "
+     "ports"},
     {"DEFT_CORS_ORIGINS", SETTING_TEXT, "", FIELD(cors_origins),
-     "web origins beside localhost whose pages may call with a key; separated by spaces"},
+     "web origins, in addition to localhost, that may send CORS requests with a key; separated by "
+     "spaces"},
     {"OH_DEFERRED_INIT", SETTING_BOOL, "0", FIELD(deferred_init),
-     "1: nothing is served until POST /api/init; for the gateway and workers, too"},
+     "1: deferred start: refuse requests until POST /api/init; also set it for the gateway and "
+     "workers"},
     {"OH_SECRET_KEY", SETTING_SECRET, "", FIELD(init_key),
-     "X-Init-API-Key of that call; needed with OH_DEFERRED_INIT"},
+     "X-Init-API-Key of POST /api/init; required with OH_DEFERRED_INIT"},
     {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level),
      "debug, info, warning or error"},
     {"DEFT_CRASH_AT", SETTING_TEXT, "", FIELD(crash_at),
@@ -122,18 +126,19 @@ static const struct process process = {
     .help = "Usage: deft-fcgi [--new-key NAME | --new-runtime-key NAME | --list-keys |\n"
             "                  --revoke-key ID | --new-link | --hash-key |\n"
             "                  --help | --help-config | --version]\n"
-            "Serves the REST APIs over FastCGI. It is set up by environment variables: see\n"
+            "Serves the REST APIs over FastCGI. It is configured by environment variables: see\n"
             "--help-config.\n"
             "\n"
-            "  --new-key NAME     make an API key of the owner, print it and end\n"
+            "  --new-key NAME     create an API key of the owner, print it and exit\n"
             "  --new-runtime-key NAME\n"
-            "                     make a key of the Runtime API, print it and end\n"
-            "  --list-keys        print the owner's keys: id, made, state, kind, name; and end\n"
-            "  --revoke-key ID    let no client in with that key any more, and end; a name is\n"
-            "                     fine where one valid key has it\n"
-            "  --new-link         make a one-time sign-in link, print it and end\n"
-            "  --hash-key         print the gateway's DEFT_HASH_KEY, which follows from\n"
-            "                     DEFT_SECRET_KEY, and end\n",
+            "                     create a key of the Runtime API, print it and exit\n"
+            "  --list-keys        print the owner's keys (id, creation time, state, kind,\n"
+            "                     name) and exit\n"
+            "  --revoke-key ID    revoke that key and exit; a name is accepted if exactly\n"
+            "                     one valid key has it\n"
+            "  --new-link         create a one-time sign-in link, print it and exit\n"
+            "  --hash-key         print the gateway's DEFT_HASH_KEY, which is derived from\n"
+            "                     DEFT_SECRET_KEY, and exit\n",
     .settings = settings_table,
     .n_settings = ARRAY_SIZE(settings_table),
 };
@@ -174,14 +179,16 @@ static int load_settings(struct fcgi_settings *settings, struct fcgi_context *co
     return check_settings(settings, context, err);
 }
 
-static int open_database(const struct fcgi_settings *settings, struct db **db_out,
-                         struct error *err)
+static int open_database(struct fcgi_context *context, struct error *err)
 {
-    const struct db_options options = {.url = secret_reveal(&settings->database_url),
-                                       .application = "deft-fcgi",
-                                       .n_connections = (size_t)settings->n_threads + 1};
+    struct db_options options = {.url = secret_reveal(&context->settings->database_url),
+                                 .application = "deft-fcgi",
+                                 .n_connections = (size_t)context->settings->n_threads + 1};
 
-    return db_open(&options, db_out, err);
+    if (hints_open(options.url, options.application, 0, &context->hints, err) < 0)
+        return -1;
+    options.hints = context->hints;
+    return db_open(&options, &context->db, err);
 }
 
 static int open_http(struct fcgi_context *context, struct error *err)
@@ -206,28 +213,24 @@ static void open_llm(struct fcgi_context *context)
     context->llm = llm_new(&options);
 }
 
-static int serve(struct fcgi_context *context, struct error *err)
+static int serve_until_stopped(struct fcgi_context *context, struct error *err)
 {
     CLEANUP(fd_close) int stop_fd = -1;
-    struct server *server = NULL;
+    struct listeners *listeners = NULL;
 
     if (process_open_stop(&stop_fd, err) < 0 || open_http(context, err) < 0)
         return -1;
     open_llm(context);
     context->wrong_keys = wrong_keys_new();
-    if (hints_open(secret_reveal(&context->settings->database_url), "deft-fcgi", 0, &context->hints,
-                   err) < 0)
-        return -1;
-    if (server_start(context, &server, err) < 0)
+    if (listeners_start(context, &listeners, err) < 0)
         return -1;
     log_info("process.started", LOG_STR("version", PACKAGE_VERSION),
              LOG_STR("socket", context->settings->socket_path),
              LOG_INT("threads", context->settings->n_threads));
     if (hints_run(context->hints, stop_fd, err) < 0)
         return -1;
-    if (server_stop(server, clock_monotonic_ms() + SHUTDOWN_MS, err) < 0)
+    if (listeners_stop(listeners, clock_monotonic_ms() + SHUTDOWN_MS, err) < 0)
         return -1;
-    hints_free(context->hints);
     llm_free(context->llm);
     http_free(context->http);
     wrong_keys_free(context->wrong_keys);
@@ -275,7 +278,7 @@ static int confine_to_sockets(const struct fcgi_settings *settings, bool is_serv
     return confine(CONFINE_DAEMON, is_serving ? sockets : sockets + ARRAY_SIZE(sockets) - 1, err);
 }
 
-static int run(enum command command, const char *argument, struct error *err)
+static int run_command(enum command command, const char *argument, struct error *err)
 {
     struct fcgi_settings settings = {0};
     _Atomic(int64_t) last_active_ms = clock_monotonic_ms();
@@ -290,11 +293,11 @@ static int run(enum command command, const char *argument, struct error *err)
 
     if (load_settings(&settings, &context, err) < 0 ||
         confine_to_sockets(&settings, command == COMMAND_SERVE, err) < 0 ||
-        open_database(&settings, &context.db, err) < 0)
+        open_database(&context, err) < 0)
         return -1;
     switch (command) {
     case COMMAND_SERVE:
-        rc = serve(&context, err);
+        rc = serve_until_stopped(&context, err);
         break;
     case COMMAND_KEY:
         rc = key_command_new(&context, argument, err);
@@ -319,6 +322,7 @@ static int run(enum command command, const char *argument, struct error *err)
     if (rc < 0)
         return -1;
     db_free(context.db);
+    hints_free(context.hints);
     settings_done(settings_table, ARRAY_SIZE(settings_table), &settings);
     return 0;
 }
@@ -335,7 +339,8 @@ int main(int argc, char **argv)
         return process_refuse(&process, argv[1]);
     process_bound_heaps(LARGE_ALLOCATION_BYTES);
     json_setup();
-    if (run(option != NULL ? option->command : COMMAND_SERVE, argc == 3 ? argv[2] : "", &err) < 0)
+    if (run_command(option != NULL ? option->command : COMMAND_SERVE, argc == 3 ? argv[2] : "",
+                    &err) < 0)
         return process_complain(&process, &err);
     return EXIT_SUCCESS;
 }

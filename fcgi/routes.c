@@ -1,11 +1,13 @@
 /*
  * All route tables in one list.
  */
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/agent/socket_access.h"
 #include "fcgi/app/app.h"
-#include "fcgi/preview/preview.h"
-#include "fcgi/router.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/core/router.h"
+#include "fcgi/openapi/openapi_document.h"
+#include "fcgi/preview/preview_origin.h"
+#include "fcgi/settings/user_documents.h"
 
 const struct route *const route_tables[] = {
     health_routes,
@@ -60,5 +62,6 @@ const struct route *const route_tables[] = {
     sandbox_secret_routes,
     preview_pass_routes,
     preview_routes,
+    socket_access_routes,
     NULL,
 };

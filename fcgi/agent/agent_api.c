@@ -1,11 +1,10 @@
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 
 #include "auth/principal.h"
 #include "base/error.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
+#include "fcgi/core/fcgi_context.h"
 #include "store/conversation/conversation_store.h"
-#include "store/db/hints.h"
+#include "web/reply_status.h"
 
 int agent_conversation_id(const struct request *request, struct uuid *id_out, struct error *err)
 {
@@ -62,7 +61,7 @@ int agent_check_room(const struct request *request, const struct uuid *id, struc
     if (conversation_store_check_room(context->db, &seeker, &context->settings->run_limits, err) ==
         0)
         return 0;
-    if (err->code != ERROR_RATE_LIMITED || id == NULL)
+    if (err->code != ERROR_RATE_LIMITED)
         return -1;
     /*
      * "Try again later" would be wrong for an unknown conversation: the caller reports that in its
@@ -72,28 +71,4 @@ int agent_check_room(const struct request *request, const struct uuid *id, struc
         unknown.code == ERROR_NOT_FOUND)
         return 0;
     return -1;
-}
-
-/* With a sandbox's key the conversation runs in that sandbox. */
-struct conversation_defaults agent_defaults(const struct request *request)
-{
-    const struct fcgi_context *context = request->context;
-    const char *base_url = context->settings->model_base_url;
-    bool is_sandbox = request->principal.kind == PRINCIPAL_SANDBOX_KEY;
-
-    return (struct conversation_defaults){.runtime_kind =
-                                              is_sandbox ? RUNTIME_LOCAL : context->default_runtime,
-                                          .model = context_model(context),
-                                          .base_url = base_url[0] != '\0' ? base_url : NULL,
-                                          .has_browser = context->settings->sandbox_browser != 0};
-}
-
-void agent_hint_events(const struct request *request, const struct uuid *id)
-{
-    hints_send(request->context->hints, HINT_EVENTS, id->text);
-}
-
-void agent_hint_work(const struct request *request, const struct uuid *id)
-{
-    hints_send(request->context->hints, HINT_WORK, id->text);
 }

@@ -1,30 +1,21 @@
 /*
- * Shared by the handlers of the agent API: loading the conversation of the path, defaults, route
+ * Shared by the handlers of the agent API: loading the conversation of the path, and route
  * tables.
  */
-#ifndef DEFT_FCGI_AGENT_AGENT_H
-#define DEFT_FCGI_AGENT_AGENT_H
-
-#include <stdbool.h>
+#ifndef DEFT_FCGI_AGENT_AGENT_API_H
+#define DEFT_FCGI_AGENT_AGENT_API_H
 
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "fcgi/request.h"
-#include "fcgi/router.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/router.h"
 #include "model/conversation/conversation.h"
-#include "model/limits.h"
 
-struct shape;
+struct object_schema;
 
 /* The version of the contract that this server implements; clients compare it. */
 #define CONTRACT_VERSION "1.58.0"
-
-#define ORIGIN_BOTH (ORIGIN_APP | ORIGIN_AGENT)
-/* For bodies of a few members. */
-#define BODY_SMALL_BYTES ((int64_t)256 * 1024)
-/* For bodies with messages, agents or commands. */
-#define BODY_LARGE_BYTES ((int64_t)REQUEST_MAX_BYTES)
 
 extern const struct route health_routes[];
 extern const struct route conversation_create_routes[];
@@ -59,11 +50,10 @@ extern const struct route mcp_routes[];
 extern const struct route openai_routes[];
 extern const struct route preview_list_routes[];
 extern const struct route runtime_routes[];
-extern const struct route description_routes[];
 extern const struct route init_routes[];
 /* The body of POST /api/skills. */
-extern const struct shape init_request_shape;
-extern const struct shape skills_request_shape;
+extern const struct object_schema init_request_schema;
+extern const struct object_schema skills_request_schema;
 
 /* Wording of the 404 for an unknown conversation. */
 enum unknown_words {
@@ -88,7 +78,7 @@ int agent_unknown(enum unknown_words words, const struct uuid *id,
 
 /*
  * Starts a conversation as POST /api/conversations does, with a body built by the server. *id_out
- * stays unset when the reply already holds the refusal. Errors: those of launch_prepare(), and
+ * stays unset when the reply already holds the refusal. Errors: those of start_prepare(), and
  * ERROR_RATE_LIMITED.
  */
 int conversation_begin(const struct request *request, json_t *body, struct reply *reply,
@@ -98,24 +88,10 @@ int final_response_read(const struct request *request, const struct uuid *id,
                         struct strbuf *text_out, struct error *err) NONNULL MUST_CHECK;
 
 /*
- * ERROR_RATE_LIMITED when no other run may be requested; id: NULL for a new conversation. A
- * conversation that the caller does not have passes: later steps report it as unknown.
+ * ERROR_RATE_LIMITED when no other run may be requested. A conversation that the caller does not
+ * have passes: later steps report it as unknown.
  */
-int agent_check_room(const struct request *request, const struct uuid *id, struct error *err)
-    __attribute__((nonnull(1, 3))) MUST_CHECK;
-
-/* The server's defaults for members that a start request or an LLM object leaves out. */
-struct conversation_defaults agent_defaults(const struct request *request) NONNULL MUST_CHECK;
-
-/* Notifies readers of the conversation's events; agent_hint_work() notifies workers. */
-void agent_hint_events(const struct request *request, const struct uuid *id) NONNULL;
-void agent_hint_work(const struct request *request, const struct uuid *id) NONNULL;
-
-/*
- * Lists, in a header and (where body is given) in its member `warning`, the secrets in update
- * ({name: text | SecretSource}) that were stored but are too short to be masked.
- */
-void agent_warn_unmasked(struct reply *reply, const json_t *update, json_t *body)
-    __attribute__((nonnull(1)));
+int agent_check_room(const struct request *request, const struct uuid *id,
+                     struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
 #include "model/tools/tools.h"
 #include "store/db/db.h"
 

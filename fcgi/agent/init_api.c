@@ -12,15 +12,16 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/dormancy.h"
-#include "fcgi/reply.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/core/deferred_init.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
 #include "model/conversation/webhook.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
+#include "model/schema/validation_error.h"
 #include "store/user/init_store.h"
 #include "store/user/user_store.h"
+#include "web/reply_status.h"
 
 enum { KEYS_MAX = 16, WEBHOOKS_MAX = 4 };
 
@@ -38,7 +39,7 @@ static const struct field init_fields[] = {
     {.name = "env", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
     {.name = "telemetry", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
 };
-const struct shape init_request_shape = CLOSED_SHAPE(init_fields);
+const struct object_schema init_request_schema = CLOSED_SCHEMA(init_fields);
 
 static int reply_state(struct reply *reply, const char *state)
 {
@@ -62,7 +63,8 @@ static int init_get(const struct request *request, struct reply *reply, struct e
 {
     bool is_dormant = false;
 
-    if (check_deferred(request, err) < 0 || dormancy_look(request->context, &is_dormant, err) < 0)
+    if (check_deferred(request, err) < 0 ||
+        deferred_init_is_dormant(request->context, &is_dormant, err) < 0)
         return -1;
     return reply_state(reply, is_dormant ? "dormant" : "ready");
 }
@@ -73,16 +75,16 @@ static int check_init_key(const struct request *request, struct error *err)
 
     if (key != NULL && text_equal_secret(key, secret_reveal(&request->context->settings->init_key)))
         return 0;
-    error_set(err, ERROR_UNAUTHENTICATED, "not the key of the deferred start");
+    error_set(err, ERROR_UNAUTHENTICATED, "wrong X-Init-API-Key");
     return key != NULL ? request_refuse_key(request, err) : -1;
 }
 
 static int refuse_member(const struct request *request, const char *name, const char *words,
                          struct error *err)
 {
-    const struct problem problem = {"value_error", words, NULL};
+    const struct validation_error problem = {"value_error", words, NULL};
 
-    return request_problem(request, REQUEST_PLACE("body", name), &problem, json_null(), err);
+    return request_problem(request, REQUEST_JSON_PATH("body", name), &problem, json_null(), err);
 }
 
 /* An empty key would let every client in. */
@@ -128,13 +130,13 @@ static int check_plan(const struct request *request, const json_t *values, struc
     /* Work runs in sandboxes, which share no environment with the server. */
     if (json_object_size(json_object_get(values, "env")) > 0)
         return refuse_member(request, "env",
-                             "Value error, this server gives no environment to its sandboxes: use "
-                             "the secrets of a conversation",
+                             "Value error, this server does not pass an environment to its "
+                             "sandboxes: use the secrets of a conversation",
                              err);
     return 0;
 }
 
-/* Seals what the workers need later: where to send webhooks, and with which key. */
+/* Seals the data that workers need later: the webhook receivers and their key. */
 static void seal_settings(const struct fcgi_context *context, const json_t *values,
                           struct strbuf *sealed)
 {
@@ -182,11 +184,11 @@ static int init_post(const struct request *request, struct reply *reply, struct 
     bool is_dormant = false;
 
     if (check_deferred(request, err) < 0 || check_init_key(request, err) < 0 ||
-        dormancy_look(request->context, &is_dormant, err) < 0)
+        deferred_init_is_dormant(request->context, &is_dormant, err) < 0)
         return -1;
     if (!is_dormant)
         return reply_detail(reply, 400, "server already in state: ready");
-    if (request_json_shape(request, &init_request_shape, &values, err) < 0 ||
+    if (request_json_schema(request, &init_request_schema, &values, err) < 0 ||
         check_plan(request, values, err) < 0)
         return -1;
     if (begin(request, values, err) < 0) {

@@ -8,17 +8,17 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/cors.h"
-#include "fcgi/reply.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/core/cors.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/wait_slots.h"
+#include "fcgi/settings/user_documents.h"
 #include "fcgi/settings/user_settings.h"
-#include "fcgi/waits.h"
 #include "model/event/event.h"
 #include "model/openai/openai_answer.h"
 #include "model/openai/openai_ask.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
 
@@ -56,9 +56,10 @@ static int read_id(const struct request *request, struct uuid *id_out, struct er
     if (text == NULL || uuid_parse(text, id_out))
         return 0;
     input = json_text_of(text);
-    return request_problem(request, REQUEST_PLACE("header", CORS_CONVERSATION_HEADER),
-                           &(struct problem){"uuid_parsing", "Input should be a valid UUID", NULL},
-                           input, err);
+    return request_problem(
+        request, REQUEST_JSON_PATH("header", CORS_CONVERSATION_HEADER),
+        &(struct validation_error){"uuid_parsing", "Input should be a valid UUID", NULL}, input,
+        err);
 }
 
 static int refuse(struct reply *reply, struct turn *turn, int status, const char *words)
@@ -72,7 +73,7 @@ static int check_ask(const struct request *request, struct reply *reply, struct 
                      struct error *err)
 {
     CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
 
     if (json_array_size(request->problems) > 0)
         return request_problems_noted(err);
@@ -80,9 +81,9 @@ static int check_ask(const struct request *request, struct reply *reply, struct 
         return refuse(reply, turn, 400, turn->ask.refusal);
     if (turn->ask.profile == NULL)
         return error_set(err, ERROR_NOT_FOUND,
-                         "There is no such model: those of this server begin with %s",
+                         "There is no such model: model names of this server begin with %s",
                          OPENAI_MODEL_PREFIX);
-    if (document_store_get(&shelf, COLLECTION_PROFILES, turn->ask.profile, &profile, err) < 0)
+    if (document_store_get(&scope, COLLECTION_PROFILES, turn->ask.profile, &profile, err) < 0)
         return error_reword(err, ERROR_NOT_FOUND, "Profile '%.200s' not found", turn->ask.profile);
     return 0;
 }
@@ -92,7 +93,7 @@ static int find_agent_profile(const struct request *request, struct uuid *id_out
 {
     CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
     CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *pointer = NULL;
 
     if (user_settings_load(request, &settings, err) < 0)
@@ -100,15 +101,15 @@ static int find_agent_profile(const struct request *request, struct uuid *id_out
     pointer = user_settings_pointer(&settings, "active_agent_profile_id");
     if (pointer == NULL || !uuid_parse(pointer, id_out))
         return error_set(err, ERROR_CONFLICT, "No agent profile is active");
-    if (document_store_get_by_id(&shelf, COLLECTION_AGENT_PROFILES, id_out, &profile, err) < 0)
+    if (document_store_get_by_id(&scope, COLLECTION_AGENT_PROFILES, id_out, &profile, err) < 0)
         return err->code == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_CONFLICT, "The active agent profile is gone")
+                   ? error_set(err, ERROR_CONFLICT, "The active agent profile no longer exists")
                    : -1;
     return 0;
 }
 
 /* A start request: the active agent profile with that LLM profile and system text. */
-static json_t *start_request(const struct openai_ask *ask, const struct uuid *agent_profile_id)
+static json_t *start_request(const struct openai_ask *run_turn, const struct uuid *agent_profile_id)
 {
     json_t *body = json_object();
     json_t *workspace = json_need_object(body, "workspace");
@@ -118,11 +119,11 @@ static json_t *start_request(const struct openai_ask *ask, const struct uuid *ag
     json_put_text(workspace, "kind", "LocalWorkspace");
     json_put_text(workspace, "working_dir", WORKING_DIR);
     json_put_text(body, "agent_profile_id", agent_profile_id->text);
-    json_put_text(additions, "llm_profile_ref", ask->profile);
-    if (ask->system.len > 0)
-        json_put_text(additions, "system_message_suffix_append", ask->system.text);
+    json_put_text(additions, "llm_profile_ref", run_turn->profile);
+    if (run_turn->system.len > 0)
+        json_put_text(additions, "system_message_suffix_append", run_turn->system.text);
     json_put_text(message, "role", "user");
-    json_put(message, "content", json_incref(ask->content));
+    json_put(message, "content", json_incref(run_turn->content));
     json_put(message, "run", json_true());
     /* API clients do not show a title, and generating one costs a model call. */
     json_put(body, "autotitle", json_false());
@@ -153,7 +154,7 @@ static int go_on(const struct request *request, struct turn *turn, struct error 
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     const struct conversation_scope scope = principal_scope(&request->principal);
     struct db *db = request->context->db;
-    struct user_message message = {.run = true};
+    struct user_message message = {.run = MESSAGE_AND_RUN};
     json_auto_t *content = NULL;
 
     if (conversation_store_load(db, &scope, &turn->id, &conversation, err) < 0)
@@ -165,8 +166,6 @@ static int go_on(const struct request *request, struct turn *turn, struct error 
     message.content = content;
     if (conversation_post_message(db, &scope, &turn->id, &message, err) < 0)
         return agent_unknown(UNKNOWN_NAMED, &turn->id, err);
-    agent_hint_work(request, &turn->id);
-    agent_hint_events(request, &turn->id);
     return 0;
 }
 
@@ -215,8 +214,8 @@ static int take_turn(const struct request *request, struct reply *reply, struct 
 }
 
 /* Checks, starts, and waits in one of the slots for long requests. */
-static int ask(const struct request *request, struct reply *reply, struct turn *turn,
-               struct error *err)
+static int run_turn(const struct request *request, struct reply *reply, struct turn *turn,
+                    struct error *err)
 {
     int rc = 0;
 
@@ -224,10 +223,10 @@ static int ask(const struct request *request, struct reply *reply, struct turn *
         return -1;
     if (turn->is_answered)
         return 0;
-    if (waits_begin(request->context->waits, &request->principal.user_id, err) < 0)
+    if (wait_slot_take(request->context->wait_slots, &request->principal.user_id, err) < 0)
         return -1;
     rc = take_turn(request, reply, turn, err);
-    waits_end(request->context->waits, &request->principal.user_id);
+    wait_slot_return(request->context->wait_slots, &request->principal.user_id);
     return rc;
 }
 
@@ -235,13 +234,13 @@ static int ask(const struct request *request, struct reply *reply, struct turn *
 static int models(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_list_done) struct document_list profiles = DOCUMENT_LIST_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *json = json_object();
     json_t *data = json_array();
 
     json_put_text(json, "object", "list");
     json_put(json, "data", data);
-    if (document_store_list(&shelf, COLLECTION_PROFILES, &profiles, err) < 0)
+    if (document_store_list(&scope, COLLECTION_PROFILES, &profiles, err) < 0)
         return -1;
     for (size_t i = 0; i < profiles.n; i++)
         json_push(data, openai_model(profiles.items[i].name));
@@ -257,12 +256,12 @@ static int chat(const struct request *request, struct reply *reply, struct error
     enum openai_turns turns = OPENAI_ALL_TURNS;
 
     if (read_id(request, &turn.id, err) < 0 ||
-        request_json_shape(request, &openai_chat_shape, &values, err) < 0)
+        request_json_schema(request, &openai_chat_schema, &values, err) < 0)
         return -1;
     if (uuid_is_set(&turn.id))
         turns = OPENAI_NEW_TURNS;
     openai_ask_read_chat(values, turns, &turn.ask, request->problems);
-    if (ask(request, reply, &turn, err) < 0)
+    if (run_turn(request, reply, &turn, err) < 0)
         return -1;
     if (turn.is_answered)
         return 0;
@@ -278,10 +277,10 @@ static int response(const struct request *request, struct reply *reply, struct e
     json_auto_t *values = NULL;
     json_auto_t *answer = NULL;
 
-    if (request_json_shape(request, &openai_response_shape, &values, err) < 0)
+    if (request_json_schema(request, &openai_response_schema, &values, err) < 0)
         return -1;
     openai_ask_read_response(values, &turn.ask, request->problems);
-    if (ask(request, reply, &turn, err) < 0)
+    if (run_turn(request, reply, &turn, err) < 0)
         return -1;
     if (turn.is_answered)
         return 0;

@@ -5,9 +5,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
 #include "model/tools/tool_table.h"
 #include "model/tools/tools.h"
 
@@ -21,10 +21,10 @@ struct choice {
 static const struct choice choices[] = {
     {"terminal", "Runs shell commands in the sandbox", true},
     {"file_editor", "Views, creates and edits files", true},
-    {"task_tracker", "Keeps a list of what is to be done", true},
+    {"task_tracker", "Keeps a task list", true},
     {"browser_tool_set", "Uses a web browser", true},
-    {"switch_llm", "Lets the agent change its model", true},
-    {"task_tool_set", "Hands parts of the work to other agents", false},
+    {"switch_llm", "Lets the agent switch its model", true},
+    {"task_tool_set", "Delegates parts of the work to other agents", false},
     {"glob", "Finds files by name", false},
     {"grep", "Finds text in files", false},
 };

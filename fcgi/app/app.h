@@ -4,7 +4,7 @@
 #ifndef DEFT_FCGI_APP_APP_H
 #define DEFT_FCGI_APP_APP_H
 
-#include "fcgi/router.h"
+#include "fcgi/core/router.h"
 
 extern const struct route sandbox_routes[];
 extern const struct route sandbox_secret_routes[];

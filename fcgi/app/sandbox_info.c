@@ -11,11 +11,11 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
-#include "fcgi/context.h"
-#include "fcgi/preview/preview.h"
-#include "fcgi/request.h"
-#include "fcgi/sandbox_link.h"
-#include "fcgi/waits.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/wait_slots.h"
+#include "fcgi/preview/preview_origin.h"
+#include "fcgi/sandbox/sandbox_locate.h"
 #include "model/conversation/preview.h"
 #include "store/runtime/runtime_store.h"
 
@@ -84,7 +84,7 @@ static void begin_probe(const struct request *request, struct view *view)
 
     if (sandbox_open(request->context, view->runtime, &endpoint, &why) < 0 ||
         sandbox_probe_start(request->context->http, &endpoint, PROBE_MS, &view->probe, &why) < 0)
-        log_warning("sandbox.not_probed", LOG_STR("runtime_id", view->runtime->id),
+        log_warning("sandbox.probe_failed", LOG_STR("runtime_id", view->runtime->id),
                     LOG_ERROR(&why));
 }
 
@@ -107,7 +107,7 @@ static void end_probe(const struct request *request, struct view *view)
         return;
     }
     view->status = SANDBOX_ERROR;
-    view->detail = "the sandbox's server does not answer";
+    view->detail = "the sandbox's server does not respond";
 }
 
 /* Probes all at once. If too many requests wait already, the rows' status is used. */
@@ -115,7 +115,7 @@ static void probe(const struct request *request, struct view *views, size_t n)
 {
     struct error busy = ERROR_INIT;
 
-    if (waits_begin(request->context->waits, &request->principal.user_id, &busy) < 0)
+    if (wait_slot_take(request->context->wait_slots, &request->principal.user_id, &busy) < 0)
         return;
     for (size_t i = 0; i < n; i++) {
         if (views[i].status == SANDBOX_RUNNING)
@@ -125,7 +125,7 @@ static void probe(const struct request *request, struct view *views, size_t n)
         if (views[i].probe != NULL)
             end_probe(request, &views[i]);
     }
-    waits_end(request->context->waits, &request->principal.user_id);
+    wait_slot_return(request->context->wait_slots, &request->principal.user_id);
 }
 
 /* Adds what only a running sandbox has: its key, and its URLs. */

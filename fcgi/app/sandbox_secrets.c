@@ -4,11 +4,12 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "fcgi/app/app.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
-#include "fcgi/settings/keep.h"
-#include "fcgi/settings/sandbox_secret.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/request_defaults.h"
+#include "fcgi/settings/user_documents.h"
+#include "start/sandbox_secret.h"
 #include "store/user/secret_read_store.h"
 
 static int check_sandbox(const struct request *request, struct error *err)
@@ -21,19 +22,20 @@ static int check_sandbox(const struct request *request, struct error *err)
 /* GET -> 200 {"secrets": [{"name", "description"}]} | 401 | 403 */
 static int list(const struct request *request, struct reply *reply, struct error *err)
 {
-    return check_sandbox(request, err) < 0 ? -1 : keep_list_secrets(request, reply, err);
+    return check_sandbox(request, err) < 0 ? -1 : user_documents_list_secrets(request, reply, err);
 }
 
 /* GET -> 200 the value as text | 401 | 403 | 404; the read is recorded */
 static int get(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
+    const struct start_context context = request_start_context(request);
 
     if (check_sandbox(request, err) < 0)
         return -1;
-    if (sandbox_secret_read(request, request_path_text(request, "name"), &secret, err) < 0)
-        return keep_secret_not_found(err);
-    return keep_reply_secret(reply, &secret);
+    if (sandbox_secret_read(&context, request_path_text(request, "name"), &secret, err) < 0)
+        return user_documents_secret_not_found(err);
+    return user_documents_reply_secret(reply, &secret);
 }
 
 /* The last id of the previous page; 0 if absent or malformed. */

@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "fcgi/app/app.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
 #include "store/runtime/warm_config_store.h"
 
 #define WORKING_DIR "/workspace/project"

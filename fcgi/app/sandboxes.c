@@ -14,12 +14,13 @@
 #include "fcgi/app/app.h"
 #include "fcgi/app/sandbox_info.h"
 #include "fcgi/app/sandbox_specs.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
-#include "fcgi/sandbox_link.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
+#include "fcgi/sandbox/sandbox_locate.h"
 #include "store/runtime/runtime_store.h"
 #include "store/runtime/sandbox_store.h"
+#include "web/reply_status.h"
 
 enum { BODY_MAX_BYTES = 16384, ID_CHARS = 16 };
 
@@ -133,8 +134,9 @@ static int batch(const struct request *request, struct reply *reply, struct erro
     size_t n = read_ids(request, ids);
 
     if (n == 0)
-        return request_problem(request, REQUEST_PLACE("query", "id"),
-                               &(struct problem){"missing", "Field required", NULL}, NULL, err);
+        return request_problem(request, REQUEST_JSON_PATH("query", "id"),
+                               &(struct validation_error){"missing", "Field required", NULL}, NULL,
+                               err);
     if (n <= SANDBOX_BATCH_MAX)
         return answer_batch(request, reply, ids, n, err);
     strbuf_appendf(&words, "Cannot request more than %d sandboxes at once, got %zu",
@@ -151,7 +153,7 @@ static int answer_failure(struct reply *reply, struct error *err)
         return error_reword(err, ERROR_NOT_FOUND, "%s", reply_phrase(404));
     if (err->code != ERROR_UNAVAILABLE && err->code != ERROR_TIMEOUT)
         return -1;
-    log_warning("sandbox.not_done", LOG_ERROR(err));
+    log_warning("sandbox.order_failed", LOG_ERROR(err));
     return reply_exception(reply, 503, err->message);
 }
 
@@ -171,7 +173,7 @@ static int make_room(const struct request *request, const char *for_id, struct e
         if (sandbox_order(context, RUNTIME_ORDER_PAUSE, surplus.items[i].id, err) < 0 &&
             err->code != ERROR_NOT_FOUND)
             return -1;
-        log_info("sandbox.made_room", LOG_STR("runtime_id", surplus.items[i].id));
+        log_info("sandbox.paused_for_limit", LOG_STR("runtime_id", surplus.items[i].id));
     }
     return 0;
 }

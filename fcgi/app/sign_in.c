@@ -11,9 +11,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "fcgi/app/app.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/session_cookie.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/session_cookie.h"
 #include "store/user/user_store.h"
 
 enum { TOKEN_MAX_CHARS = 200, BODY_MAX_BYTES = 16384 };
@@ -36,7 +36,7 @@ static int ask_first(struct reply *reply, const struct user *present, const stru
     json_auto_t *json = json_object();
 
     json_put_text(json, "detail",
-                  "Somebody else is signed in in this browser; send \"replace\": true to go on");
+                  "Another user is signed in in this browser; send \"replace\": true to continue");
     json_put_text(json, "signed_in_as", present->email);
     json_put_text(json, "link_for", owner->email);
     return reply_json(reply, 409, json);

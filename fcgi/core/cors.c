@@ -1,12 +1,12 @@
-#include "fcgi/cors.h"
+#include "fcgi/core/cors.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
 #include "model/web_origin.h"
 
 static const char allowed_methods[] = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT, QUERY";

@@ -2,8 +2,8 @@
  * Cross-origin rules of the agent origin (pages of other hosts call it with a key), and the
  * same-origin rule of the app origin (a cookie alone proves nothing). Fetch standard, section 3.2.
  */
-#ifndef DEFT_FCGI_CORS_H
-#define DEFT_FCGI_CORS_H
+#ifndef DEFT_FCGI_CORE_CORS_H
+#define DEFT_FCGI_CORE_CORS_H
 
 #include <stdbool.h>
 

@@ -1,14 +1,15 @@
-#include "fcgi/dormancy.h"
+#include "fcgi/core/deferred_init.h"
 
 #include <stdatomic.h>
 
 #include "base/text.h"
-#include "fcgi/context.h"
-#include "fcgi/request.h"
-#include "fcgi/router.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/router.h"
 #include "store/user/init_store.h"
 
-int dormancy_look(const struct fcgi_context *context, bool *is_dormant_out, struct error *err)
+int deferred_init_is_dormant(const struct fcgi_context *context, bool *is_dormant_out,
+                             struct error *err)
 {
     bool has_begun = false;
 
@@ -23,16 +24,16 @@ int dormancy_look(const struct fcgi_context *context, bool *is_dormant_out, stru
 }
 
 /* Health, versions and the description stay available; routes that work for a caller do not. */
-static bool may_sleep(const char *pattern)
+static bool is_deferrable(const char *pattern)
 {
     return !text_equal(pattern, "/api/init") &&
            (text_starts_with(pattern, "/api/") || text_starts_with(pattern, "/v1/"));
 }
 
-int dormancy_check(const struct request *request, bool *is_asleep_out, struct error *err)
+int deferred_init_blocks(const struct request *request, bool *is_blocked_out, struct error *err)
 {
-    *is_asleep_out = false;
-    if (!may_sleep(request->route->pattern))
+    *is_blocked_out = false;
+    if (!is_deferrable(request->route->pattern))
         return 0;
-    return dormancy_look(request->context, is_asleep_out, err);
+    return deferred_init_is_dormant(request->context, is_blocked_out, err);
 }

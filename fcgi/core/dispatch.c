@@ -1,4 +1,4 @@
-#include "fcgi/dispatch.h"
+#include "fcgi/core/dispatch.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -10,14 +10,15 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "fcgi/context.h"
-#include "fcgi/cors.h"
-#include "fcgi/dormancy.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
-#include "fcgi/router.h"
-#include "fcgi/sandbox_caller.h"
-#include "fcgi/session_cookie.h"
+#include "fcgi/core/cors.h"
+#include "fcgi/core/deferred_init.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/router.h"
+#include "fcgi/core/sandbox_caller.h"
+#include "fcgi/core/session_cookie.h"
+#include "web/reply_status.h"
 
 enum { WORKSPACE_KEY_MAX_BYTES = 128 };
 
@@ -107,7 +108,7 @@ static int check_same_origin(const struct request *request, struct error *err)
     same = request_same_origin(request);
     if (same == SAME_ORIGIN_YES || (same == SAME_ORIGIN_UNKNOWN && !has_session))
         return 0;
-    return error_set(err, ERROR_FORBIDDEN, "The request did not come from this page");
+    return error_set(err, ERROR_FORBIDDEN, "The request comes from another origin");
 }
 
 static int authorise(struct request *request, struct error *err)
@@ -159,16 +160,16 @@ static int handle(struct request *request, struct reply *reply, struct error *er
     return route->handle(request, reply, err);
 }
 
-static int serve(struct request *request, struct reply *reply, struct error *err)
+static int serve_route(struct request *request, struct reply *reply, struct error *err)
 {
     const struct route *route = request->route;
     const char *refusal = NULL;
-    bool is_asleep = false;
+    bool is_blocked = false;
 
-    if (dormancy_check(request, &is_asleep, err) < 0)
+    if (deferred_init_blocks(request, &is_blocked, err) < 0)
         return -1;
-    if (is_asleep)
-        return reply_exception(reply, 503, DORMANCY_WORDS);
+    if (is_blocked)
+        return reply_exception(reply, 503, DEFERRED_INIT_DETAIL);
     if (admit(request, &refusal, err) < 0)
         return -1;
     if (refusal != NULL)
@@ -235,7 +236,7 @@ static void answer(struct request *request, struct reply *reply)
         return;
     switch (route_find(request, &allowed)) {
     case ROUTE_FOUND:
-        if (serve(request, reply, &err) < 0)
+        if (serve_route(request, reply, &err) < 0)
             answer_error(request, reply, &err);
         return;
     case ROUTE_OTHER_METHOD:

@@ -1,8 +1,8 @@
 /*
  * Handles one request: route, authentication, body, handler, reply, log line.
  */
-#ifndef DEFT_FCGI_DISPATCH_H
-#define DEFT_FCGI_DISPATCH_H
+#ifndef DEFT_FCGI_CORE_DISPATCH_H
+#define DEFT_FCGI_CORE_DISPATCH_H
 
 #include "base/attr.h"
 

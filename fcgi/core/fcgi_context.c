@@ -1,4 +1,4 @@
-#include "fcgi/context.h"
+#include "fcgi/core/fcgi_context.h"
 
 #include "base/text.h"
 

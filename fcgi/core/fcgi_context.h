@@ -4,8 +4,8 @@
  * Ownership: main() makes the only context, which outlives all requests.
  * Threading: all members may be used from any thread; mutable ones are atomic.
  */
-#ifndef DEFT_FCGI_CONTEXT_H
-#define DEFT_FCGI_CONTEXT_H
+#ifndef DEFT_FCGI_CORE_FCGI_CONTEXT_H
+#define DEFT_FCGI_CORE_FCGI_CONTEXT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,7 +24,7 @@ struct hints;
 struct http;
 struct llm;
 struct uuid;
-struct waits;
+struct wait_slots;
 struct wrong_keys;
 
 struct fcgi_settings {
@@ -71,8 +71,8 @@ struct fcgi_context {
     const struct fcgi_settings *settings;
     struct db *db;
     struct http *http;
-    struct llm *llm; /* for tests of a model; conversations use the workers' */
-    struct hints *hints;
+    struct llm *llm;     /* for tests of a model; conversations use the workers' */
+    struct hints *hints; /* of db; the main thread sends them */
     struct crash_points *crash;
     struct keyring keyring;
     struct wrong_keys *wrong_keys; /* NULL: not counted */
@@ -81,7 +81,7 @@ struct fcgi_context {
     int64_t started_at_us;            /* clock_utc_us() */
     _Atomic(int64_t) *last_active_ms; /* newest call other than a probe */
     _Atomic(bool) *has_begun;         /* a deferred start is known to be over */
-    struct waits *waits;              /* of the pool of threads that serves the request */
+    struct wait_slots *wait_slots;    /* of the pool of threads that serves the request */
 };
 
 /*

@@ -1,66 +1,18 @@
-#include "fcgi/reply.h"
+#include "fcgi/core/reply.h"
 
 #include <assert.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "base/uuid.h"
-#include "fcgi/pace.h"
-#include "fcgi/request.h"
+#include "fcgi/core/request.h"
+#include "web/reply_output.h"
+#include "web/reply_status.h"
 
 enum { STATUS_LEAST = 200, STATUS_MOST = 599 };
 
-/* Small, so that a client's rate is checked often. */
-enum { PIECE_BYTES = 16384 };
-
 static const char type_json[] = "application/json";
-
-/* The one table from an error to its status. Below 500 the message is for the client. */
-static const int error_status[] = {
-    [ERROR_NONE] = 500,        [ERROR_INVALID] = 422,    [ERROR_UNAUTHENTICATED] = 401,
-    [ERROR_FORBIDDEN] = 403,   [ERROR_NOT_FOUND] = 404,  [ERROR_CONFLICT] = 409,
-    [ERROR_STALE] = 409,       [ERROR_TOO_LARGE] = 413,  [ERROR_RATE_LIMITED] = 429,
-    [ERROR_TIMEOUT] = 504,     [ERROR_CANCELLED] = 503,  [ERROR_UNAVAILABLE] = 503,
-    [ERROR_UNSUPPORTED] = 501, [ERROR_MEDIA_TYPE] = 415, [ERROR_SLOW_CLIENT] = 408,
-    [ERROR_INTERNAL] = 500,
-};
-
-struct status_phrase {
-    int status;
-    const char *phrase;
-};
-
-static const struct status_phrase phrases[] = {
-    {200, "OK"},
-    {201, "Created"},
-    {204, "No Content"},
-    {206, "Partial Content"},
-    {303, "See Other"},
-    {304, "Not Modified"},
-    {307, "Temporary Redirect"},
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {408, "Request Timeout"},
-    {409, "Conflict"},
-    {410, "Gone"},
-    {413, "Content Too Large"},
-    {415, "Unsupported Media Type"},
-    {416, "Range Not Satisfiable"},
-    {422, "Unprocessable Content"},
-    {429, "Too Many Requests"},
-    {500, "Internal Server Error"},
-    {501, "Not Implemented"},
-    {502, "Bad Gateway"},
-    {503, "Service Unavailable"},
-    {504, "Gateway Timeout"},
-};
 
 /*
  * Retry-After in seconds: a busy or unreachable process recovers quickly, a run slot becomes free
@@ -75,15 +27,6 @@ static const char common_headers[] = "Cache-Control: no-store\r\n"
                                      "Referrer-Policy: no-referrer\r\n";
 static const char strict_policy[] = "default-src 'none'; object-src 'none'; base-uri 'none'; "
                                     "form-action 'none'; frame-ancestors 'none'";
-
-const char *reply_phrase(int status)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(phrases); i++) {
-        if (phrases[i].status == status)
-            return phrases[i].phrase;
-    }
-    return "Unknown";
-}
 
 void reply_done(struct reply *reply)
 {
@@ -199,7 +142,7 @@ static void reply_server_error(struct reply *reply, int status, const struct err
 
 void reply_error(struct reply *reply, const struct request *request, const struct error *err)
 {
-    int status = error_status[err->code];
+    int status = reply_status(err->code);
     json_auto_t *json = NULL;
 
     if (status >= 500) {
@@ -220,15 +163,8 @@ void reply_error(struct reply *reply, const struct request *request, const struc
 
 static int write_out(struct reply *reply, const char *bytes, size_t len)
 {
-    while (len > 0 && !reply->is_broken) {
-        int64_t begun_ms = clock_monotonic_ms();
-        int n = len > PIECE_BYTES ? PIECE_BYTES : (int)len;
-
-        reply->is_broken = reply->output->write(reply->output->stream, bytes, n) < 0 ||
-                           pace_is_too_slow(&reply->pace, begun_ms, (size_t)n);
-        bytes += n;
-        len -= (size_t)n;
-    }
+    if (!reply->is_broken)
+        reply->is_broken = !reply_output_write(reply->output, &reply->rate, bytes, len);
     return reply->is_broken ? -1 : 0;
 }
 
@@ -246,7 +182,7 @@ static void send_head(struct reply *reply)
                    reply->content_policy != NULL ? reply->content_policy : strict_policy);
     strbuf_append_bytes(&head, reply->headers.text, reply->headers.len);
     strbuf_append(&head, "\r\n");
-    error_ignore(write_out(reply, head.text, head.len), "is_broken says it");
+    error_ignore(write_out(reply, head.text, head.len), "is_broken records it");
 }
 
 /* Statuses that nginx accepts as final: after a 101 it speaks another protocol. */
@@ -258,20 +194,20 @@ static bool is_final_status(int status)
 int reply_stream_begin(struct reply *reply, int status, const char *content_type, struct error *err)
 {
     if (!is_final_status(status))
-        return error_set(err, ERROR_INTERNAL, "%d is no status of an answer", status);
+        return error_set(err, ERROR_INTERNAL, "%d is not a valid status of a reply", status);
     reply->status = status;
     reply->content_type = content_type;
     reply->is_streaming = true;
     send_head(reply);
     if (reply->is_broken)
-        return error_set(err, ERROR_CANCELLED, "the client is gone, or too slow");
+        return error_set(err, ERROR_CANCELLED, "the client disconnected, or is too slow");
     return 0;
 }
 
 int reply_stream_write(struct reply *reply, const char *bytes, size_t len, struct error *err)
 {
     if (write_out(reply, bytes, len) < 0)
-        return error_set(err, ERROR_CANCELLED, "the client is gone, or too slow");
+        return error_set(err, ERROR_CANCELLED, "the client disconnected, or is too slow");
     reply->n_bytes += (int64_t)len;
     return 0;
 }

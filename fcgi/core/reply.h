@@ -1,12 +1,12 @@
 /*
  * A reply: status, headers and body, sent when the handler has returned; or a stream, whose head is
- * sent first. Only this module maps error codes to HTTP statuses.
+ * sent first. web/reply_status.h maps error codes to HTTP statuses.
  *
  * Ownership: a reply owns its texts; `output` is borrowed.
  * Threading: a reply belongs to one thread.
  */
-#ifndef DEFT_FCGI_REPLY_H
-#define DEFT_FCGI_REPLY_H
+#ifndef DEFT_FCGI_CORE_REPLY_H
+#define DEFT_FCGI_CORE_REPLY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,17 +16,11 @@
 
 #include "base/attr.h"
 #include "base/strbuf.h"
-#include "fcgi/pace.h"
+#include "web/transfer_rate.h"
 
 struct error;
+struct reply_output;
 struct request;
-
-/* Destination of a reply: FastCGI, or a test. */
-struct reply_output {
-    /* Writes all of len bytes; -1 when the other side is gone. */
-    int (*write)(void *stream, const char *bytes, int len);
-    void *stream;
-};
 
 struct reply {
     const struct reply_output *output;
@@ -35,15 +29,15 @@ struct reply {
     const char *content_policy; /* NULL: the reply may not run anything or be framed */
     struct strbuf headers;      /* whole lines */
     struct strbuf body;
-    bool is_streaming; /* the head has been sent */
-    bool is_broken;    /* the client is gone, or slower than the minimum rate */
-    int64_t n_bytes;   /* body bytes sent */
-    struct pace pace;  /* of the client reading the reply */
+    bool is_streaming;         /* the head has been sent */
+    bool is_broken;            /* the client is gone, or slower than the minimum rate */
+    int64_t n_bytes;           /* body bytes sent */
+    struct transfer_rate rate; /* of the client reading the reply */
 };
 
 /* clang-format off */
 #define REPLY_INIT {.status = 200, .headers = STRBUF_INIT, .body = STRBUF_INIT, \
-                    .pace = {.grace_ms = PACE_CLIENT_GRACE_MS}}
+                    .rate = {.grace_ms = TRANSFER_CLIENT_GRACE_MS}}
 /* clang-format on */
 
 void reply_done(struct reply *reply);
@@ -77,10 +71,7 @@ int reply_stream_begin(struct reply *reply, int status, const char *content_type
 int reply_stream_write(struct reply *reply, const char *bytes, size_t len,
                        struct error *err) NONNULL MUST_CHECK;
 
-/* Sends what has not been sent yet. */
+/* Sends the rest of the reply. */
 void reply_send(struct reply *reply) NONNULL;
-
-/* The reason phrase of a status, such as "Not Found"; a static string. */
-const char *reply_phrase(int status) MUST_CHECK;
 
 #endif

@@ -1,19 +1,16 @@
-#include "fcgi/request.h"
+#include "fcgi/core/request.h"
 
 #include <string.h>
 
 #include "auth/wrong_keys.h"
-#include "base/clock.h"
-#include "base/crypto.h"
-#include "base/encode.h"
+#include "base/codec/query.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fcgi/context.h"
-#include "fcgi/pace.h"
-
-enum { READ_CHUNK_BYTES = 16384 };
+#include "fcgi/core/fcgi_context.h"
+#include "web/request_input.h"
+#include "web/url_path.h"
 
 static const char *const method_names[] = {
 #define X(constant, text) [constant] = (text),
@@ -47,23 +44,9 @@ bool http_method_is_unsafe(enum http_method method)
     return method != HTTP_GET && method != HTTP_OPTIONS;
 }
 
-/* The value of NAME=value, or NULL when the entry has another name. */
-static const char *param_value(const char *entry, const char *name)
-{
-    size_t len = strlen(name);
-
-    return strncmp(entry, name, len) == 0 && entry[len] == '=' ? entry + len + 1 : NULL;
-}
-
 const char *request_param(const struct request *request, const char *name)
 {
-    for (char *const *entry = request->input->params; *entry != NULL; entry++) {
-        const char *value = param_value(*entry, name);
-
-        if (value != NULL && value[0] != '\0')
-            return value;
-    }
-    return NULL;
+    return request_input_param(request->input, name);
 }
 
 int request_refuse_key(const struct request *request, struct error *err)
@@ -74,11 +57,7 @@ int request_refuse_key(const struct request *request, struct error *err)
 
 static int check_single(const struct request *request, const char *name, struct error *err)
 {
-    size_t n = 0;
-
-    for (char *const *entry = request->input->params; *entry != NULL; entry++)
-        n += param_value(*entry, name) != NULL;
-    if (n > 1)
+    if (request_input_count(request->input, name) > 1)
         return error_set(err, ERROR_INVALID, "%s came twice", name);
     return 0;
 }
@@ -88,71 +67,39 @@ static bool is_clean_text(const struct strbuf *text)
     return memchr(text->text, '\0', text->len) == NULL && utf8_is_valid(text->text, text->len);
 }
 
-/* Decodes a part of the target; the caller frees it. */
-static int decode(const char *text, size_t len, char plus, char **text_out, struct error *err)
+static int check_clean_text(const struct strbuf *text, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf decoded = STRBUF_INIT;
-
-    percent_decode(&decoded, text, len, plus);
-    if (!is_clean_text(&decoded))
-        return error_set(err, ERROR_INVALID, "the address is not UTF-8");
-    *text_out = strbuf_take(&decoded);
-    return 0;
+    return is_clean_text(text) ? 0 : error_set(err, ERROR_INVALID, "the address is not UTF-8");
 }
 
-static int read_path(struct request *request, size_t len, struct error *err)
-{
-    const char *at = request->target + 1;
-    const char *end = request->target + len;
-
-    while (at <= end) {
-        size_t n = strcspn(at, "/?");
-
-        if (n > (size_t)(end - at))
-            n = (size_t)(end - at);
-        if (request->n_segments == PATH_MAX_SEGMENTS)
-            return error_set(err, ERROR_INVALID, "the path has too many parts");
-        if (decode(at, n, '+', &request->segments[request->n_segments], err) < 0)
-            return -1;
-        request->n_segments++;
-        at += n + 1;
-    }
-    return 0;
-}
-
-static int read_query_item(struct request *request, const char *text, size_t len, struct error *err)
+static int add_query_item(struct request *request, struct strbuf *name, struct strbuf *value,
+                          struct error *err)
 {
     struct query_item *item = &request->query[request->n_query];
-    const char *equals = memchr(text, '=', len);
-    size_t name_len = equals != NULL ? (size_t)(equals - text) : len;
 
-    if (len == 0)
-        return 0;
-    request->n_query++;
-    if (decode(text, name_len, ' ', &item->name, err) < 0)
+    if (request->n_query == QUERY_MAX_ITEMS)
+        return error_set(err, ERROR_INVALID, "the query has too many parts");
+    if (check_clean_text(name, err) < 0 || check_clean_text(value, err) < 0)
         return -1;
-    if (equals == NULL) {
-        item->value = mem_dup_text("");
-        return 0;
-    }
-    return decode(equals + 1, len - name_len - 1, ' ', &item->value, err);
+    *item = (struct query_item){strbuf_take(name), strbuf_take(value)};
+    request->n_query++;
+    return 0;
 }
 
 static int read_query(struct request *request, struct error *err)
 {
-    const char *at = request->query_text;
+    struct query_reader reader = {request->query_text};
 
     request->query = mem_alloc_array(QUERY_MAX_ITEMS, sizeof(*request->query));
-    while (*at != '\0') {
-        size_t len = strcspn(at, "&");
+    for (;;) {
+        CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 
-        if (request->n_query == QUERY_MAX_ITEMS)
-            return error_set(err, ERROR_INVALID, "the query has too many parts");
-        if (read_query_item(request, at, len, err) < 0)
+        if (!query_next(&reader, &name, &value))
+            return 0;
+        if (add_query_item(request, &name, &value, err) < 0)
             return -1;
-        at += len + (at[len] == '&');
     }
-    return 0;
 }
 
 static int read_target(struct request *request, struct error *err)
@@ -165,7 +112,7 @@ static int read_target(struct request *request, struct error *err)
     path_len = strcspn(target, "?");
     request->target = target;
     request->query_text = target + path_len + (target[path_len] == '?');
-    if (read_path(request, path_len, err) < 0)
+    if (url_path_read(&request->path, target, err) < 0)
         return -1;
     return read_query(request, err);
 }
@@ -192,6 +139,8 @@ static void read_origin(struct request *request)
         request->origin = ORIGIN_APP;
     else if (origin != NULL && text_equal(origin, "preview"))
         request->origin = ORIGIN_PREVIEW;
+    else if (origin != NULL && text_equal(origin, "socket"))
+        request->origin = ORIGIN_SOCKET;
 }
 
 /* nginx assigns each request an id; without one we make it. */
@@ -204,16 +153,6 @@ static void read_id(struct request *request)
     if (id != NULL && strlen(id) == sizeof(request->id) - 1 &&
         strspn(id, "0123456789abcdef") == sizeof(request->id) - 1)
         memcpy(request->id, id, sizeof(request->id));
-}
-
-static int read_content_length(struct request *request, struct error *err)
-{
-    const char *length = request_param(request, "CONTENT_LENGTH");
-
-    request->content_length = -1;
-    if (length == NULL)
-        return 0;
-    return text_parse_int(length, 0, INT64_MAX, &request->content_length, err);
 }
 
 int request_init(struct request *request, const struct fcgi_context *context,
@@ -229,7 +168,7 @@ int request_init(struct request *request, const struct fcgi_context *context,
         if (check_single(request, single_params[i], err) < 0)
             return -1;
     }
-    if (read_content_length(request, err) < 0)
+    if (request_input_content_length(input, &request->content_length, err) < 0)
         return -1;
     return read_target(request, err);
 }
@@ -238,14 +177,13 @@ void request_done(struct request *request)
 {
     if (request == NULL)
         return;
-    for (size_t i = 0; i < request->n_segments; i++)
-        mem_free(request->segments[i]);
+    url_path_done(&request->path);
+    path_params_done(&request->params);
     for (size_t i = 0; i < request->n_query; i++) {
         mem_free(request->query[i].name);
         mem_free(request->query[i].value);
     }
     mem_free(request->query);
-    mem_free(request->tail);
     strbuf_done(&request->body);
     json_decref(request->problems);
     *request = (struct request){.body = STRBUF_INIT};
@@ -254,8 +192,10 @@ void request_done(struct request *request)
 /* The value after "name=" of a cookie pair, or NULL. RFC 6265, section 4.2.1. */
 static const char *cookie_pair_value(const char *pair, const char *name)
 {
+    size_t len = strlen(name);
+
     pair += strspn(pair, " \t");
-    return param_value(pair, name);
+    return strncmp(pair, name, len) == 0 && pair[len] == '=' ? pair + len + 1 : NULL;
 }
 
 bool request_cookie(const struct request *request, const char *name, char *value_out, size_t size)
@@ -281,42 +221,16 @@ bool request_cookie(const struct request *request, const char *name, char *value
     return n_found == 1 && value_out[0] != '\0';
 }
 
-int request_read(const struct request *request, struct pace *pace, char *buffer, size_t size,
-                 struct error *err)
+int request_read(const struct request *request, struct transfer_rate *rate, char *buffer,
+                 size_t size, struct error *err)
 {
-    int64_t begun_ms = clock_monotonic_ms();
-    int n = request->input->read(request->input->stream, buffer, (int)size);
-
-    if (n == REQUEST_READ_SILENT)
-        return error_set(err, ERROR_SLOW_CLIENT, "The request body stopped coming");
-    if (n < 0)
-        return error_set(err, ERROR_INVALID, "The request body broke off");
-    if (pace_is_too_slow(pace, begun_ms, (size_t)n))
-        return error_set(err, ERROR_SLOW_CLIENT,
-                         "The request body comes too slowly: less than %d bytes a second",
-                         PACE_LEAST_BYTES_PER_S);
-    return n;
+    return request_input_read(request->input, rate, buffer, size, err);
 }
 
 int request_read_body(struct request *request, size_t max_bytes, struct error *err)
 {
-    struct pace pace = {.grace_ms = PACE_CLIENT_GRACE_MS};
-    char chunk[READ_CHUNK_BYTES];
-    int n = 0;
-
-    if (request->content_length > 0 && (uint64_t)request->content_length > max_bytes)
-        return error_set(err, ERROR_TOO_LARGE, "Request body too large");
-    do {
-        n = request_read(request, &pace, chunk, sizeof(chunk), err);
-        if (n < 0)
-            return -1;
-        strbuf_append_bytes(&request->body, chunk, (size_t)n);
-        if (request->body.len > max_bytes)
-            return error_set(err, ERROR_TOO_LARGE, "Request body too large");
-    } while (n > 0);
-    if (request->content_length > 0 && request->body.len != (uint64_t)request->content_length)
-        return error_set(err, ERROR_INVALID, "The request body broke off");
-    return 0;
+    return request_input_read_body(request->input, request->content_length, max_bytes,
+                                   &request->body, err);
 }
 
 void request_append_path_rest(const struct request *request, size_t n_segments, struct strbuf *out)
@@ -330,13 +244,7 @@ void request_append_path_rest(const struct request *request, size_t n_segments, 
 
 const char *request_path_text(const struct request *request, const char *name)
 {
-    for (size_t i = 0; i < request->n_params; i++) {
-        const struct path_param *param = &request->params[i];
-
-        if (param->name_len == strlen(name) && strncmp(param->name, name, param->name_len) == 0)
-            return param->value;
-    }
-    return "";
+    return path_params_text(&request->params, name);
 }
 
 int request_path_uuid(const struct request *request, const char *name, struct uuid *uuid_out,
@@ -348,9 +256,10 @@ int request_path_uuid(const struct request *request, const char *name, struct uu
     if (uuid_parse(text, uuid_out))
         return 0;
     input = json_text(text, strlen(text));
-    return request_problem(request, REQUEST_PLACE("path", name),
-                           &(struct problem){"uuid_parsing", "Input should be a valid UUID", NULL},
-                           input, err);
+    return request_problem(
+        request, REQUEST_JSON_PATH("path", name),
+        &(struct validation_error){"uuid_parsing", "Input should be a valid UUID", NULL}, input,
+        err);
 }
 
 const char *request_query(const struct request *request, const char *name)
@@ -364,10 +273,10 @@ const char *request_query(const struct request *request, const char *name)
     return value;
 }
 
-int request_problem(const struct request *request, const struct place *place,
-                    const struct problem *problem, json_t *input, struct error *err)
+int request_problem(const struct request *request, const struct json_path *where,
+                    const struct validation_error *problem, json_t *input, struct error *err)
 {
-    problem_add(request->problems, place, problem, input);
+    validation_error_add(request->problems, where, problem, input);
     return error_set(err, ERROR_INVALID, "%s", problem->msg);
 }
 

@@ -7,8 +7,8 @@
  * as long as the request.
  * Threading: a request belongs to one thread.
  */
-#ifndef DEFT_FCGI_REQUEST_H
-#define DEFT_FCGI_REQUEST_H
+#ifndef DEFT_FCGI_CORE_REQUEST_H
+#define DEFT_FCGI_CORE_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,13 +20,15 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
+#include "web/url_path.h"
 
 struct error;
 struct fcgi_context;
-struct pace;
+struct transfer_rate;
+struct request_input;
 struct route;
-struct shape;
+struct object_schema;
 
 #define HTTP_METHODS(X)                                                                            \
     X(HTTP_GET, "GET")                                                                             \
@@ -42,34 +44,12 @@ enum http_method { HTTP_METHODS(X) HTTP_N_METHODS };
 #undef X
 
 /* The origins that nginx serves, as bits: a route lists those that serve it. */
-enum origin { ORIGIN_APP = 1, ORIGIN_AGENT = 2, ORIGIN_PREVIEW = 4 };
+enum origin { ORIGIN_APP = 1, ORIGIN_AGENT = 2, ORIGIN_PREVIEW = 4, ORIGIN_SOCKET = 8 };
 
-enum {
-    PATH_MAX_SEGMENTS = 24,
-    QUERY_MAX_ITEMS = 300,
-    PATH_MAX_PARAMS = 4,
-};
-
-/* Why reading a body failed. */
-enum { REQUEST_READ_BROKEN = -1, REQUEST_READ_SILENT = -2 };
-
-/* Source of a request: FastCGI, or a test. */
-struct request_input {
-    char *const *params; /* NAME=value; ends with NULL */
-    /* Reads up to len bytes of the body; 0 at its end, REQUEST_READ_… below 0. */
-    int (*read)(void *stream, char *buffer, int len);
-    void *stream;
-};
+enum { QUERY_MAX_ITEMS = 300 };
 
 struct query_item {
     char *name;
-    char *value;
-};
-
-/* A {name} of the route's pattern and its value in the path. Borrowed from the request. */
-struct path_param {
-    const char *name; /* not terminated */
-    size_t name_len;
     char *value;
 };
 
@@ -80,17 +60,14 @@ struct request {
     enum http_method method;
     const char *method_text;
     enum origin origin;
-    const char *target;                /* raw path and query, as received */
-    char *segments[PATH_MAX_SEGMENTS]; /* of the path, decoded; "" at the end is a trailing slash */
-    size_t n_segments;
+    const char *target; /* raw path and query, as received */
+    struct url_path path;
     const char *query_text; /* raw, "" when there is none */
     struct query_item *query;
     size_t n_query;
     int64_t content_length; /* -1 when not given */
     const struct route *route;
-    struct path_param params[PATH_MAX_PARAMS];
-    size_t n_params;
-    char *tail; /* value of a {name*} */
+    struct path_params params; /* of the route's pattern */
     struct principal principal;
     struct strbuf body;
     json_t *problems;
@@ -123,8 +100,8 @@ bool request_cookie(const struct request *request, const char *name, char *value
  * Reads up to size bytes of the body; returns their number, 0 at its end. ERROR_INVALID when it is
  * cut off, ERROR_SLOW_CLIENT when it arrives below the minimum rate.
  */
-int request_read(const struct request *request, struct pace *pace, char *buffer, size_t size,
-                 struct error *err) NONNULL MUST_CHECK;
+int request_read(const struct request *request, struct transfer_rate *rate, char *buffer,
+                 size_t size, struct error *err) NONNULL MUST_CHECK;
 /* Reads the body into request->body. ERROR_TOO_LARGE above max_bytes, ERROR_INVALID when cut off.
  */
 int request_read_body(struct request *request, size_t max_bytes,
@@ -173,8 +150,8 @@ int request_json_object_or_empty(const struct request *request, json_t **json_ou
  * Reads the body's members by a shape and fills in defaults; an empty body is an object without
  * members.
  */
-int request_json_shape(const struct request *request, const struct shape *shape,
-                       json_t **values_out, struct error *err) NONNULL MUST_CHECK;
+int request_json_schema(const struct request *request, const struct object_schema *schema,
+                        json_t **values_out, struct error *err) NONNULL MUST_CHECK;
 
 /* Limits of a text member, in characters, and whether it is required. */
 struct text_rule {
@@ -191,14 +168,14 @@ int request_member_bool(const struct request *request, json_t *body, const char 
                         bool *value_io, struct error *err) NONNULL MUST_CHECK;
 
 /* A member of "path", "query" or "body". */
-#define REQUEST_PLACE(part, name)                                                                  \
-    (&(const struct place){&(const struct place){NULL, (part), 0}, (name), 0})
+#define REQUEST_JSON_PATH(part, name)                                                              \
+    (&(const struct json_path){&(const struct json_path){NULL, (part), 0}, (name), 0})
 /*
  * Records a problem for the 422 body (problem->ctx is taken over, input may be NULL) and sets err
  * to ERROR_INVALID; returns -1.
  */
-int request_problem(const struct request *request, const struct place *place,
-                    const struct problem *problem, json_t *input, struct error *err)
+int request_problem(const struct request *request, const struct json_path *where,
+                    const struct validation_error *problem, json_t *input, struct error *err)
     __attribute__((nonnull(1, 2, 3, 5))) MUST_CHECK;
 /* For problems recorded by other code: sets err and returns -1. */
 int request_problems_noted(struct error *err) NONNULL MUST_CHECK;

@@ -6,15 +6,15 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "fcgi/request.h"
-#include "model/schema/shape.h"
+#include "fcgi/core/request.h"
+#include "model/schema/object_schema.h"
 
 bool request_has_body(const struct request *request)
 {
     return !text_is_blank(request->body.text);
 }
 
-static const struct place whole_body = {NULL, "body", 0};
+static const struct json_path whole_body = {NULL, "body", 0};
 
 int request_json(const struct request *request, json_t **json_out, struct error *err)
 {
@@ -23,13 +23,15 @@ int request_json(const struct request *request, json_t **json_out, struct error 
 
     if (request->body.len == 0)
         return request_problem(request, &whole_body,
-                               &(struct problem){"missing", "Field required", NULL}, NULL, err);
+                               &(struct validation_error){"missing", "Field required", NULL}, NULL,
+                               err);
     if (json_parse(request->body.text, request->body.len, json_out, &why) == 0)
         return 0;
     ctx = json_object();
     json_put_text(ctx, "error", why.message);
-    return request_problem(request, REQUEST_PLACE("body", NULL),
-                           &(struct problem){"json_invalid", "JSON decode error", ctx}, NULL, err);
+    return request_problem(request, REQUEST_JSON_PATH("body", NULL),
+                           &(struct validation_error){"json_invalid", "JSON decode error", ctx},
+                           NULL, err);
 }
 
 int request_json_object(const struct request *request, json_t **json_out, struct error *err)
@@ -42,7 +44,8 @@ int request_json_object(const struct request *request, json_t **json_out, struct
         return -1;
     if (!json_is_object(json))
         return request_problem(request, &whole_body,
-                               &(struct problem){"model_attributes_type", words, NULL}, json, err);
+                               &(struct validation_error){"model_attributes_type", words, NULL},
+                               json, err);
     *json_out = json_incref(json);
     return 0;
 }
@@ -72,8 +75,9 @@ static int check_length(const struct request *request, const char *name, json_t 
     ctx = json_object();
     json_put(ctx, is_short ? "min_length" : "max_length", json_integer((json_int_t)bound));
     return request_problem(
-        request, REQUEST_PLACE("body", name),
-        &(struct problem){is_short ? "string_too_short" : "string_too_long", message.text, ctx},
+        request, REQUEST_JSON_PATH("body", name),
+        &(struct validation_error){is_short ? "string_too_short" : "string_too_long", message.text,
+                                   ctx},
         value, err);
 }
 
@@ -92,12 +96,12 @@ int request_member_text(const struct request *request, json_t *body, const char 
         *text_out = NULL;
         return 0;
     }
-    return request_problem(
-        request, REQUEST_PLACE("body", name),
-        &(struct problem){value == NULL ? "missing" : "string_type",
-                          value == NULL ? "Field required" : "Input should be a valid string",
-                          NULL},
-        value != NULL ? value : body, err);
+    return request_problem(request, REQUEST_JSON_PATH("body", name),
+                           &(struct validation_error){
+                               value == NULL ? "missing" : "string_type",
+                               value == NULL ? "Field required" : "Input should be a valid string",
+                               NULL},
+                           value != NULL ? value : body, err);
 }
 
 int request_member_bool(const struct request *request, json_t *body, const char *name,
@@ -111,20 +115,21 @@ int request_member_bool(const struct request *request, json_t *body, const char 
         *value_io = json_is_true(value);
         return 0;
     }
-    return request_problem(request, REQUEST_PLACE("body", name),
-                           &(struct problem){"bool_type", "Input should be a valid boolean", NULL},
-                           value, err);
+    return request_problem(
+        request, REQUEST_JSON_PATH("body", name),
+        &(struct validation_error){"bool_type", "Input should be a valid boolean", NULL}, value,
+        err);
 }
 
-int request_json_shape(const struct request *request, const struct shape *shape,
-                       json_t **values_out, struct error *err)
+int request_json_schema(const struct request *request, const struct object_schema *schema,
+                        json_t **values_out, struct error *err)
 {
     json_auto_t *body = NULL;
     json_auto_t *values = NULL;
 
     if (request_json_object_or_empty(request, &body, err) < 0)
         return -1;
-    values = shape_read(shape, body, &whole_body, request->problems);
+    values = object_schema_read(schema, body, &whole_body, request->problems);
     if (json_array_size(request->problems) > 0)
         return request_problems_noted(err);
     *values_out = json_incref(values);

@@ -6,16 +6,16 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "fcgi/request.h"
+#include "fcgi/core/request.h"
 #include "model/limits.h"
 
 static int query_problem(const struct request *request, const char *name,
-                         const struct problem *problem, struct error *err)
+                         const struct validation_error *problem, struct error *err)
 {
     const char *value = request_query(request, name);
     json_auto_t *input = json_text(value, strlen(value));
 
-    return request_problem(request, REQUEST_PLACE("query", name), problem, input, err);
+    return request_problem(request, REQUEST_JSON_PATH("query", name), problem, input, err);
 }
 
 /* A bound in pydantic's terms: "gt" 0, "le" 100. */
@@ -34,7 +34,8 @@ static int bound_problem(const struct request *request, const char *name, const 
 
     json_put(ctx, bound->key, json_integer((json_int_t)bound->value));
     strbuf_appendf(&message, "Input should be %s %lld", bound->words, (long long)bound->value);
-    return query_problem(request, name, &(struct problem){bound->type, message.text, ctx}, err);
+    return query_problem(request, name, &(struct validation_error){bound->type, message.text, ctx},
+                         err);
 }
 
 /* `below`: the bound to report for a value under range->min. */
@@ -50,7 +51,8 @@ static int read_int(const struct request *request, const char *name, const struc
     if (text == NULL)
         return 0;
     if (text_parse_int(text, INT64_MIN, INT64_MAX, &value, &why) < 0)
-        return query_problem(request, name, &(struct problem){"int_parsing", words, NULL}, err);
+        return query_problem(request, name, &(struct validation_error){"int_parsing", words, NULL},
+                             err);
     if (value < range->min)
         return bound_problem(request, name, below, err);
     if (value > range->max)
@@ -95,8 +97,8 @@ int request_query_bool(const struct request *request, const char *name, bool *va
     }
     return query_problem(
         request, name,
-        &(struct problem){"bool_parsing",
-                          "Input should be a valid boolean, unable to interpret input", NULL},
+        &(struct validation_error){
+            "bool_parsing", "Input should be a valid boolean, unable to interpret input", NULL},
         err);
 }
 
@@ -130,5 +132,5 @@ int request_query_choice(const struct request *request, const char *name,
     strbuf_appendf(&message, "Input should be %s", expected.text);
     ctx = json_object();
     json_put_text(ctx, "expected", expected.text);
-    return query_problem(request, name, &(struct problem){"enum", message.text, ctx}, err);
+    return query_problem(request, name, &(struct validation_error){"enum", message.text, ctx}, err);
 }

@@ -2,14 +2,14 @@
  * The routes: one table per file of handlers, and the rule that selects the row for a path. A row
  * states who may call and how large a body may be, so that no handler can forget it.
  */
-#ifndef DEFT_FCGI_ROUTER_H
-#define DEFT_FCGI_ROUTER_H
+#ifndef DEFT_FCGI_CORE_ROUTER_H
+#define DEFT_FCGI_CORE_ROUTER_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "fcgi/request.h"
+#include "fcgi/core/request.h"
+#include "model/limits.h"
 
 struct error;
 struct reply;
@@ -28,8 +28,14 @@ enum access {
 /* Set by POST /api/auth/workspace-session; holds a key. */
 #define WORKSPACE_COOKIE "oh_workspace_session_key"
 
+#define ORIGIN_BOTH (ORIGIN_APP | ORIGIN_AGENT)
+
 /* The handler reads the body itself, as a stream. */
 #define BODY_STREAM (-1)
+/* For bodies of a few members. */
+#define BODY_SMALL_BYTES ((int64_t)256 * 1024)
+/* For bodies with messages, agents or commands. */
+#define BODY_LARGE_BYTES ((int64_t)REQUEST_MAX_BYTES)
 
 struct route {
     enum http_method method;
@@ -53,9 +59,5 @@ enum route_result { ROUTE_FOUND, ROUTE_UNKNOWN, ROUTE_OTHER_METHOD, ROUTE_OTHER_
  * OTHER_SLASH: the path matches with its trailing slash added or removed.
  */
 enum route_result route_find(struct request *request, unsigned *allowed_out) NONNULL MUST_CHECK;
-
-/* True when a path of segments matches the pattern. */
-bool route_matches(const char *pattern, char *const *segments,
-                   size_t n_segments) NONNULL MUST_CHECK;
 
 #endif

@@ -1,12 +1,12 @@
-#include "fcgi/sandbox_caller.h"
+#include "fcgi/core/sandbox_caller.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "auth/principal.h"
 #include "base/error.h"
-#include "fcgi/context.h"
-#include "fcgi/request.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/request.h"
 #include "store/runtime/runtime_store.h"
 
 static const char *judge(const struct runtime *runtime)
@@ -30,7 +30,7 @@ int sandbox_caller_identify(struct request *request, const char **why_out, struc
     if (principal_from_key(context->db, &context->keyring, key, principal, err) < 0) {
         if (err->code != ERROR_UNAUTHENTICATED)
             return -1;
-        error_ignore(request_refuse_key(request, err), "what it is now is answered");
+        error_ignore(request_refuse_key(request, err), "the reply shows the current state");
         return err->code == ERROR_UNAUTHENTICATED ? 0 : -1;
     }
     if (principal->kind != PRINCIPAL_SANDBOX_KEY)

@@ -1,8 +1,8 @@
 /*
  * Authenticates a sandbox that calls with its own key, on the routes for sandboxes.
  */
-#ifndef DEFT_FCGI_SANDBOX_CALLER_H
-#define DEFT_FCGI_SANDBOX_CALLER_H
+#ifndef DEFT_FCGI_CORE_SANDBOX_CALLER_H
+#define DEFT_FCGI_CORE_SANDBOX_CALLER_H
 
 #include "base/attr.h"
 

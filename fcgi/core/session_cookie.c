@@ -1,10 +1,10 @@
-#include "fcgi/session_cookie.h"
+#include "fcgi/core/session_cookie.h"
 
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
 
 #define HOST_PREFIX "__Host-"
 

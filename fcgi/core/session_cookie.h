@@ -5,8 +5,8 @@
  * sessions keep working.
  * Decision: docs/decisions/0047-callers.md
  */
-#ifndef DEFT_FCGI_SESSION_COOKIE_H
-#define DEFT_FCGI_SESSION_COOKIE_H
+#ifndef DEFT_FCGI_CORE_SESSION_COOKIE_H
+#define DEFT_FCGI_CORE_SESSION_COOKIE_H
 
 #include <stdbool.h>
 #include <stdint.h>

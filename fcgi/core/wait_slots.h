@@ -6,8 +6,8 @@
  * Threading: any thread.
  * Decision: docs/decisions/0038-threads-by-kind.md
  */
-#ifndef DEFT_FCGI_WAITS_H
-#define DEFT_FCGI_WAITS_H
+#ifndef DEFT_FCGI_CORE_WAIT_SLOTS_H
+#define DEFT_FCGI_CORE_WAIT_SLOTS_H
 
 #include <stddef.h>
 
@@ -15,18 +15,19 @@
 
 struct error;
 struct uuid;
-struct waits;
+struct wait_slots;
 
-/* n_places: at least 1; one user gets at most three quarters of them, rounded up. */
-struct waits *waits_new(size_t n_places) MUST_CHECK;
-void waits_free(struct waits *waits);
+/* n_slots: at least 1; one user gets at most three quarters of them, rounded up. */
+struct wait_slots *wait_slots_new(size_t n_slots) MUST_CHECK;
+void wait_slots_free(struct wait_slots *slots);
 
 /*
  * Takes a slot. user: "" counts as a user, too. ERROR_UNAVAILABLE when all are taken,
  * ERROR_RATE_LIMITED when that user's share is.
  */
-int waits_begin(struct waits *waits, const struct uuid *user, struct error *err) NONNULL MUST_CHECK;
+int wait_slot_take(struct wait_slots *slots, const struct uuid *user,
+                   struct error *err) NONNULL MUST_CHECK;
 /* Returns the slot. */
-void waits_end(struct waits *waits, const struct uuid *user) NONNULL;
+void wait_slot_return(struct wait_slots *slots, const struct uuid *user) NONNULL;
 
 #endif

@@ -2,9 +2,11 @@
  * The description of the API: as OpenAPI, and as a page that displays it.
  */
 #include "base/json.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/openapi/openapi.h"
-#include "fcgi/reply.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/router.h"
+#include "fcgi/openapi/openapi_document.h"
 
 /* GET -> 200 the OpenAPI document */
 static int openapi(const struct request *request, struct reply *reply, struct error *err)

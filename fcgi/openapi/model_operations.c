@@ -3,33 +3,33 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 
 static const struct field llm_models_query_fields[] = {
     {.name = "provider", .kind = FIELD_TEXT},
 };
-static const struct shape llm_models_query = SHAPE(llm_models_query_fields);
+static const struct object_schema llm_models_query = SCHEMA(llm_models_query_fields);
 
 static const struct field providers_fields[] = {
     {.name = "providers", .kind = FIELD_TEXTS, .rules = FIELD_REQUIRED},
 };
-static const struct shape providers_shape = SHAPE(providers_fields);
+static const struct object_schema providers_schema = SCHEMA(providers_fields);
 
 static const struct field models_fields[] = {
     {.name = "models", .kind = FIELD_TEXTS, .rules = FIELD_REQUIRED},
 };
-static const struct shape models_shape = SHAPE(models_fields);
+static const struct object_schema models_schema = SCHEMA(models_fields);
 
 static const struct field verified_models_fields[] = {
     {.name = "models", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
 };
-static const struct shape verified_models_shape = SHAPE(verified_models_fields);
+static const struct object_schema verified_models_schema = SCHEMA(verified_models_fields);
 
 static const struct field subscription_models_fields[] = {
     {.name = "vendor", .kind = FIELD_TEXT},
     {.name = "models", .kind = FIELD_TEXTS, .rules = FIELD_REQUIRED},
 };
-static const struct shape subscription_models_shape = SHAPE(subscription_models_fields);
+static const struct object_schema subscription_models_schema = SCHEMA(subscription_models_fields);
 
 static const struct field subscription_status_fields[] = {
     {.name = "vendor", .kind = FIELD_TEXT},
@@ -37,7 +37,7 @@ static const struct field subscription_status_fields[] = {
     {.name = "account_email", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "expires_at", .kind = FIELD_INT, .rules = FIELD_NULLABLE},
 };
-static const struct shape subscription_status_shape = SHAPE(subscription_status_fields);
+static const struct object_schema subscription_status_schema = SCHEMA(subscription_status_fields);
 
 static const struct field subscription_device_start_fields[] = {
     {.name = "device_code", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -47,19 +47,21 @@ static const struct field subscription_device_start_fields[] = {
     {.name = "expires_at", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
     {.name = "interval_seconds", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
 };
-static const struct shape subscription_device_start_shape = SHAPE(subscription_device_start_fields);
+static const struct object_schema subscription_device_start_schema =
+    SCHEMA(subscription_device_start_fields);
 
 static const struct field subscription_device_poll_fields[] = {
     {.name = "device_code", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape subscription_device_poll_shape = SHAPE(subscription_device_poll_fields);
+static const struct object_schema subscription_device_poll_schema =
+    SCHEMA(subscription_device_poll_fields);
 
 static const struct field acp_model_discovery_fields[] = {
     {.name = "agent_settings", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
     {.name = "secrets", .kind = FIELD_MAP},
     {.name = "refresh", .kind = FIELD_BOOL, .fallback = "false"},
 };
-static const struct shape acp_model_discovery_shape = SHAPE(acp_model_discovery_fields);
+static const struct object_schema acp_model_discovery_schema = SCHEMA(acp_model_discovery_fields);
 
 static const struct field provider_connection_fields[] = {
     {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -70,7 +72,7 @@ static const struct field provider_connection_fields[] = {
     {.name = "updated_at", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
     {.name = "api_key_set", .kind = FIELD_BOOL},
 };
-static const struct shape provider_connection_shape = SHAPE(provider_connection_fields);
+static const struct object_schema provider_connection_schema = SCHEMA(provider_connection_fields);
 
 static const struct field provider_connection_create_fields[] = {
     {.name = "display_name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -78,8 +80,8 @@ static const struct field provider_connection_create_fields[] = {
     {.name = "api_key", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "base_url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
-static const struct shape provider_connection_create_shape =
-    CLOSED_SHAPE(provider_connection_create_fields);
+static const struct object_schema provider_connection_create_schema =
+    CLOSED_SCHEMA(provider_connection_create_fields);
 
 static const struct field provider_connection_update_fields[] = {
     {.name = "display_name", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
@@ -87,14 +89,14 @@ static const struct field provider_connection_update_fields[] = {
     {.name = "api_key", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "base_url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
-static const struct shape provider_connection_update_shape =
-    CLOSED_SHAPE(provider_connection_update_fields);
+static const struct object_schema provider_connection_update_schema =
+    CLOSED_SCHEMA(provider_connection_update_fields);
 
 static const struct field mcp_tool_call_spec_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "arguments", .kind = FIELD_MAP},
 };
-static const struct shape mcp_tool_call_spec_shape = SHAPE(mcp_tool_call_spec_fields);
+static const struct object_schema mcp_tool_call_spec_schema = SCHEMA(mcp_tool_call_spec_fields);
 
 static const struct field mcp_test_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .fallback = "\"test-server\""},
@@ -103,9 +105,9 @@ static const struct field mcp_test_fields[] = {
     {.name = "tool_call",
      .kind = FIELD_OBJECT,
      .rules = FIELD_NULLABLE,
-     .items = &mcp_tool_call_spec_shape},
+     .items = &mcp_tool_call_spec_schema},
 };
-static const struct shape mcp_test_shape = SHAPE(mcp_test_fields);
+static const struct object_schema mcp_test_schema = SCHEMA(mcp_test_fields);
 
 static const struct field mcp_oauth_start_fields[] = {
     {.name = "ok", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
@@ -117,7 +119,7 @@ static const struct field mcp_oauth_start_fields[] = {
      .rules = FIELD_NULLABLE,
      .words = "timeout|connection|unknown"},
 };
-static const struct shape mcp_oauth_start_shape = SHAPE(mcp_oauth_start_fields);
+static const struct object_schema mcp_oauth_start_schema = SCHEMA(mcp_oauth_start_fields);
 
 static const struct field mcp_oauth_status_fields[] = {
     {.name = "ok", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
@@ -137,12 +139,12 @@ static const struct field mcp_oauth_status_fields[] = {
      .rules = FIELD_NULLABLE,
      .words = "timeout|connection|unknown"},
 };
-static const struct shape mcp_oauth_status_shape = SHAPE(mcp_oauth_status_fields);
+static const struct object_schema mcp_oauth_status_schema = SCHEMA(mcp_oauth_status_fields);
 
 static const struct field mcp_oauth_callback_fields[] = {
     {.name = "callback_url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape mcp_oauth_callback_shape = SHAPE(mcp_oauth_callback_fields);
+static const struct object_schema mcp_oauth_callback_schema = SCHEMA(mcp_oauth_callback_fields);
 
 static const struct field mcp_redirect_query_fields[] = {
     {.name = "state", .kind = FIELD_TEXT},
@@ -150,7 +152,7 @@ static const struct field mcp_redirect_query_fields[] = {
     {.name = "error", .kind = FIELD_TEXT},
     {.name = "iss", .kind = FIELD_TEXT},
 };
-static const struct shape mcp_redirect_query = SHAPE(mcp_redirect_query_fields);
+static const struct object_schema mcp_redirect_query = SCHEMA(mcp_redirect_query_fields);
 
 static const struct field acp_models_fields[] = {
     {.name = "agent_name", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
@@ -160,28 +162,28 @@ static const struct field acp_models_fields[] = {
     {.name = "supports_runtime_model_switch", .kind = FIELD_BOOL},
     {.name = "error", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
 };
-static const struct shape acp_models_shape = SHAPE(acp_models_fields);
+static const struct object_schema acp_models_schema = SCHEMA(acp_models_fields);
 
 /* clang-format off */
-const struct operation catalogue_models_operations[] = {
-    OPERATION(HTTP_GET, "/api/llm/providers", "Providers of models", .answer = {"ProvidersResponse", &providers_shape}),
-    OPERATION(HTTP_GET, "/api/llm/models", "Models, of one provider if wished", .query = &llm_models_query, .answer = {"ModelsResponse", &models_shape}),
-    OPERATION(HTTP_GET, "/api/llm/models/verified", "Models known to work well", .answer = {"VerifiedModelsResponse", &verified_models_shape}),
-    OPERATION(HTTP_GET, "/api/llm/subscription/openai/models", "Models of the subscription", .answer = {"SubscriptionModelsResponse", &subscription_models_shape}),
-    OPERATION(HTTP_GET, "/api/llm/subscription/openai/status", "Whether the subscription is connected", .answer = {"SubscriptionStatusResponse", &subscription_status_shape}),
-    OPERATION(HTTP_POST, "/api/llm/subscription/openai/device/start", "Begin to connect the subscription", .answer = {"SubscriptionDeviceStartResponse", &subscription_device_start_shape}),
-    OPERATION(HTTP_POST, "/api/llm/subscription/openai/device/poll", "Ask whether it is connected now", .body = {"SubscriptionDevicePollRequest", &subscription_device_poll_shape}, .answer = {"SubscriptionStatusResponse", &subscription_status_shape}),
-    OPERATION(HTTP_POST, "/api/llm/subscription/openai/logout", "Disconnect the subscription", .answer = {"SubscriptionStatusResponse", &subscription_status_shape}),
-    OPERATION(HTTP_POST, "/api/acp/models", "Models of an ACP agent", .body = {"ACPModelDiscoveryRequest", &acp_model_discovery_shape}, .answer = {"ACPModelDiscovery", &acp_models_shape}),
-    OPERATION(HTTP_GET, "/api/llm/provider-connections", "Connections to providers", .answer = {"ProviderConnectionResponse", &provider_connection_shape}, .answer_form = ANSWER_LIST),
-    OPERATION(HTTP_POST, "/api/llm/provider-connections", "Add a connection", .body = {"ProviderConnectionCreateRequest", &provider_connection_create_shape}, .answer = {"ProviderConnectionResponse", &provider_connection_shape}, .status = 201),
-    OPERATION(HTTP_PATCH, "/api/llm/provider-connections/{connection_id}", "Change a connection", .body = {"ProviderConnectionUpdateRequest", &provider_connection_update_shape}, .answer = {"ProviderConnectionResponse", &provider_connection_shape}),
-    OPERATION(HTTP_DELETE, "/api/llm/provider-connections/{connection_id}", "Remove a connection", .answer = {"ProviderConnectionResponse", &provider_connection_shape}),
-    OPERATION(HTTP_POST, "/api/mcp/test", "Try an MCP server", .body = {"MCPTestRequest", &mcp_test_shape}),
-    OPERATION(HTTP_POST, "/api/mcp/oauth/start", "Begin to sign in at an MCP server", .body = {"MCPTestRequest", &mcp_test_shape}, .answer = {"MCPOAuthStartResponse", &mcp_oauth_start_shape}),
-    OPERATION(HTTP_GET, "/api/mcp/oauth/status/{job_id}", "How the signing in goes", .answer = {"MCPOAuthStatusResponse", &mcp_oauth_status_shape}),
-    OPERATION(HTTP_POST, "/api/mcp/oauth/callback/{job_id}", "Hand over what the MCP server answered", .body = {"MCPOAuthCallbackRequest", &mcp_oauth_callback_shape}, .answer = {"MCPOAuthStatusResponse", &mcp_oauth_status_shape}),
-    OPERATION(HTTP_GET, "/api/mcp/oauth/redirect", "Where a browser comes back to from signing in", .query = &mcp_redirect_query),
+const struct operation model_operations[] = {
+    OPERATION(HTTP_GET, "/api/llm/providers", "List model providers", .answer = {"ProvidersResponse", &providers_schema}),
+    OPERATION(HTTP_GET, "/api/llm/models", "List models, optionally of one provider", .query = &llm_models_query, .answer = {"ModelsResponse", &models_schema}),
+    OPERATION(HTTP_GET, "/api/llm/models/verified", "List verified models", .answer = {"VerifiedModelsResponse", &verified_models_schema}),
+    OPERATION(HTTP_GET, "/api/llm/subscription/openai/models", "Models of the subscription", .answer = {"SubscriptionModelsResponse", &subscription_models_schema}),
+    OPERATION(HTTP_GET, "/api/llm/subscription/openai/status", "Whether the subscription is connected", .answer = {"SubscriptionStatusResponse", &subscription_status_schema}),
+    OPERATION(HTTP_POST, "/api/llm/subscription/openai/device/start", "Start to connect the subscription", .answer = {"SubscriptionDeviceStartResponse", &subscription_device_start_schema}),
+    OPERATION(HTTP_POST, "/api/llm/subscription/openai/device/poll", "Poll whether the subscription is connected", .body = {"SubscriptionDevicePollRequest", &subscription_device_poll_schema}, .answer = {"SubscriptionStatusResponse", &subscription_status_schema}),
+    OPERATION(HTTP_POST, "/api/llm/subscription/openai/logout", "Disconnect the subscription", .answer = {"SubscriptionStatusResponse", &subscription_status_schema}),
+    OPERATION(HTTP_POST, "/api/acp/models", "Models of an ACP agent", .body = {"ACPModelDiscoveryRequest", &acp_model_discovery_schema}, .answer = {"ACPModelDiscovery", &acp_models_schema}),
+    OPERATION(HTTP_GET, "/api/llm/provider-connections", "Connections to providers", .answer = {"ProviderConnectionResponse", &provider_connection_schema}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_POST, "/api/llm/provider-connections", "Add a connection", .body = {"ProviderConnectionCreateRequest", &provider_connection_create_schema}, .answer = {"ProviderConnectionResponse", &provider_connection_schema}, .status = 201),
+    OPERATION(HTTP_PATCH, "/api/llm/provider-connections/{connection_id}", "Change a connection", .body = {"ProviderConnectionUpdateRequest", &provider_connection_update_schema}, .answer = {"ProviderConnectionResponse", &provider_connection_schema}),
+    OPERATION(HTTP_DELETE, "/api/llm/provider-connections/{connection_id}", "Remove a connection", .answer = {"ProviderConnectionResponse", &provider_connection_schema}),
+    OPERATION(HTTP_POST, "/api/mcp/test", "Test an MCP server", .body = {"MCPTestRequest", &mcp_test_schema}),
+    OPERATION(HTTP_POST, "/api/mcp/oauth/start", "Start signing in to an MCP server", .body = {"MCPTestRequest", &mcp_test_schema}, .answer = {"MCPOAuthStartResponse", &mcp_oauth_start_schema}),
+    OPERATION(HTTP_GET, "/api/mcp/oauth/status/{job_id}", "Status of signing in to an MCP server", .answer = {"MCPOAuthStatusResponse", &mcp_oauth_status_schema}),
+    OPERATION(HTTP_POST, "/api/mcp/oauth/callback/{job_id}", "Pass on the response of the sign-in server", .body = {"MCPOAuthCallbackRequest", &mcp_oauth_callback_schema}, .answer = {"MCPOAuthStatusResponse", &mcp_oauth_status_schema}),
+    OPERATION(HTTP_GET, "/api/mcp/oauth/redirect", "Redirect target of the sign-in server", .query = &mcp_redirect_query),
     {.pattern = NULL},
 };
 /* clang-format on */

@@ -1,17 +1,17 @@
 /*
  * Assembles the OpenAPI document from the route tables.
  */
-#include "fcgi/openapi/openapi.h"
+#include "fcgi/openapi/openapi_document.h"
 
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/openapi/exchange.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/openapi/operation.h"
-#include "fcgi/openapi/schema.h"
+#include "fcgi/openapi/operation_object.h"
+#include "fcgi/openapi/schema_object.h"
 
 /* The document under construction. Borrowed from the root. */
-struct document {
+struct openapi_build {
     json_t *paths;
     json_t *schemas;
 };
@@ -47,7 +47,7 @@ static void put_operation_id(const struct route *route, json_t *json)
     json_put_text(json, "operationId", id.text);
 }
 
-static json_t *operation_to_json(struct document *document, const struct route *route)
+static json_t *operation_to_json(struct openapi_build *document, const struct route *route)
 {
     static const struct operation undescribed = {.answer_form = ANSWER_OBJECT};
     const struct operation *operation = operation_find(route);
@@ -57,15 +57,15 @@ static json_t *operation_to_json(struct document *document, const struct route *
         operation = &undescribed;
     put_operation_id(route, json);
     json_put_text(json, "summary", operation->summary);
-    json_put(json, "parameters", exchange_parameters(route, operation));
-    json_put(json, "requestBody", exchange_body(document->schemas, operation));
-    json_put(json, "responses", exchange_responses(document->schemas, route, operation));
+    json_put(json, "parameters", operation_object_parameters(route, operation));
+    json_put(json, "requestBody", operation_object_body(document->schemas, operation));
+    json_put(json, "responses", operation_object_responses(document->schemas, route, operation));
     if (route->access == ACCESS_PUBLIC)
         json_put(json, "security", json_array());
     return json;
 }
 
-static void add_route(struct document *document, const struct route *route)
+static void add_route(struct openapi_build *document, const struct route *route)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf method = STRBUF_INIT;
@@ -114,11 +114,11 @@ static json_t *security(void)
 
 json_t *openapi_document(const char *version)
 {
-    struct document document = {json_object(), json_object()};
+    struct openapi_build document = {json_object(), json_object()};
     json_t *components = json_object();
     json_t *root = json_object();
 
-    exchange_put_refusals(document.schemas);
+    operation_object_put_refusals(document.schemas);
     for (const struct route *const *table = route_tables; *table != NULL; table++) {
         for (const struct route *route = *table; route->handle != NULL; route++) {
             if ((route->origins & ORIGIN_AGENT) != 0)

@@ -5,12 +5,15 @@
  * Threading: no state.
  * Source: https://spec.openapis.org/oas/v3.1.1
  */
-#ifndef DEFT_FCGI_OPENAPI_OPENAPI_H
-#define DEFT_FCGI_OPENAPI_OPENAPI_H
+#ifndef DEFT_FCGI_OPENAPI_OPENAPI_DOCUMENT_H
+#define DEFT_FCGI_OPENAPI_OPENAPI_DOCUMENT_H
 
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "fcgi/core/router.h"
+
+extern const struct route description_routes[];
 
 /* The whole document, for the given contract version; a new reference. */
 json_t *openapi_document(const char *version) NONNULL MUST_CHECK;

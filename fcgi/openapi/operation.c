@@ -1,17 +1,17 @@
 #include "fcgi/openapi/operation.h"
 
 #include "base/text.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 
 static const struct field success_fields[] = {
     {.name = "success", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
 };
-const struct shape success_shape = SHAPE(success_fields);
+const struct object_schema success_schema = SCHEMA(success_fields);
 
 const struct operation *const operation_tables[] = {
-    server_operations,          conversations_operations,    sandbox_operations,
-    catalogue_tools_operations, catalogue_models_operations, extensions_operations,
-    settings_operations,        profiles_operations,         NULL,
+    server_operations,   conversation_operations, sandbox_operations,
+    tool_operations,     model_operations,        extension_operations,
+    settings_operations, profile_operations,      NULL,
 };
 
 const struct operation *operation_find(const struct route *route)

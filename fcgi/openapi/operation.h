@@ -1,5 +1,5 @@
 /*
- * Documentation of a route beyond its row: a summary, and the shapes of its input and output.
+ * Documentation of a route beyond its row: a summary, and the schemas of its input and output.
  * Entries are matched by method and pattern, which keeps the handlers' tables short; a route
  * without an entry is documented from its row alone.
  *
@@ -10,14 +10,14 @@
 #define DEFT_FCGI_OPENAPI_OPERATION_H
 
 #include "base/attr.h"
-#include "fcgi/router.h"
+#include "fcgi/core/router.h"
 
-struct shape;
+struct object_schema;
 
 /* A wire object under the name that clients know. */
-struct named_shape {
+struct named_schema {
     const char *name;
-    const struct shape *shape; /* NULL: none */
+    const struct object_schema *schema; /* NULL: none */
 };
 
 enum body_form {
@@ -43,10 +43,10 @@ struct operation {
     enum http_method method;
     const char *pattern; /* as in the route's row; NULL ends a table */
     const char *summary;
-    const struct shape *query; /* NULL: no parameters */
-    struct named_shape body;
+    const struct object_schema *query; /* NULL: no parameters */
+    struct named_schema body;
     enum body_form body_form;
-    struct named_shape answer;
+    struct named_schema answer;
     enum answer_form answer_form;
     int status; /* of success; 0: 200 */
 };
@@ -56,19 +56,19 @@ struct operation {
     {.method = (method_), .pattern = pattern_, .summary = (summary_), __VA_ARGS__}
 
 extern const struct operation server_operations[];
-extern const struct operation conversations_operations[];
+extern const struct operation conversation_operations[];
 extern const struct operation sandbox_operations[];
-extern const struct operation catalogue_tools_operations[];
-extern const struct operation catalogue_models_operations[];
-extern const struct operation extensions_operations[];
+extern const struct operation tool_operations[];
+extern const struct operation model_operations[];
+extern const struct operation extension_operations[];
 extern const struct operation settings_operations[];
-extern const struct operation profiles_operations[];
+extern const struct operation profile_operations[];
 
 /* All tables; ends with NULL. */
 extern const struct operation *const operation_tables[];
 
 /* {"success": true} */
-extern const struct shape success_shape;
+extern const struct object_schema success_schema;
 
 /* The entry of a route, or NULL. */
 const struct operation *operation_find(const struct route *route) NONNULL MUST_CHECK;

@@ -1,23 +1,24 @@
-#include "fcgi/openapi/exchange.h"
+#include "fcgi/openapi/operation_object.h"
 
 #include <string.h>
 
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/core/reply.h"
 #include "fcgi/openapi/operation.h"
-#include "fcgi/openapi/schema.h"
-#include "fcgi/reply.h"
-#include "model/schema/shape.h"
+#include "fcgi/openapi/schema_object.h"
+#include "model/schema/object_schema.h"
+#include "web/reply_status.h"
 
 /* Adds a component under its name; returns a new reference to it. */
-static json_t *use_shape(json_t *schemas, const struct named_shape *named)
+static json_t *use_schema(json_t *schemas, const struct named_schema *named)
 {
-    if (named->shape == NULL)
+    if (named->schema == NULL)
         return schema_of_type("object");
     if (json_object_get(schemas, named->name) == NULL)
-        json_put(schemas, named->name, schema_of_shape(named->shape));
+        json_put(schemas, named->name, schema_of_object(named->schema));
     return schema_reference(named->name);
 }
 
@@ -55,7 +56,7 @@ static void push_path_parameters(const char *pattern, json_t *parameters)
     }
 }
 
-json_t *exchange_parameters(const struct route *route, const struct operation *operation)
+json_t *operation_object_parameters(const struct route *route, const struct operation *operation)
 {
     json_t *parameters = json_array();
 
@@ -97,7 +98,7 @@ static json_t *upload_schema(void)
     return schema;
 }
 
-json_t *exchange_body(json_t *schemas, const struct operation *operation)
+json_t *operation_object_body(json_t *schemas, const struct operation *operation)
 {
     json_t *body = NULL;
 
@@ -105,8 +106,8 @@ json_t *exchange_body(json_t *schemas, const struct operation *operation)
         body = content_of("multipart/form-data", upload_schema());
     else if (operation->body_form == BODY_FORM_IDS)
         body = content_of("application/json", schema_of_list(schema_of_type("string")));
-    else if (operation->body.shape != NULL)
-        body = content_of("application/json", use_shape(schemas, &operation->body));
+    else if (operation->body.schema != NULL)
+        body = content_of("application/json", use_schema(schemas, &operation->body));
     if (body != NULL)
         json_put(body, "required", json_boolean(operation->body_form != BODY_FORM_OPTIONAL));
     return body;
@@ -122,9 +123,9 @@ static json_t *answer_schema(json_t *schemas, const struct operation *operation)
     case ANSWER_TEXTS:
         return schema_of_list(schema_of_type("string"));
     case ANSWER_LIST:
-        return schema_of_list(use_shape(schemas, &operation->answer));
+        return schema_of_list(use_schema(schemas, &operation->answer));
     case ANSWER_LIST_OR_NULLS:
-        schema = use_shape(schemas, &operation->answer);
+        schema = use_schema(schemas, &operation->answer);
         return schema_of_list(schema_or_null(schema));
     case ANSWER_OBJECT:
     case ANSWER_TEXT:
@@ -133,7 +134,7 @@ static json_t *answer_schema(json_t *schemas, const struct operation *operation)
     case ANSWER_UNSUPPORTED:
         break;
     }
-    return use_shape(schemas, &operation->answer);
+    return use_schema(schemas, &operation->answer);
 }
 
 static json_t *success_of(json_t *schemas, const struct operation *operation)
@@ -189,8 +190,8 @@ static void put_refusals(const struct route *route, const struct operation *oper
         put_refusal(responses, 501, "Refusal");
 }
 
-json_t *exchange_responses(json_t *schemas, const struct route *route,
-                           const struct operation *operation)
+json_t *operation_object_responses(json_t *schemas, const struct route *route,
+                                   const struct operation *operation)
 {
     json_t *responses = json_object();
 
@@ -209,9 +210,9 @@ static json_t *refusal_schema(void)
         {.name = "exception", .kind = FIELD_TEXT},
         {.name = "error_id", .kind = FIELD_TEXT},
     };
-    static const struct shape shape = SHAPE(fields);
+    static const struct object_schema schema = SCHEMA(fields);
 
-    return schema_of_shape(&shape);
+    return schema_of_object(&schema);
 }
 
 /* A list of problems with location and message, or a single text. */
@@ -224,14 +225,14 @@ static json_t *invalid_request_schema(void)
         {.name = "input", .kind = FIELD_ANY},
         {.name = "ctx", .kind = FIELD_MAP},
     };
-    static const struct shape problem = SHAPE(problem_fields);
+    static const struct object_schema problem = SCHEMA(problem_fields);
     json_t *schema = schema_of_type("object");
     json_t *choices = json_array();
     json_t *detail = json_object();
     json_t *properties = json_object();
     json_t *required = json_array();
 
-    json_push(choices, schema_of_list(schema_of_shape(&problem)));
+    json_push(choices, schema_of_list(schema_of_object(&problem)));
     json_push(choices, schema_of_type("string"));
     json_push(choices, schema_of_type("object"));
     json_put(detail, "anyOf", choices);
@@ -242,7 +243,7 @@ static json_t *invalid_request_schema(void)
     return schema;
 }
 
-void exchange_put_refusals(json_t *schemas)
+void operation_object_put_refusals(json_t *schemas)
 {
     json_put(schemas, "Refusal", refusal_schema());
     json_put(schemas, "InvalidRequest", invalid_request_schema());

@@ -4,12 +4,12 @@
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
 #include "model/plugins/repository.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 
 static const struct field file_home_query_fields[] = {
     {.name = "include_hidden", .kind = FIELD_BOOL, .fallback = "false"},
 };
-static const struct shape file_home_query = SHAPE(file_home_query_fields);
+static const struct object_schema file_home_query = SCHEMA(file_home_query_fields);
 
 static const struct field file_search_subdirs_query_fields[] = {
     {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -17,7 +17,8 @@ static const struct field file_search_subdirs_query_fields[] = {
     {.name = "limit", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "100"},
     {.name = "include_hidden", .kind = FIELD_BOOL, .fallback = "false"},
 };
-static const struct shape file_search_subdirs_query = SHAPE(file_search_subdirs_query_fields);
+static const struct object_schema file_search_subdirs_query =
+    SCHEMA(file_search_subdirs_query_fields);
 
 static const struct field bash_search_query_fields[] = {
     {.name = "kind__eq", .kind = FIELD_TEXT, .words = "BashCommand|BashOutput"},
@@ -32,12 +33,12 @@ static const struct field bash_search_query_fields[] = {
     {.name = "page_id", .kind = FIELD_TEXT},
     {.name = "limit", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "100"},
 };
-static const struct shape bash_search_query = SHAPE(bash_search_query_fields);
+static const struct object_schema bash_search_query = SCHEMA(bash_search_query_fields);
 
 static const struct field path_query_fields[] = {
     {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape path_query = SHAPE(path_query_fields);
+static const struct object_schema path_query = SCHEMA(path_query_fields);
 
 static const struct field file_archive_query_fields[] = {
     {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -49,32 +50,32 @@ static const struct field file_archive_query_fields[] = {
     {.name = "use_default_excludes", .kind = FIELD_BOOL, .fallback = "true"},
     {.name = "exclude", .kind = FIELD_TEXTS},
 };
-static const struct shape file_archive_query = SHAPE(file_archive_query_fields);
+static const struct object_schema file_archive_query = SCHEMA(file_archive_query_fields);
 
 static const struct field git_changes_query_fields[] = {
     {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "ref", .kind = FIELD_TEXT},
 };
-static const struct shape git_changes_query = SHAPE(git_changes_query_fields);
+static const struct object_schema git_changes_query = SCHEMA(git_changes_query_fields);
 
 static const struct field git_diff_query_fields[] = {
     {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "ref", .kind = FIELD_TEXT},
     {.name = "commit", .kind = FIELD_TEXT},
 };
-static const struct shape git_diff_query = SHAPE(git_diff_query_fields);
+static const struct object_schema git_diff_query = SCHEMA(git_diff_query_fields);
 
 static const struct field git_commits_query_fields[] = {
     {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "limit", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "50"},
 };
-static const struct shape git_commits_query = SHAPE(git_commits_query_fields);
+static const struct object_schema git_commits_query = SCHEMA(git_commits_query_fields);
 
 static const struct field vscode_url_query_fields[] = {
     {.name = "base_url", .kind = FIELD_TEXT},
     {.name = "workspace_dir", .kind = FIELD_TEXT},
 };
-static const struct shape vscode_url_query = SHAPE(vscode_url_query_fields);
+static const struct object_schema vscode_url_query = SCHEMA(vscode_url_query_fields);
 
 static const struct field repositories_search_query_fields[] = {
     {.name = "provider",
@@ -85,19 +86,20 @@ static const struct field repositories_search_query_fields[] = {
     {.name = "limit", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "100"},
     {.name = "page_id", .kind = FIELD_TEXT},
 };
-static const struct shape repositories_search_query = SHAPE(repositories_search_query_fields);
+static const struct object_schema repositories_search_query =
+    SCHEMA(repositories_search_query_fields);
 
 static const struct field vscode_url_shared_query_fields[] = {
     {.name = "base_url", .kind = FIELD_TEXT},
     {.name = "workspace_dir", .kind = FIELD_TEXT, .fallback = "\"workspace\""},
 };
-static const struct shape vscode_url_shared_query = SHAPE(vscode_url_shared_query_fields);
+static const struct object_schema vscode_url_shared_query = SCHEMA(vscode_url_shared_query_fields);
 
 static const struct field file_browser_entry_fields[] = {
     {.name = "label", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape file_browser_entry_shape = SHAPE(file_browser_entry_fields);
+static const struct object_schema file_browser_entry_schema = SCHEMA(file_browser_entry_fields);
 
 static const struct field egress_refusal_fields[] = {
     {.name = "host", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -111,7 +113,7 @@ static const struct field egress_refusal_fields[] = {
     {.name = "first_at", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "last_at", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape egress_refusal_shape = SHAPE(egress_refusal_fields);
+static const struct object_schema egress_refusal_schema = SCHEMA(egress_refusal_fields);
 
 static const struct field egress_refusals_fields[] = {
     {.name = "logged", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
@@ -119,31 +121,31 @@ static const struct field egress_refusals_fields[] = {
     {.name = "refusals",
      .kind = FIELD_OBJECTS,
      .rules = FIELD_REQUIRED,
-     .items = &egress_refusal_shape},
+     .items = &egress_refusal_schema},
 };
-static const struct shape egress_refusals_shape = SHAPE(egress_refusals_fields);
+static const struct object_schema egress_refusals_schema = SCHEMA(egress_refusals_fields);
 
 static const struct field home_fields[] = {
     {.name = "home", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "favorites", .kind = FIELD_OBJECTS, .items = &file_browser_entry_shape},
-    {.name = "locations", .kind = FIELD_OBJECTS, .items = &file_browser_entry_shape},
+    {.name = "favorites", .kind = FIELD_OBJECTS, .items = &file_browser_entry_schema},
+    {.name = "locations", .kind = FIELD_OBJECTS, .items = &file_browser_entry_schema},
 };
-static const struct shape home_shape = SHAPE(home_fields);
+static const struct object_schema home_schema = SCHEMA(home_fields);
 
 static const struct field subdirectory_entry_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape subdirectory_entry_shape = SHAPE(subdirectory_entry_fields);
+static const struct object_schema subdirectory_entry_schema = SCHEMA(subdirectory_entry_fields);
 
 static const struct field subdirectory_page_fields[] = {
     {.name = "items",
      .kind = FIELD_OBJECTS,
      .rules = FIELD_REQUIRED,
-     .items = &subdirectory_entry_shape},
+     .items = &subdirectory_entry_schema},
     {.name = "next_page_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
-static const struct shape subdirectory_page_shape = SHAPE(subdirectory_page_fields);
+static const struct object_schema subdirectory_page_schema = SCHEMA(subdirectory_page_fields);
 
 static const struct field bash_event_fields[] = {
     {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -153,20 +155,20 @@ static const struct field bash_event_fields[] = {
      .rules = FIELD_REQUIRED,
      .words = "BashCommand|BashOutput"},
 };
-static const struct shape bash_event_shape = SHAPE(bash_event_fields);
+static const struct object_schema bash_event_schema = SCHEMA(bash_event_fields);
 
 static const struct field bash_event_page_fields[] = {
-    {.name = "items", .kind = FIELD_OBJECTS, .rules = FIELD_REQUIRED, .items = &bash_event_shape},
+    {.name = "items", .kind = FIELD_OBJECTS, .rules = FIELD_REQUIRED, .items = &bash_event_schema},
     {.name = "next_page_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
-static const struct shape bash_event_page_shape = SHAPE(bash_event_page_fields);
+static const struct object_schema bash_event_page_schema = SCHEMA(bash_event_page_fields);
 
 static const struct field bash_request_fields[] = {
     {.name = "command", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "cwd", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "timeout", .kind = FIELD_INT, .fallback = "300"},
 };
-static const struct shape bash_request_shape = SHAPE(bash_request_fields);
+static const struct object_schema bash_request_schema = SCHEMA(bash_request_fields);
 
 static const struct field bash_command_fields[] = {
     {.name = "command", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -176,7 +178,7 @@ static const struct field bash_command_fields[] = {
     {.name = "timestamp", .kind = FIELD_TEXT},
     {.name = "kind", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .words = "BashCommand"},
 };
-static const struct shape bash_command_shape = SHAPE(bash_command_fields);
+static const struct object_schema bash_command_schema = SCHEMA(bash_command_fields);
 
 static const struct field bash_output_fields[] = {
     {.name = "id", .kind = FIELD_TEXT},
@@ -188,13 +190,13 @@ static const struct field bash_output_fields[] = {
     {.name = "stderr", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "kind", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .words = "BashOutput"},
 };
-static const struct shape bash_output_shape = SHAPE(bash_output_fields);
+static const struct object_schema bash_output_schema = SCHEMA(bash_output_fields);
 
 static const struct field file_upload_result_fields[] = {
     {.name = "success", .kind = FIELD_BOOL},
     {.name = "file_size", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
 };
-static const struct shape file_upload_result_shape = SHAPE(file_upload_result_fields);
+static const struct object_schema file_upload_result_schema = SCHEMA(file_upload_result_fields);
 
 static const struct field git_change_fields[] = {
     {.name = "status",
@@ -203,13 +205,13 @@ static const struct field git_change_fields[] = {
      .words = "MOVED|ADDED|DELETED|UPDATED"},
     {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape git_change_shape = SHAPE(git_change_fields);
+static const struct object_schema git_change_schema = SCHEMA(git_change_fields);
 
 static const struct field git_diff_fields[] = {
     {.name = "modified", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
     {.name = "original", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
 };
-static const struct shape git_diff_shape = SHAPE(git_diff_fields);
+static const struct object_schema git_diff_schema = SCHEMA(git_diff_fields);
 
 static const struct field git_commit_fields[] = {
     {.name = "sha", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -218,26 +220,29 @@ static const struct field git_commit_fields[] = {
     {.name = "author", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "timestamp", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape git_commit_shape = SHAPE(git_commit_fields);
+static const struct object_schema git_commit_schema = SCHEMA(git_commit_fields);
 
 static const struct field git_commits_page_fields[] = {
-    {.name = "commits", .kind = FIELD_OBJECTS, .rules = FIELD_REQUIRED, .items = &git_commit_shape},
+    {.name = "commits",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_REQUIRED,
+     .items = &git_commit_schema},
     {.name = "has_more", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
 };
-static const struct shape git_commits_page_shape = SHAPE(git_commits_page_fields);
+static const struct object_schema git_commits_page_schema = SCHEMA(git_commits_page_fields);
 
 static const struct field vscode_url_fields[] = {
     {.name = "url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
 };
-static const struct shape vscode_url_shape = SHAPE(vscode_url_fields);
+static const struct object_schema vscode_url_schema = SCHEMA(vscode_url_fields);
 
 static const struct field git_provider_repository_page_fields[] = {
     {.name = "items", .kind = FIELD_LIST, .rules = FIELD_REQUIRED},
     {.name = "next_page_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "missing_token", .kind = FIELD_BOOL},
 };
-static const struct shape git_provider_repository_page_shape =
-    SHAPE(git_provider_repository_page_fields);
+static const struct object_schema git_provider_repository_page_schema =
+    SCHEMA(git_provider_repository_page_fields);
 
 static const struct field repository_step_fields[] = {
     {.name = "status",
@@ -247,7 +252,7 @@ static const struct field repository_step_fields[] = {
     {.name = "is_error", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
     {.name = "text", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape repository_step_shape = SHAPE(repository_step_fields);
+static const struct object_schema repository_step_schema = SCHEMA(repository_step_fields);
 
 static const struct field repository_result_fields[] = {
     {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
@@ -257,60 +262,60 @@ static const struct field repository_result_fields[] = {
     {.name = "steps",
      .kind = FIELD_OBJECTS,
      .rules = FIELD_REQUIRED,
-     .items = &repository_step_shape},
+     .items = &repository_step_schema},
 };
-static const struct shape repository_result_shape = SHAPE(repository_result_fields);
+static const struct object_schema repository_result_schema = SCHEMA(repository_result_fields);
 
 #define SCOPED "/api/conversations/{runtime_conversation_id}"
 
 /* clang-format off */
 const struct operation sandbox_operations[] = {
-    OPERATION(HTTP_GET, "/api/file/home", "The home folder and places worth a look", .query = &file_home_query, .answer = {"HomeResponse", &home_shape}),
-    OPERATION(HTTP_GET, "/api/file/search_subdirs", "Folders in a folder", .query = &file_search_subdirs_query, .answer = {"SubdirectoryPage", &subdirectory_page_shape}),
-    OPERATION(HTTP_GET, SCOPED "/bash/bash_events/search", "Commands and their output, by page", .query = &bash_search_query, .answer = {"BashEventPage", &bash_event_page_shape}),
-    OPERATION(HTTP_GET, SCOPED "/bash/bash_events/{event_id}", "One command or piece of output", .answer = {"BashEvent", &bash_event_shape}),
-    OPERATION(HTTP_GET, SCOPED "/bash/bash_events/", "Several of them by id", .answer = {"BashEvent", &bash_event_shape}, .body_form = BODY_FORM_IDS, .answer_form = ANSWER_LIST_OR_NULLS),
-    OPERATION(HTTP_POST, SCOPED "/bash/start_bash_command", "Start a command and do not wait for it", .body = {"ExecuteBashRequest", &bash_request_shape}, .answer = {"BashCommand", &bash_command_shape}),
-    OPERATION(HTTP_POST, SCOPED "/bash/execute_bash_command", "Run a command and wait for its end", .body = {"ExecuteBashRequest", &bash_request_shape}, .answer = {"BashOutput", &bash_output_shape}),
-    OPERATION(HTTP_DELETE, SCOPED "/bash/bash_events", "Forget all commands and their output"),
-    OPERATION(HTTP_POST, SCOPED "/bash/bash_commands/{command_id}/stop", "Stop a command", .answer = {"Success", &success_shape}),
-    OPERATION(HTTP_POST, SCOPED "/file/upload", "Write a file", .query = &path_query, .answer = {"FileUploadResult", &file_upload_result_shape}, .body_form = BODY_FORM_UPLOAD),
+    OPERATION(HTTP_GET, "/api/file/home", "The home folder and other places to browse", .query = &file_home_query, .answer = {"HomeResponse", &home_schema}),
+    OPERATION(HTTP_GET, "/api/file/search_subdirs", "List the folders in a folder", .query = &file_search_subdirs_query, .answer = {"SubdirectoryPage", &subdirectory_page_schema}),
+    OPERATION(HTTP_GET, SCOPED "/bash/bash_events/search", "List commands and their output, paged", .query = &bash_search_query, .answer = {"BashEventPage", &bash_event_page_schema}),
+    OPERATION(HTTP_GET, SCOPED "/bash/bash_events/{event_id}", "One command or piece of output", .answer = {"BashEvent", &bash_event_schema}),
+    OPERATION(HTTP_GET, SCOPED "/bash/bash_events/", "Several commands or pieces of output by id", .answer = {"BashEvent", &bash_event_schema}, .body_form = BODY_FORM_IDS, .answer_form = ANSWER_LIST_OR_NULLS),
+    OPERATION(HTTP_POST, SCOPED "/bash/start_bash_command", "Start a command in the background", .body = {"ExecuteBashRequest", &bash_request_schema}, .answer = {"BashCommand", &bash_command_schema}),
+    OPERATION(HTTP_POST, SCOPED "/bash/execute_bash_command", "Run a command and wait until it ends", .body = {"ExecuteBashRequest", &bash_request_schema}, .answer = {"BashOutput", &bash_output_schema}),
+    OPERATION(HTTP_DELETE, SCOPED "/bash/bash_events", "Delete all commands and their output"),
+    OPERATION(HTTP_POST, SCOPED "/bash/bash_commands/{command_id}/stop", "Stop a command", .answer = {"Success", &success_schema}),
+    OPERATION(HTTP_POST, SCOPED "/file/upload", "Write a file", .query = &path_query, .answer = {"FileUploadResult", &file_upload_result_schema}, .body_form = BODY_FORM_UPLOAD),
     OPERATION(HTTP_GET, SCOPED "/file/download", "Read a file", .query = &path_query, .answer_form = ANSWER_BYTES),
-    OPERATION(HTTP_POST, SCOPED "/file/create_directory", "Make a folder and those above it", .query = &path_query, .answer = {"Success", &success_shape}),
+    OPERATION(HTTP_POST, SCOPED "/file/create_directory", "Create a folder and its parents", .query = &path_query, .answer = {"Success", &success_schema}),
     OPERATION(HTTP_GET, SCOPED "/file/download-trajectory/{conversation_id}", "All events of a conversation as an archive", .answer_form = ANSWER_BYTES),
     OPERATION(HTTP_GET, SCOPED "/file/archive", "A folder as an archive", .query = &file_archive_query, .answer_form = ANSWER_BYTES),
-    OPERATION(HTTP_GET, SCOPED "/git/changes", "Files that differ from a ref", .query = &git_changes_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
-    OPERATION(HTTP_GET, SCOPED "/git/diff", "A file before and after", .query = &git_diff_query, .answer = {"GitDiff", &git_diff_shape}),
-    OPERATION(HTTP_GET, SCOPED "/git/commits", "The latest commits", .query = &git_commits_query, .answer = {"GitCommitsPage", &git_commits_page_shape}),
-    OPERATION(HTTP_GET, SCOPED "/git/commits/{sha}/changes", "Files that a commit changed", .query = &path_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
-    OPERATION(HTTP_POST, SCOPED "/git/repository", "Clone a repository into the workspace, run its set-up and install its hook", .body = {"RepositoryRequest", &repository_request_shape}, .answer = {"RepositoryResult", &repository_result_shape}),
-    OPERATION(HTTP_POST, SCOPED "/git/credentials", "Give the sandbox's git a credential for one host, until it expires", .body = {"RepositoryCredentialsRequest", &repository_credentials_request_shape}, .answer = {"Success", &success_shape}),
-    OPERATION(HTTP_GET, "/api/conversations/{conversation_id}/previews", "What programs in the sandbox serve, as addresses to open"),
-    OPERATION(HTTP_GET, "/api/conversations/{conversation_id}/egress_refusals", "What the sandbox was refused on the network", .answer = {"EgressRefusals", &egress_refusals_shape}),
-    OPERATION(HTTP_GET, SCOPED "/vscode/url", "Where the editor is", .query = &vscode_url_query, .answer = {"VSCodeUrlResponse", &vscode_url_shape}),
+    OPERATION(HTTP_GET, SCOPED "/git/changes", "Files that differ from a ref", .query = &git_changes_query, .answer = {"GitChange", &git_change_schema}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_GET, SCOPED "/git/diff", "A file before and after its changes", .query = &git_diff_query, .answer = {"GitDiff", &git_diff_schema}),
+    OPERATION(HTTP_GET, SCOPED "/git/commits", "The latest commits", .query = &git_commits_query, .answer = {"GitCommitsPage", &git_commits_page_schema}),
+    OPERATION(HTTP_GET, SCOPED "/git/commits/{sha}/changes", "Files that a commit changed", .query = &path_query, .answer = {"GitChange", &git_change_schema}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_POST, SCOPED "/git/repository", "Clone a repository into the workspace, run its set-up and install its hook", .body = {"RepositoryRequest", &repository_request_schema}, .answer = {"RepositoryResult", &repository_result_schema}),
+    OPERATION(HTTP_POST, SCOPED "/git/credentials", "Give the sandbox's git a credential for one host, until it expires", .body = {"RepositoryCredentialsRequest", &repository_credentials_request_schema}, .answer = {"Success", &success_schema}),
+    OPERATION(HTTP_GET, "/api/conversations/{conversation_id}/previews", "List addresses of servers in the sandbox"),
+    OPERATION(HTTP_GET, "/api/conversations/{conversation_id}/egress_refusals", "List connections that the egress policy refused", .answer = {"EgressRefusals", &egress_refusals_schema}),
+    OPERATION(HTTP_GET, SCOPED "/vscode/url", "URL of the editor", .query = &vscode_url_query, .answer = {"VSCodeUrlResponse", &vscode_url_schema}),
     OPERATION(HTTP_GET, SCOPED "/vscode/status", "Whether the editor runs"),
-    OPERATION(HTTP_GET, "/api/bash/bash_events/search", "Commands and their output, by page", .query = &bash_search_query, .answer = {"BashEventPage", &bash_event_page_shape}),
-    OPERATION(HTTP_GET, "/api/bash/bash_events/{event_id}", "One command or piece of output", .answer = {"BashEvent", &bash_event_shape}),
-    OPERATION(HTTP_GET, "/api/bash/bash_events/", "Several of them by id", .answer = {"BashEvent", &bash_event_shape}, .body_form = BODY_FORM_IDS, .answer_form = ANSWER_LIST_OR_NULLS),
-    OPERATION(HTTP_POST, "/api/bash/start_bash_command", "Start a command and do not wait for it", .body = {"ExecuteBashRequest", &bash_request_shape}, .answer = {"BashCommand", &bash_command_shape}),
-    OPERATION(HTTP_POST, "/api/bash/execute_bash_command", "Run a command and wait for its end", .body = {"ExecuteBashRequest", &bash_request_shape}, .answer = {"BashOutput", &bash_output_shape}),
-    OPERATION(HTTP_DELETE, "/api/bash/bash_events", "Forget all commands and their output"),
-    OPERATION(HTTP_POST, "/api/bash/bash_commands/{command_id}/stop", "Stop a command", .answer = {"Success", &success_shape}),
-    OPERATION(HTTP_GET, "/api/git/repositories/search", "Repositories at a provider", .query = &repositories_search_query, .answer = {"GitProviderRepositoryPage", &git_provider_repository_page_shape}),
-    OPERATION(HTTP_GET, "/api/git/changes", "Files that differ from a ref", .query = &git_changes_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
-    OPERATION(HTTP_GET, "/api/git/changes/{path*}", "Files that differ from a ref; the path form of older clients", .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
-    OPERATION(HTTP_GET, "/api/git/diff/{path*}", "A file before and after; the path form of older clients", .answer = {"GitDiff", &git_diff_shape}),
-    OPERATION(HTTP_GET, "/api/git/diff", "A file before and after", .query = &git_diff_query, .answer = {"GitDiff", &git_diff_shape}),
-    OPERATION(HTTP_GET, "/api/git/commits", "The latest commits", .query = &git_commits_query, .answer = {"GitCommitsPage", &git_commits_page_shape}),
-    OPERATION(HTTP_GET, "/api/git/commits/{sha}/changes", "Files that a commit changed", .query = &path_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
-    OPERATION(HTTP_POST, "/api/file/upload", "Write a file", .query = &path_query, .answer = {"FileUploadResult", &file_upload_result_shape}, .body_form = BODY_FORM_UPLOAD),
-    OPERATION(HTTP_POST, "/api/file/upload/{path*}", "Write a file; the path form of older clients", .answer = {"FileUploadResult", &file_upload_result_shape}, .body_form = BODY_FORM_UPLOAD),
+    OPERATION(HTTP_GET, "/api/bash/bash_events/search", "List commands and their output, paged", .query = &bash_search_query, .answer = {"BashEventPage", &bash_event_page_schema}),
+    OPERATION(HTTP_GET, "/api/bash/bash_events/{event_id}", "One command or piece of output", .answer = {"BashEvent", &bash_event_schema}),
+    OPERATION(HTTP_GET, "/api/bash/bash_events/", "Several commands or pieces of output by id", .answer = {"BashEvent", &bash_event_schema}, .body_form = BODY_FORM_IDS, .answer_form = ANSWER_LIST_OR_NULLS),
+    OPERATION(HTTP_POST, "/api/bash/start_bash_command", "Start a command in the background", .body = {"ExecuteBashRequest", &bash_request_schema}, .answer = {"BashCommand", &bash_command_schema}),
+    OPERATION(HTTP_POST, "/api/bash/execute_bash_command", "Run a command and wait until it ends", .body = {"ExecuteBashRequest", &bash_request_schema}, .answer = {"BashOutput", &bash_output_schema}),
+    OPERATION(HTTP_DELETE, "/api/bash/bash_events", "Delete all commands and their output"),
+    OPERATION(HTTP_POST, "/api/bash/bash_commands/{command_id}/stop", "Stop a command", .answer = {"Success", &success_schema}),
+    OPERATION(HTTP_GET, "/api/git/repositories/search", "Repositories at a provider", .query = &repositories_search_query, .answer = {"GitProviderRepositoryPage", &git_provider_repository_page_schema}),
+    OPERATION(HTTP_GET, "/api/git/changes", "Files that differ from a ref", .query = &git_changes_query, .answer = {"GitChange", &git_change_schema}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_GET, "/api/git/changes/{path*}", "Files that differ from a ref; the path form of older clients", .answer = {"GitChange", &git_change_schema}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_GET, "/api/git/diff/{path*}", "A file before and after its changes; the path form of older clients", .answer = {"GitDiff", &git_diff_schema}),
+    OPERATION(HTTP_GET, "/api/git/diff", "A file before and after its changes", .query = &git_diff_query, .answer = {"GitDiff", &git_diff_schema}),
+    OPERATION(HTTP_GET, "/api/git/commits", "The latest commits", .query = &git_commits_query, .answer = {"GitCommitsPage", &git_commits_page_schema}),
+    OPERATION(HTTP_GET, "/api/git/commits/{sha}/changes", "Files that a commit changed", .query = &path_query, .answer = {"GitChange", &git_change_schema}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_POST, "/api/file/upload", "Write a file", .query = &path_query, .answer = {"FileUploadResult", &file_upload_result_schema}, .body_form = BODY_FORM_UPLOAD),
+    OPERATION(HTTP_POST, "/api/file/upload/{path*}", "Write a file; the path form of older clients", .answer = {"FileUploadResult", &file_upload_result_schema}, .body_form = BODY_FORM_UPLOAD),
     OPERATION(HTTP_GET, "/api/file/download/{path*}", "Read a file; the path form of older clients", .answer_form = ANSWER_BYTES),
     OPERATION(HTTP_GET, "/api/file/download", "Read a file", .query = &path_query, .answer_form = ANSWER_BYTES),
-    OPERATION(HTTP_POST, "/api/file/create_directory", "Make a folder and those above it", .query = &path_query, .answer = {"Success", &success_shape}),
+    OPERATION(HTTP_POST, "/api/file/create_directory", "Create a folder and its parents", .query = &path_query, .answer = {"Success", &success_schema}),
     OPERATION(HTTP_GET, "/api/file/download-trajectory/{conversation_id}", "All events of a conversation as an archive", .answer_form = ANSWER_BYTES),
     OPERATION(HTTP_GET, "/api/file/archive", "A folder as an archive", .query = &file_archive_query, .answer_form = ANSWER_BYTES),
-    OPERATION(HTTP_GET, "/api/vscode/url", "Where the editor is", .query = &vscode_url_shared_query, .answer = {"VSCodeUrlResponse", &vscode_url_shape}),
+    OPERATION(HTTP_GET, "/api/vscode/url", "URL of the editor", .query = &vscode_url_shared_query, .answer = {"VSCodeUrlResponse", &vscode_url_schema}),
     OPERATION(HTTP_GET, "/api/vscode/status", "Whether the editor runs"),
     {.pattern = NULL},
 };

@@ -1,4 +1,4 @@
-#include "fcgi/openapi/schema.h"
+#include "fcgi/openapi/schema_object.h"
 
 #include <assert.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "model/schema/words.h"
 
 /* NULL: anything. */
@@ -77,9 +77,9 @@ static json_t *schema_of_value(const struct field *field)
     json_t *schema = NULL;
 
     if (field->kind == FIELD_OBJECT)
-        return schema_of_shape(field->items);
+        return schema_of_object(field->items);
     if (field->kind == FIELD_OBJECTS)
-        return schema_of_list(schema_of_shape(field->items));
+        return schema_of_list(schema_of_object(field->items));
     if (field->kind == FIELD_TEXTS)
         return schema_of_list(schema_of_type("string"));
     if (field->kind == FIELD_INTS)
@@ -118,7 +118,7 @@ json_t *schema_of_field(const struct field *field)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as our tables */
-json_t *schema_of_shape(const struct shape *shape)
+json_t *schema_of_object(const struct object_schema *object)
 {
     json_t *schema = schema_of_type("object");
     json_t *properties = json_object();
@@ -126,14 +126,14 @@ json_t *schema_of_shape(const struct shape *shape)
 
     json_put(schema, "properties", properties);
     json_put(schema, "required", required);
-    for (size_t i = 0; i < shape->n; i++) {
-        const struct field *field = &shape->fields[i];
+    for (size_t i = 0; i < object->n; i++) {
+        const struct field *field = &object->fields[i];
 
         json_put(properties, field->name, schema_of_field(field));
         if ((field->rules & FIELD_REQUIRED) != 0)
             json_push(required, json_text_of(field->name));
     }
-    if (shape->is_closed)
+    if (object->is_closed)
         json_put(schema, "additionalProperties", json_false());
     return schema;
 }

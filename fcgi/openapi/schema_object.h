@@ -4,15 +4,15 @@
  * Ownership: every function returns a new reference.
  * Threading: no state.
  */
-#ifndef DEFT_FCGI_OPENAPI_SCHEMA_H
-#define DEFT_FCGI_OPENAPI_SCHEMA_H
+#ifndef DEFT_FCGI_OPENAPI_SCHEMA_OBJECT_H
+#define DEFT_FCGI_OPENAPI_SCHEMA_OBJECT_H
 
 #include <jansson.h>
 
 #include "base/attr.h"
 
 struct field;
-struct shape;
+struct object_schema;
 
 /* {"type": name} */
 json_t *schema_of_type(const char *name) NONNULL MUST_CHECK;
@@ -25,7 +25,7 @@ json_t *schema_reference(const char *name) NONNULL MUST_CHECK;
 
 /* The schema of one member, with its default. */
 json_t *schema_of_field(const struct field *field) NONNULL MUST_CHECK;
-/* An object with these members; others are allowed unless the shape is closed. */
-json_t *schema_of_shape(const struct shape *shape) NONNULL MUST_CHECK;
+/* An object with these members; others are allowed unless it is closed. */
+json_t *schema_of_object(const struct object_schema *object) NONNULL MUST_CHECK;
 
 #endif

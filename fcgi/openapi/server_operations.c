@@ -2,15 +2,15 @@
  * Health, the description itself, and the OpenAI-compatible models.
  */
 #include "base/attr.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/openapi/operation.h"
 #include "model/openai/openai_ask.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 
 static const struct field health_status_fields[] = {
     {.name = "status", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape health_status_shape = SHAPE(health_status_fields);
+static const struct object_schema health_status_schema = SCHEMA(health_status_fields);
 
 static const struct field server_info_fields[] = {
     {.name = "uptime", .kind = FIELD_NUMBER, .rules = FIELD_REQUIRED},
@@ -35,7 +35,7 @@ static const struct field server_info_fields[] = {
     {.name = "docs", .kind = FIELD_TEXT},
     {.name = "redoc", .kind = FIELD_TEXT},
 };
-static const struct shape server_info_shape = SHAPE(server_info_fields);
+static const struct object_schema server_info_schema = SCHEMA(server_info_fields);
 
 static const struct field init_status_fields[] = {
     {.name = "state",
@@ -44,13 +44,13 @@ static const struct field init_status_fields[] = {
      .words = "dormant|initializing|ready"},
     {.name = "error", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
-static const struct shape init_status_shape = SHAPE(init_status_fields);
+static const struct object_schema init_status_schema = SCHEMA(init_status_fields);
 
 static const struct field model_list_fields[] = {
     {.name = "object", .kind = FIELD_TEXT, .words = "list"},
     {.name = "data", .kind = FIELD_LIST, .rules = FIELD_REQUIRED},
 };
-static const struct shape model_list_shape = SHAPE(model_list_fields);
+static const struct object_schema model_list_schema = SCHEMA(model_list_fields);
 
 static const struct field chat_completion_fields[] = {
     {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -66,7 +66,7 @@ static const struct field chat_completion_fields[] = {
     {.name = "system_fingerprint", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "usage", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
 };
-static const struct shape chat_completion_shape = SHAPE(chat_completion_fields);
+static const struct object_schema chat_completion_schema = SCHEMA(chat_completion_fields);
 
 static const struct field response_fields[] = {
     {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -84,23 +84,23 @@ static const struct field response_fields[] = {
     {.name = "tools", .kind = FIELD_LIST, .rules = FIELD_REQUIRED},
     {.name = "usage", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
 };
-static const struct shape response_shape = SHAPE(response_fields);
+static const struct object_schema response_schema = SCHEMA(response_fields);
 
 /* clang-format off */
 const struct operation server_operations[] = {
-    OPERATION(HTTP_GET, "/alive", "The server is there", .answer = {"HealthStatus", &health_status_shape}),
-    OPERATION(HTTP_GET, "/health", "The server is there", .answer = {"HealthStatus", &health_status_shape}),
-    OPERATION(HTTP_GET, "/ready", "The server and its database are ready"),
-    OPERATION(HTTP_GET, "/server_info", "What the server is and can do", .answer = {"ServerInfo", &server_info_shape}),
-    OPERATION(HTTP_GET, "/api/init", "State of a deferred start", .answer = {"InitStatus", &init_status_shape}),
-    OPERATION(HTTP_POST, "/api/init", "Begin a deferred start", .body = {"InitRequest", &init_request_shape}, .answer = {"InitStatus", &init_status_shape}),
-    OPERATION(HTTP_GET, "/v1/models", "Profiles that can be asked like a model", .answer = {"OpenAIModelListResponse", &model_list_shape}),
-    OPERATION(HTTP_POST, "/v1/chat/completions", "Let a profile's agent answer a chat", .body = {"OpenAIChatCompletionRequest", &openai_chat_shape}, .answer = {"ChatCompletion", &chat_completion_shape}),
-    OPERATION(HTTP_POST, "/v1/responses", "Let a profile's agent answer one request", .body = {"OpenAIResponseRequest", &openai_response_shape}, .answer = {"OpenAIResponse", &response_shape}),
-    OPERATION(HTTP_POST, "/api/auth/workspace-session", "A cookie that opens the files of workspaces", .status = 204, .answer_form = ANSWER_NOTHING),
-    OPERATION(HTTP_DELETE, "/api/auth/workspace-session", "Take that cookie back", .status = 204, .answer_form = ANSWER_NOTHING),
-    OPERATION(HTTP_GET, "/", "What the server is and can do", .answer = {"ServerInfo", &server_info_shape}),
-    OPERATION(HTTP_GET, "/openapi.json", "This description"),
+    OPERATION(HTTP_GET, "/alive", "Liveness check", .answer = {"HealthStatus", &health_status_schema}),
+    OPERATION(HTTP_GET, "/health", "Liveness check", .answer = {"HealthStatus", &health_status_schema}),
+    OPERATION(HTTP_GET, "/ready", "Readiness check of the server and its database"),
+    OPERATION(HTTP_GET, "/server_info", "Version and capabilities of the server", .answer = {"ServerInfo", &server_info_schema}),
+    OPERATION(HTTP_GET, "/api/init", "State of a deferred start", .answer = {"InitStatus", &init_status_schema}),
+    OPERATION(HTTP_POST, "/api/init", "Complete a deferred start", .body = {"InitRequest", &init_request_schema}, .answer = {"InitStatus", &init_status_schema}),
+    OPERATION(HTTP_GET, "/v1/models", "List agent profiles as models", .answer = {"OpenAIModelListResponse", &model_list_schema}),
+    OPERATION(HTTP_POST, "/v1/chat/completions", "Chat completion by a profile's agent", .body = {"OpenAIChatCompletionRequest", &openai_chat_schema}, .answer = {"ChatCompletion", &chat_completion_schema}),
+    OPERATION(HTTP_POST, "/v1/responses", "Response by a profile's agent", .body = {"OpenAIResponseRequest", &openai_response_schema}, .answer = {"OpenAIResponse", &response_schema}),
+    OPERATION(HTTP_POST, "/api/auth/workspace-session", "Set a cookie that gives access to workspace files", .status = 204, .answer_form = ANSWER_NOTHING),
+    OPERATION(HTTP_DELETE, "/api/auth/workspace-session", "Clear that cookie", .status = 204, .answer_form = ANSWER_NOTHING),
+    OPERATION(HTTP_GET, "/", "Version and capabilities of the server", .answer = {"ServerInfo", &server_info_schema}),
+    OPERATION(HTTP_GET, "/openapi.json", "This OpenAPI document"),
     {.pattern = NULL},
 };
 /* clang-format on */

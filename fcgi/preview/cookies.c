@@ -7,10 +7,10 @@
 
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/context.h"
-#include "fcgi/preview/preview.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
+#include "fcgi/preview/preview_origin.h"
 
 #define HOST_PREFIX "__Host-"
 

@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/context.h"
-#include "fcgi/preview/check.h"
-#include "fcgi/preview/preview.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
+#include "fcgi/preview/preview_check.h"
+#include "fcgi/preview/preview_origin.h"
 
 /* Only a top-level page can be redirected to sign in and come back. */
 static bool can_leave(const struct request *request)
@@ -28,7 +28,7 @@ static bool can_leave(const struct request *request)
     return mode == NULL || text_equal(mode, "navigate");
 }
 
-static void append_pass_url(const struct request *request, const struct preview_place *place,
+static void append_pass_url(const struct request *request, const struct preview_origin *place,
                             const char *state, struct strbuf *url)
 {
     const char *target = request_param(request, "DEFT_PREVIEW_TARGET");
@@ -43,13 +43,13 @@ static int leave(const struct request *request, struct reply *reply, struct erro
 {
     static const struct preview_words words = {
         401, "Not signed in",
-        "This address shows what runs in a sandbox. Open it in a tab of its own to sign in.", NULL};
+        "This address shows a server in a sandbox. Open it in its own tab to sign in.", NULL};
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
-    struct preview_place place = {.label = NULL};
+    struct preview_origin place = {.label = NULL};
     char state[CRYPTO_TOKEN_BYTES] = "";
 
     (void)err;
-    if (!preview_place_read(request, &place) || !can_leave(request))
+    if (!preview_origin_read(request, &place) || !can_leave(request))
         return preview_page(reply, &words, NULL);
     /* Two tabs opened at the same time share one state. */
     if (!preview_read_state(request, state))
@@ -60,7 +60,7 @@ static int leave(const struct request *request, struct reply *reply, struct erro
     return reply_empty(reply, 303);
 }
 
-static void append_target(const struct request *request, const struct preview_place *place,
+static void append_target(const struct request *request, const struct preview_origin *place,
                           struct strbuf *out)
 {
     const char *to = request_query(request, "to");
@@ -69,7 +69,7 @@ static void append_target(const struct request *request, const struct preview_pl
                    to != NULL && to[0] == '/' ? to : "/");
 }
 
-static int use_pass(const struct request *request, const struct preview_place *place,
+static int use_pass(const struct request *request, const struct preview_origin *place,
                     char cookie[CRYPTO_TOKEN_BYTES], struct error *err)
 {
     const struct fcgi_context *context = request->context;
@@ -93,13 +93,13 @@ static int enter(const struct request *request, struct reply *reply, struct erro
 {
     static const struct preview_words words = {
         403, "This link cannot be used again",
-        "It was used already, is older than a minute, or was made for another browser.",
+        "It was already used, is older than a minute, or was made for another browser.",
         "Open the preview again"};
     CLEANUP(strbuf_done) struct strbuf target = STRBUF_INIT;
-    struct preview_place place = {.label = NULL};
+    struct preview_origin place = {.label = NULL};
     char cookie[CRYPTO_TOKEN_BYTES] = "";
 
-    if (!preview_place_read(request, &place))
+    if (!preview_origin_read(request, &place))
         return preview_page(reply, &words, NULL);
     append_target(request, &place, &target);
     if (use_pass(request, &place, cookie, err) < 0)
@@ -109,28 +109,29 @@ static int enter(const struct request *request, struct reply *reply, struct erro
     return reply_empty(reply, 303);
 }
 
-struct refusal {
+struct refusal_page {
     const char *why;
     struct preview_words words;
 };
 
 /* clang-format off */
-static const struct refusal refusals[] = {
+static const struct refusal_page refusals[] = {
     {"port", {404, "This port cannot be shown",
-              "The address names no port, or one that belongs to the sandbox's own server.", NULL}},
-    {"stranger", {403, "Another page asked for this",
-                  "What a sandbox serves answers its own pages only. Open the address in a tab of "
-                  "its own.", NULL}},
+              "The address has no port, or the port of the sandbox's own server.", NULL}},
+    {"stranger", {403, "Request from another origin",
+                  "A server in a sandbox can only be requested by its own pages. Open the address "
+                  "in its own tab.", NULL}},
     {"stopped", {503, "The sandbox is stopped",
-                 "Nothing runs in it. It starts again with the next message to its conversation.",
+                 "It starts again with the next message to its conversation.",
                  "Go to the conversations"}},
-    {"failed", {503, "The sandbox does not run",
-                "It could not be started. Its conversation says why.", "Go to the conversations"}},
+    {"failed", {503, "The sandbox is not running",
+                "It could not be started. Its conversation shows the reason.",
+                "Go to the conversations"}},
     {"full", {429, "The sandbox is paused",
-              "As many sandboxes of its key run as may. It goes on when one of them is paused or "
-              "stopped.", NULL}},
+              "Its key has reached its limit of running sandboxes. It resumes when one of them is "
+              "paused or stopped.", NULL}},
     {"address", {502, "The sandbox has no address",
-                 "It is not where this address could reach it.", NULL}},
+                 "It cannot be reached at this address.", NULL}},
 };
 /* clang-format on */
 
@@ -139,11 +140,11 @@ static int refused(const struct request *request, struct reply *reply, struct er
 {
     const char *why = request_param(request, "DEFT_PREVIEW_WHY");
     CLEANUP(strbuf_done) struct strbuf home = STRBUF_INIT;
-    struct preview_place place = {.label = NULL};
+    struct preview_origin place = {.label = NULL};
     const struct preview_words *words = &refusals[0].words;
 
     (void)err;
-    if (preview_place_read(request, &place))
+    if (preview_origin_read(request, &place))
         strbuf_appendf(&home, "%s://%s/", place.scheme, place.home);
     for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
         if (why != NULL && text_equal(refusals[i].why, why))
@@ -156,14 +157,14 @@ static int refused(const struct request *request, struct reply *reply, struct er
 static int silent(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    struct preview_words words = {502, "Nothing listens there", "", NULL};
-    struct preview_place place = {.label = NULL};
+    struct preview_words words = {502, "Nothing is listening there", "", NULL};
+    struct preview_origin place = {.label = NULL};
 
     (void)err;
-    if (preview_place_read(request, &place))
+    if (preview_origin_read(request, &place))
         strbuf_appendf(&text,
-                       "No program in the sandbox answers on port %d. It must listen on 0.0.0.0, "
-                       "not on localhost alone; then load this page again.",
+                       "No program in the sandbox responds on port %d. It must listen on 0.0.0.0, "
+                       "not only on localhost; then reload this page.",
                        place.port);
     words.words = text.len > 0 ? text.text : "";
     return preview_page(reply, &words, NULL);

@@ -2,8 +2,8 @@
  * A short text page without any active content.
  */
 #include "base/strbuf.h"
-#include "fcgi/preview/preview.h"
-#include "fcgi/reply.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/preview/preview_origin.h"
 
 static const char head[] = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
                            "<meta name=\"viewport\" content=\"width=device-width\">\n"

@@ -7,21 +7,21 @@
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "fcgi/context.h"
-#include "fcgi/preview/preview.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
-#include "fcgi/session_cookie.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/session_cookie.h"
+#include "fcgi/preview/preview_origin.h"
 #include "model/conversation/preview.h"
 #include "store/user/user_store.h"
 
 static const struct preview_words not_found = {
     404, "There is no such preview",
-    "No sandbox of yours has this address. It may have been deleted, or be another user's.",
+    "None of your sandboxes has this address. It may have been deleted, or belong to another user.",
     "Go to the conversations"};
 static const struct preview_words not_signed_in = {
     401, "Sign in first",
-    "This address shows what runs in a sandbox of deft. Sign in, then open it again.", "Sign in"};
+    "This address shows a server in a sandbox of deft. Sign in, then open it again.", "Sign in"};
 
 /* Parameters sent by the preview's origin. */
 struct wish {

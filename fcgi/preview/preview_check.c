@@ -13,13 +13,13 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/context.h"
-#include "fcgi/preview/check.h"
-#include "fcgi/preview/preview.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
-#include "fcgi/sandbox_link.h"
-#include "fcgi/waits.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/wait_slots.h"
+#include "fcgi/preview/preview_check.h"
+#include "fcgi/preview/preview_origin.h"
+#include "fcgi/sandbox/sandbox_locate.h"
 #include "model/conversation/preview.h"
 
 /* True for a navigation by the user: a link or the address bar. */
@@ -38,7 +38,7 @@ static bool is_navigation(const struct request *request)
  * Another sandbox's page is same-site, so that its requests carry this origin's cookie, whatever
  * SameSite says. The browser's headers tell where they come from.
  */
-static bool comes_from_stranger(const struct request *request, const struct preview_place *place)
+static bool comes_from_stranger(const struct request *request, const struct preview_origin *place)
 {
     const char *origin = request_param(request, "HTTP_ORIGIN");
     const char *site = request_param(request, "HTTP_SEC_FETCH_SITE");
@@ -77,8 +77,8 @@ static bool read_address(const char *url, struct in_addr *address_out, long *por
 }
 
 /*
- * A sandbox with an address of its own is reached there. One behind the host's loopback has its
- * preview listener at PREVIEW_LOOPBACK; other services of the host cannot be addressed.
+ * A sandbox with an address of its own is reached there. One reached through the host's loopback
+ * has its preview listener at PREVIEW_LOOPBACK; other services of the host cannot be addressed.
  */
 static bool name_target(const char *url, int port, struct reply *reply)
 {
@@ -109,7 +109,7 @@ static bool name_target(const char *url, int port, struct reply *reply)
  * editor builds URLs from the name, and so needs the real one.
  */
 static void say_names(const struct request *request, struct reply *reply,
-                      const struct preview_place *place)
+                      const struct preview_origin *place)
 {
     CLEANUP(strbuf_done) struct strbuf host = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf origin = STRBUF_INIT;
@@ -134,7 +134,7 @@ static void say_names(const struct request *request, struct reply *reply,
 }
 
 static int answer_address(const struct request *request, struct reply *reply,
-                          const struct preview_place *place, const char *url)
+                          const struct preview_origin *place, const char *url)
 {
     CLEANUP(strbuf_done) struct strbuf cookies = STRBUF_INIT;
 
@@ -174,17 +174,17 @@ static int wake(const struct request *request, const struct preview_key *key,
 {
     int rc = 0;
 
-    if (waits_begin(request->context->waits, &request->principal.user_id, err) < 0)
+    if (wait_slot_take(request->context->wait_slots, &request->principal.user_id, err) < 0)
         return -1;
     rc = sandbox_wake(request->context, key->runtime_id, err);
-    waits_end(request->context->waits, &request->principal.user_id);
+    wait_slot_return(request->context->wait_slots, &request->principal.user_id);
     if (rc < 0)
         return -1;
     return preview_store_find(request->context->db, key, cookies, sandbox, err);
 }
 
 static int answer_known(const struct request *request, struct reply *reply,
-                        const struct preview_place *place, const struct preview_hashes *cookies,
+                        const struct preview_origin *place, const struct preview_hashes *cookies,
                         struct error *err)
 {
     CLEANUP(preview_sandbox_done) struct preview_sandbox sandbox = PREVIEW_SANDBOX_INIT;
@@ -198,7 +198,7 @@ static int answer_known(const struct request *request, struct reply *reply,
     if (why_asleep(&sandbox) != NULL)
         return preview_refuse(reply, why_asleep(&sandbox));
     if (wake(request, &key, cookies, &sandbox, &why) < 0) {
-        log_warning("preview.asleep", LOG_STR("runtime_id", key.runtime_id), LOG_ERROR(&why));
+        log_warning("preview.wake_failed", LOG_STR("runtime_id", key.runtime_id), LOG_ERROR(&why));
         return preview_refuse(reply, why.code == ERROR_RATE_LIMITED ? "full" : "failed");
     }
     if (!is_awake(&sandbox))
@@ -208,11 +208,11 @@ static int answer_known(const struct request *request, struct reply *reply,
 
 int preview_check(const struct request *request, struct reply *reply, struct error *err)
 {
-    struct preview_place place = {.label = NULL};
+    struct preview_origin place = {.label = NULL};
     struct preview_tokens tokens = {.n = 0};
     struct preview_hashes cookies = {tokens.items, 0};
 
-    if (!preview_place_read(request, &place) || !preview_port_is_allowed(place.port))
+    if (!preview_origin_read(request, &place) || !preview_port_is_allowed(place.port))
         return preview_refuse(reply, "port");
     if (comes_from_stranger(request, &place))
         return preview_refuse(reply, "stranger");

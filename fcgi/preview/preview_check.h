@@ -2,13 +2,13 @@
  * The subrequest that nginx sends before each request to a preview.
  * Decision: docs/decisions/0020-previews.md
  */
-#ifndef DEFT_FCGI_PREVIEW_CHECK_H
-#define DEFT_FCGI_PREVIEW_CHECK_H
+#ifndef DEFT_FCGI_PREVIEW_PREVIEW_CHECK_H
+#define DEFT_FCGI_PREVIEW_PREVIEW_CHECK_H
 
 #include "base/attr.h"
 
 struct error;
-struct preview_place;
+struct preview_origin;
 struct reply;
 struct request;
 
@@ -19,7 +19,8 @@ int preview_check(const struct request *request, struct reply *reply,
  * Starts the editor when its page is requested; if it cannot start, the page says that nothing
  * listens, as for any other port. The sandbox must be running.
  */
-void preview_start_editor(const struct request *request, const struct preview_place *place) NONNULL;
+void preview_start_editor(const struct request *request,
+                          const struct preview_origin *place) NONNULL;
 /* Replies 403 with a keyword that selects a page. */
 int preview_refuse(struct reply *reply, const char *why) NONNULL;
 

@@ -5,13 +5,13 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "fcgi/context.h"
-#include "fcgi/preview/check.h"
-#include "fcgi/preview/preview.h"
-#include "fcgi/request.h"
-#include "fcgi/sandbox_ask.h"
-#include "fcgi/sandbox_link.h"
-#include "fcgi/waits.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/wait_slots.h"
+#include "fcgi/preview/preview_check.h"
+#include "fcgi/preview/preview_origin.h"
+#include "fcgi/sandbox/sandbox_locate.h"
+#include "fcgi/sandbox/sandbox_request.h"
 #include "model/conversation/preview.h"
 #include "store/runtime/runtime_store.h"
 
@@ -34,25 +34,25 @@ static int start(const struct request *request, const char *runtime_id, struct e
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
     json_auto_t *nothing = json_object();
     json_auto_t *said = NULL;
-    const struct sandbox_question question = {
+    const struct sandbox_request to_sandbox = {
         .path = "/editor/start", .body = nothing, .timeout_ms = START_MS};
     int rc = 0;
 
     if (runtime_store_get(request->context->db, runtime_id, &runtime, err) < 0 ||
         sandbox_open(request->context, &runtime, &endpoint, err) < 0 ||
-        waits_begin(request->context->waits, &request->principal.user_id, err) < 0)
+        wait_slot_take(request->context->wait_slots, &request->principal.user_id, err) < 0)
         return -1;
-    rc = sandbox_ask_at(request->context, &question, &endpoint, &said, err);
-    waits_end(request->context->waits, &request->principal.user_id);
+    rc = sandbox_request_send_at(request->context, &to_sandbox, &endpoint, &said, err);
+    wait_slot_return(request->context->wait_slots, &request->principal.user_id);
     return rc;
 }
 
-void preview_start_editor(const struct request *request, const struct preview_place *place)
+void preview_start_editor(const struct request *request, const struct preview_origin *place)
 {
     struct error why = ERROR_INIT;
 
     if (place->port == PREVIEW_EDITOR_PORT && is_page(request) &&
         start(request, place->runtime_id, &why) < 0)
-        log_warning("editor.not_started", LOG_STR("runtime_id", place->runtime_id),
+        log_warning("editor.start_failed", LOG_STR("runtime_id", place->runtime_id),
                     LOG_ERROR(&why));
 }

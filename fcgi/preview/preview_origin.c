@@ -5,9 +5,9 @@
 
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/context.h"
-#include "fcgi/preview/preview.h"
-#include "fcgi/request.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/request.h"
+#include "fcgi/preview/preview_origin.h"
 #include "model/conversation/preview.h"
 
 #define MIDDLE ".sandbox."
@@ -52,12 +52,12 @@ static bool is_runtime_id(const char *text)
            strspn(text, "abcdefghijklmnopqrstuvwxyz") == RUNTIME_ID_CHARS;
 }
 
-bool preview_place_read(const struct request *request, struct preview_place *place_out)
+bool preview_origin_read(const struct request *request, struct preview_origin *place_out)
 {
-    struct preview_place place = {.label = request_param(request, "DEFT_PREVIEW_LABEL"),
-                                  .runtime_id = request_param(request, "DEFT_PREVIEW_SANDBOX"),
-                                  .authority = request_param(request, "HTTP_HOST"),
-                                  .scheme = preview_scheme(request)};
+    struct preview_origin place = {.label = request_param(request, "DEFT_PREVIEW_LABEL"),
+                                   .runtime_id = request_param(request, "DEFT_PREVIEW_SANDBOX"),
+                                   .authority = request_param(request, "HTTP_HOST"),
+                                   .scheme = preview_scheme(request)};
 
     if (place.label == NULL || place.runtime_id == NULL || place.authority == NULL ||
         !is_runtime_id(place.runtime_id))
@@ -79,7 +79,7 @@ static const char *skip(const char *at, const char *text)
     return at + strlen(text);
 }
 
-bool preview_is_own_origin(const struct preview_place *place, const char *url)
+bool preview_is_own_origin(const struct preview_origin *place, const char *url)
 {
     const char *at = skip(skip(url, place->scheme), "://");
     size_t label_len = 0;

@@ -4,10 +4,10 @@
  * answered by `/leave`, `/enter`, `/refused` and `/silent`. These paths are internal to nginx:
  * clients can reach only `/enter` by name.
  *
- * Ownership: struct preview_place borrows from the request.
+ * Ownership: struct preview_origin borrows from the request.
  */
-#ifndef DEFT_FCGI_PREVIEW_PREVIEW_H
-#define DEFT_FCGI_PREVIEW_PREVIEW_H
+#ifndef DEFT_FCGI_PREVIEW_PREVIEW_ORIGIN_H
+#define DEFT_FCGI_PREVIEW_PREVIEW_ORIGIN_H
 
 #include <stdbool.h>
 
@@ -15,7 +15,7 @@
 
 #include "base/attr.h"
 #include "base/crypto.h"
-#include "fcgi/router.h"
+#include "fcgi/core/router.h"
 #include "store/user/preview_store.h"
 
 struct error;
@@ -29,7 +29,7 @@ extern const struct route preview_pass_routes[];
 enum { PREVIEW_TOKENS_MAX = 8, PREVIEW_PASS_VALID_S = 60 };
 
 /* The origin that a request is for, as nginx split the host's name. */
-struct preview_place {
+struct preview_origin {
     const char *label;      /* "8080", "vscode" */
     const char *runtime_id; /* 16 letters */
     const char *authority;  /* "8080-….sandbox.localhost:3000" */
@@ -39,12 +39,12 @@ struct preview_place {
 };
 
 /* False when the name is not one of ours; nginx rejects those before. */
-bool preview_place_read(const struct request *request,
-                        struct preview_place *place_out) NONNULL MUST_CHECK;
+bool preview_origin_read(const struct request *request,
+                         struct preview_origin *place_out) NONNULL MUST_CHECK;
 /* "http" or "https", as the browser sees this origin. */
 const char *preview_scheme(const struct request *request) NONNULL MUST_CHECK;
 /* True when `url` is a page of the same sandbox, on any port, or begins with its origin. */
-bool preview_is_own_origin(const struct preview_place *place, const char *url) NONNULL MUST_CHECK;
+bool preview_is_own_origin(const struct preview_origin *place, const char *url) NONNULL MUST_CHECK;
 
 /* Appends the origin of a sandbox's port, below the host of this request. */
 void preview_append_origin(const struct request *request, const char *runtime_id, int port,

@@ -1,12 +1,12 @@
 /*
- * URLs of what a sandbox serves, in the form sent to clients.
+ * Preview URLs of a sandbox's servers, in the form sent to clients.
  */
 #include "base/encode.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "fcgi/context.h"
-#include "fcgi/preview/preview.h"
-#include "fcgi/request.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/request.h"
+#include "fcgi/preview/preview_origin.h"
 #include "model/conversation/preview.h"
 
 void preview_push_url(json_t *list, const char *name, const char *url, int port)

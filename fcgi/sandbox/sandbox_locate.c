@@ -1,4 +1,4 @@
-#include "fcgi/sandbox_link.h"
+#include "fcgi/sandbox/sandbox_locate.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "client/runtime_api.h"
-#include "fcgi/context.h"
+#include "fcgi/core/fcgi_context.h"
 #include "model/conversation/conversation.h"
 #include "store/runtime/runtime_store.h"
 

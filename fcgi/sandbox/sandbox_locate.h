@@ -5,8 +5,8 @@
  *
  * Ownership: the caller owns the endpoint.
  */
-#ifndef DEFT_FCGI_SANDBOX_LINK_H
-#define DEFT_FCGI_SANDBOX_LINK_H
+#ifndef DEFT_FCGI_SANDBOX_SANDBOX_LOCATE_H
+#define DEFT_FCGI_SANDBOX_SANDBOX_LOCATE_H
 
 #include <jansson.h>
 

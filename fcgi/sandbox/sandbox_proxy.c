@@ -1,4 +1,4 @@
-#include "fcgi/sandbox_proxy.h"
+#include "fcgi/sandbox/sandbox_proxy.h"
 
 #include <stdint.h>
 
@@ -11,14 +11,14 @@
 #include "base/strbuf.h"
 #include "client/http.h"
 #include "client/runtime_api.h"
-#include "fcgi/context.h"
-#include "fcgi/pace.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
-#include "fcgi/router.h"
-#include "fcgi/sandbox_answer.h"
-#include "fcgi/waits.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/router.h"
+#include "fcgi/core/wait_slots.h"
+#include "fcgi/sandbox/sandbox_response.h"
 #include "store/runtime/runtime_store.h"
+#include "web/transfer_rate.h"
 
 enum { CHUNK_BYTES = 65536, SILENCE_MS = 60000, PROBE_MS = 5000, HEADERS_MAX = 8 };
 /* Interval for marking a sandbox as used, far below any idle limit. */
@@ -89,36 +89,36 @@ static void note_use(const struct request *request, const struct sandbox_endpoin
         return;
     if (*next_ms > 0)
         error_ignore(runtime_store_touch(request->context->db, endpoint->runtime_id, &ignored),
-                     "the next one does");
+                     "the next call checks it");
     *next_ms = now_ms + USE_MS;
 }
 
-/* Counts bytes to or from the sandbox for the sandbox's pace, not the client's. */
-static int check_sandbox_pace(struct pace *pace, int64_t begun_ms, size_t n_bytes,
+/* Counts bytes to or from the sandbox for the sandbox's rate, not the client's. */
+static int check_sandbox_rate(struct transfer_rate *rate, int64_t begun_ms, size_t n_bytes,
                               struct error *err)
 {
-    if (!pace_is_too_slow(pace, begun_ms, n_bytes))
+    if (!transfer_rate_is_too_slow(rate, begun_ms, n_bytes))
         return 0;
-    return error_set(err, ERROR_TIMEOUT, "the sandbox is slower than %d bytes a second",
-                     PACE_LEAST_BYTES_PER_S);
+    return error_set(err, ERROR_TIMEOUT, "the sandbox sends less than %d bytes a second",
+                     TRANSFER_MIN_BYTES_PER_S);
 }
 
-static int send_piece(struct http_call *http_call, struct pace *pace, const char *bytes, size_t len,
-                      struct error *err)
+static int send_piece(struct http_call *http_call, struct transfer_rate *rate, const char *bytes,
+                      size_t len, struct error *err)
 {
     int64_t begun_ms = clock_monotonic_ms();
 
     if (http_call_write(http_call, bytes, len, err) < 0)
         return -1;
-    return check_sandbox_pace(pace, begun_ms, len, err);
+    return check_sandbox_rate(rate, begun_ms, len, err);
 }
 
-/* Streams the client's body; the sandbox's pace is measured here. */
+/* Streams the client's body; the sandbox's rate is measured here. */
 static int send_body(const struct request *request, const struct sandbox_endpoint *endpoint,
                      struct http_call *http_call, struct error *err)
 {
-    struct pace client = {.grace_ms = PACE_CLIENT_GRACE_MS};
-    struct pace sandbox = {.grace_ms = PACE_SANDBOX_GRACE_MS};
+    struct transfer_rate client = {.grace_ms = TRANSFER_CLIENT_GRACE_MS};
+    struct transfer_rate sandbox = {.grace_ms = TRANSFER_SANDBOX_GRACE_MS};
     int64_t next_use_ms = 0;
     char chunk[CHUNK_BYTES];
     int64_t left = request->content_length > 0 ? request->content_length : INT64_MAX;
@@ -132,25 +132,25 @@ static int send_body(const struct request *request, const struct sandbox_endpoin
         note_use(request, endpoint, &next_use_ms);
     } while (n > 0 && left > 0);
     if (request->content_length > 0 && left > 0)
-        return error_set(err, ERROR_CANCELLED, "the request body broke off");
+        return error_set(err, ERROR_CANCELLED, "the request body was cut off");
     return http_call_write(http_call, NULL, 0, err);
 }
 
-static int read_piece(struct http_call *http_call, struct pace *pace, const char **bytes_out,
-                      size_t *len_out, struct error *err)
+static int read_piece(struct http_call *http_call, struct transfer_rate *rate,
+                      const char **bytes_out, size_t *len_out, struct error *err)
 {
     int64_t begun_ms = clock_monotonic_ms();
 
     if (http_call_read(http_call, bytes_out, len_out, err) < 0)
         return -1;
-    return check_sandbox_pace(pace, begun_ms, *len_out, err);
+    return check_sandbox_rate(rate, begun_ms, *len_out, err);
 }
 
 static int pass_reply(const struct request *request, struct reply *reply,
                       const struct sandbox_endpoint *endpoint, struct http_call *http_call,
                       struct error *err)
 {
-    struct pace sandbox = {.grace_ms = PACE_SANDBOX_GRACE_MS};
+    struct transfer_rate sandbox = {.grace_ms = TRANSFER_SANDBOX_GRACE_MS};
     int64_t next_use_ms = 0;
     const char *bytes = NULL;
     size_t len = 0;
@@ -158,8 +158,8 @@ static int pass_reply(const struct request *request, struct reply *reply,
     if (http_call_read(http_call, &bytes, &len, err) < 0)
         return -1;
     if (http_status(http_call) == 401)
-        return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox does not know our key");
-    if (sandbox_answer_begin(reply, http_call, err) < 0)
+        return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox rejected the server's key");
+    if (sandbox_response_begin(reply, http_call, err) < 0)
         return -1;
     while (len > 0) {
         if (reply_stream_write(reply, bytes, len, err) < 0 ||
@@ -171,14 +171,14 @@ static int pass_reply(const struct request *request, struct reply *reply,
 }
 
 /* Why an attempt failed. */
-struct failure {
+struct proxy_failure {
     struct error why;
     bool is_unreached; /* no part of the call can have reached a server */
 };
 
 static int attempt(const struct request *request, struct reply *reply,
                    const struct sandbox_call *call, const struct sandbox_endpoint *endpoint,
-                   struct failure *failure)
+                   struct proxy_failure *failure)
 {
     CLEANUP(http_call_freep) struct http_call *http_call = NULL;
     struct error *err = &failure->why;
@@ -204,7 +204,7 @@ static int answer_no_sandbox(struct reply *reply, const struct error *why)
  * no effect, and reading changes nothing. A streamed body can be read only once.
  */
 static bool may_retry(const struct request *request, const struct reply *reply,
-                      const struct sandbox_call *call, const struct failure *failure)
+                      const struct sandbox_call *call, const struct proxy_failure *failure)
 {
     if (reply->is_streaming || streams_body(request, call))
         return false;
@@ -241,7 +241,7 @@ static int start_again(const struct request *request, const struct sandbox_call 
 }
 
 static int start_and_attempt(const struct request *request, struct reply *reply,
-                             const struct sandbox_call *call, struct failure *failure)
+                             const struct sandbox_call *call, struct proxy_failure *failure)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
     struct error *err = &failure->why;
@@ -273,7 +273,7 @@ static int pass(const struct request *request, struct reply *reply, const struct
                 struct error *err)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
-    struct failure failure = {.why = ERROR_INIT};
+    struct proxy_failure failure = {.why = ERROR_INIT};
     int rc = -1;
 
     if (find_answering(request, call, &endpoint, &failure.why) < 0) {
@@ -296,13 +296,13 @@ static int pass(const struct request *request, struct reply *reply, const struct
 int sandbox_proxy(const struct request *request, struct reply *reply,
                   const struct sandbox_call *call, struct error *err)
 {
-    struct waits *waits = request->context->waits;
+    struct wait_slots *slots = request->context->wait_slots;
     const struct uuid *user = &call->owner.principal->user_id;
-    int rc = waits_begin(waits, user, err);
+    int rc = wait_slot_take(slots, user, err);
 
     if (rc < 0)
         return -1;
     rc = pass(request, reply, call, err);
-    waits_end(waits, user);
+    wait_slot_return(slots, user);
     return rc;
 }

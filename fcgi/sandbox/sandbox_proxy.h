@@ -3,14 +3,14 @@
  * constant memory. If the sandbox does not respond and nothing was sent yet, it is started once
  * more.
  */
-#ifndef DEFT_FCGI_SANDBOX_PROXY_H
-#define DEFT_FCGI_SANDBOX_PROXY_H
+#ifndef DEFT_FCGI_SANDBOX_SANDBOX_PROXY_H
+#define DEFT_FCGI_SANDBOX_SANDBOX_PROXY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "fcgi/sandbox_link.h"
+#include "fcgi/sandbox/sandbox_locate.h"
 
 struct error;
 struct reply;
@@ -32,8 +32,8 @@ struct sandbox_call {
 
 /*
  * Replies with the sandbox's response. If no sandbox can be started that is a reply, too (502 with
- * a message). Errors: ERROR_CANCELLED when one side disconnected; those of waits_begin(), since the
- * call takes a waiting slot of the owner's user.
+ * a message). Errors: ERROR_CANCELLED when one side disconnected; those of wait_slot_take(), since
+ * the call takes a waiting slot of the owner's user.
  */
 int sandbox_proxy(const struct request *request, struct reply *reply,
                   const struct sandbox_call *call, struct error *err) NONNULL MUST_CHECK;

@@ -1,4 +1,4 @@
-#include "fcgi/sandbox_answer.h"
+#include "fcgi/sandbox/sandbox_response.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "client/http.h"
-#include "fcgi/reply.h"
+#include "fcgi/core/reply.h"
 
 enum { TYPE_MAX_BYTES = 127, HEADER_MAX_BYTES = 2048 };
 
@@ -93,14 +93,14 @@ static void add_disposition(struct reply *reply, const struct http_call *call, c
         reply_header(reply, "Content-Disposition", attachment);
 }
 
-int sandbox_answer_begin(struct reply *reply, const struct http_call *call, struct error *err)
+int sandbox_response_begin(struct reply *reply, const struct http_call *call, struct error *err)
 {
     const char *type = type_of(call);
     long status = http_status(call);
 
     if (!status_passes(status))
         return error_set(err, ERROR_INVALID,
-                         "the sandbox answers with status %ld, which is not passed on", status);
+                         "the sandbox replied with status %ld, which is not forwarded", status);
     for (size_t i = 0; i < ARRAY_SIZE(passed_headers); i++) {
         const char *value = http_reply_header(call, passed_headers[i]);
 

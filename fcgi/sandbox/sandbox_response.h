@@ -4,8 +4,8 @@
  * browser gets the body as a download or as a document of a separate origin.
  * Decision: docs/decisions/0037-answers-of-sandboxes.md
  */
-#ifndef DEFT_FCGI_SANDBOX_ANSWER_H
-#define DEFT_FCGI_SANDBOX_ANSWER_H
+#ifndef DEFT_FCGI_SANDBOX_SANDBOX_RESPONSE_H
+#define DEFT_FCGI_SANDBOX_SANDBOX_RESPONSE_H
 
 #include "base/attr.h"
 
@@ -18,7 +18,7 @@ struct reply;
  * "sandbox" and means that the response is to be displayed, not downloaded. Errors: ERROR_INVALID
  * for a status that is not allowed; ERROR_CANCELLED when the client is gone.
  */
-int sandbox_answer_begin(struct reply *reply, const struct http_call *call,
-                         struct error *err) NONNULL MUST_CHECK;
+int sandbox_response_begin(struct reply *reply, const struct http_call *call,
+                           struct error *err) NONNULL MUST_CHECK;
 
 #endif

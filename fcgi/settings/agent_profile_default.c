@@ -3,14 +3,14 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/settings/user_documents.h"
 #include "fcgi/settings/user_settings.h"
 #include "model/agent/agent_profile.h"
 #include "model/agent/agent_settings.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 
 static const char DEFAULT_NAME[] = "default";
-static const struct place place = {NULL, "settings", 0};
+static const struct json_path path = {NULL, "settings", 0};
 
 static void move_members(json_t *from, const char *const *names, size_t n, json_t *to)
 {
@@ -57,13 +57,13 @@ static int make_default(const struct request *request, const struct document *se
 {
     CLEANUP(document_done) struct document profile =
         document_new(COLLECTION_AGENT_PROFILES, DEFAULT_NAME);
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *input = profile_of_settings(settings);
     json_auto_t *problems = json_array();
 
     json_decref(profile.body);
-    profile.body = agent_profile_read(input, &place, problems);
-    if (document_store_put(&shelf, &profile, 0, err) < 0)
+    profile.body = agent_profile_read(input, &path, problems);
+    if (document_store_put(&scope, &profile, 0, err) < 0)
         return -1;
     *profile_out = profile;
     profile = (struct document)DOCUMENT_INIT;
@@ -73,9 +73,9 @@ static int make_default(const struct request *request, const struct document *se
 int agent_profile_ensure_default(const struct request *request, const struct document *settings,
                                  struct document *profile_out, struct error *err)
 {
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
 
-    if (document_store_get(&shelf, COLLECTION_AGENT_PROFILES, DEFAULT_NAME, profile_out, err) == 0)
+    if (document_store_get(&scope, COLLECTION_AGENT_PROFILES, DEFAULT_NAME, profile_out, err) == 0)
         return 0;
     return err->code == ERROR_NOT_FOUND ? make_default(request, settings, profile_out, err) : -1;
 }

@@ -1,24 +1,23 @@
 /*
  * /api/agent-profiles: named configurations to start agents with. One always exists and is active.
  */
-#include "fcgi/settings/agent_profiles.h"
-
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/reply.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request_defaults.h"
+#include "fcgi/core/router.h"
 #include "fcgi/settings/agent_profile_default.h"
-#include "fcgi/settings/keep.h"
-#include "fcgi/settings/profile_resolve.h"
+#include "fcgi/settings/user_documents.h"
 #include "fcgi/settings/user_settings.h"
 #include "model/agent/agent_profile.h"
 #include "model/agent/agent_settings.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
+#include "start/profile_resolve.h"
 
 static const char DEFAULT_NAME[] = "default";
-static const struct place body_place = {NULL, "body", 0};
+static const struct json_path body_place = {NULL, "body", 0};
 
 static json_t *profile_to_json(const struct document *profile)
 {
@@ -54,15 +53,15 @@ static int try_list(const struct request *request, struct reply *reply, struct e
     CLEANUP(document_list_done) struct document_list before = DOCUMENT_LIST_INIT;
     CLEANUP(document_list_done) struct document_list list = DOCUMENT_LIST_INIT;
     CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *json = json_object();
     json_t *items = json_array();
 
     json_put(json, "profiles", items);
     if (user_settings_load(request, &settings, err) < 0 ||
-        document_store_list(&shelf, COLLECTION_AGENT_PROFILES, &before, err) < 0 ||
+        document_store_list(&scope, COLLECTION_AGENT_PROFILES, &before, err) < 0 ||
         agent_profile_ensure_active(request, &settings, &before, err) < 0 ||
-        document_store_list(&shelf, COLLECTION_AGENT_PROFILES, &list, err) < 0)
+        document_store_list(&scope, COLLECTION_AGENT_PROFILES, &list, err) < 0)
         return -1;
     for (size_t i = 0; i < list.n; i++)
         json_push(items, item_of(&list.items[i]));
@@ -75,7 +74,7 @@ static int try_list(const struct request *request, struct reply *reply, struct e
 static int agent_profiles_list(const struct request *request, struct reply *reply,
                                struct error *err)
 {
-    return keep_retry(request, reply, try_list, err);
+    return user_documents_retry(request, reply, try_list, err);
 }
 
 static int not_found(const char *name, struct error *err)
@@ -83,12 +82,12 @@ static int not_found(const char *name, struct error *err)
     return error_reword(err, ERROR_NOT_FOUND, "Agent profile '%s' not found", name);
 }
 
-int agent_profile_load(const struct request *request, const struct uuid *id,
-                       struct document *profile_out, struct error *err)
+static int load_by_id(const struct request *request, const struct uuid *id,
+                      struct document *profile_out, struct error *err)
 {
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
 
-    if (document_store_get_by_id(&shelf, COLLECTION_AGENT_PROFILES, id, profile_out, err) < 0)
+    if (document_store_get_by_id(&scope, COLLECTION_AGENT_PROFILES, id, profile_out, err) < 0)
         return not_found(id->text, err);
     return 0;
 }
@@ -98,12 +97,12 @@ static int load_named(const struct request *request, struct document *profile_ou
                       struct error *err)
 {
     CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *name = NULL;
 
-    if (keep_path_name(request, "name", &name, err) < 0)
+    if (user_documents_path_name(request, "name", &name, err) < 0)
         return -1;
-    if (document_store_get(&shelf, COLLECTION_AGENT_PROFILES, name, profile_out, err) == 0)
+    if (document_store_get(&scope, COLLECTION_AGENT_PROFILES, name, profile_out, err) == 0)
         return 0;
     if (err->code != ERROR_NOT_FOUND || !text_equal(name, DEFAULT_NAME))
         return not_found(name, err);
@@ -127,43 +126,43 @@ static int try_get(const struct request *request, struct reply *reply, struct er
 /* GET -> 200 {"name", "profile"} | 404 */
 static int agent_profile_get(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_get, err);
+    return user_documents_retry(request, reply, try_get, err);
 }
 
-static const struct keep_kind kind = {COLLECTION_AGENT_PROFILES, AGENT_PROFILES_MAX,
-                                      agent_profile_read, "Agent profile"};
+static const struct document_kind kind = {COLLECTION_AGENT_PROFILES, AGENT_PROFILES_MAX,
+                                          agent_profile_read, "Agent profile"};
 
 static int try_save(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_save(request, reply, &kind, err);
+    return user_documents_save(request, reply, &kind, err);
 }
 
 /* POST profile -> 201 | 409 limit | 422 */
 static int agent_profile_save(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_save, err);
+    return user_documents_retry(request, reply, try_save, err);
 }
 
 static int try_delete(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *name = NULL;
 
-    if (keep_path_name(request, "name", &name, err) < 0)
+    if (user_documents_path_name(request, "name", &name, err) < 0)
         return -1;
-    if (document_store_delete(&shelf, COLLECTION_AGENT_PROFILES, name, err) < 0 &&
+    if (document_store_delete(&scope, COLLECTION_AGENT_PROFILES, name, err) < 0 &&
         err->code != ERROR_NOT_FOUND)
         return -1;
     strbuf_appendf(&message, "Agent profile '%s' deleted", name);
-    return keep_reply_message(reply, 200, name, message.text);
+    return user_documents_reply_message(reply, 200, name, message.text);
 }
 
 /* DELETE -> 200, also when there is none. Pointers to it count as unset from then on. */
 static int agent_profile_delete(const struct request *request, struct reply *reply,
                                 struct error *err)
 {
-    return keep_retry(request, reply, try_delete, err);
+    return user_documents_retry(request, reply, try_delete, err);
 }
 
 static int try_rename(const struct request *request, struct reply *reply, struct error *err)
@@ -171,25 +170,25 @@ static int try_rename(const struct request *request, struct reply *reply, struct
     CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
     CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
     struct document_change change = {.kind = DOCUMENT_RENAME, .document = &profile};
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *body = NULL;
 
     if (request_json_object(request, &body, err) < 0 ||
-        keep_member_name(request, body, "new_name", &change.new_name, err) < 0 ||
+        user_documents_member_name(request, body, "new_name", &change.new_name, err) < 0 ||
         load_named(request, &profile, err) < 0)
         return -1;
     strbuf_appendf(&message, "Agent profile '%s' renamed to '%s'", profile.name, change.new_name);
-    if (document_store_write(&shelf, &change, 1, err) < 0)
+    if (document_store_write(&scope, &change, 1, err) < 0)
         return error_reword(err, ERROR_CONFLICT, "Agent profile '%s' already exists",
                             change.new_name);
-    return keep_reply_message(reply, 200, change.new_name, message.text);
+    return user_documents_reply_message(reply, 200, change.new_name, message.text);
 }
 
 /* POST {"new_name"} -> 200 | 404 | 409 taken | 422 */
 static int agent_profile_rename(const struct request *request, struct reply *reply,
                                 struct error *err)
 {
-    return keep_retry(request, reply, try_rename, err);
+    return user_documents_retry(request, reply, try_rename, err);
 }
 
 static int try_activate(const struct request *request, struct reply *reply, struct error *err)
@@ -201,7 +200,7 @@ static int try_activate(const struct request *request, struct reply *reply, stru
     json_auto_t *json = json_object();
 
     if (request_path_uuid(request, "profile_id", &id, err) < 0 ||
-        agent_profile_load(request, &id, &profile, err) < 0 ||
+        load_by_id(request, &id, &profile, err) < 0 ||
         user_settings_load(request, &settings, err) < 0)
         return -1;
     json_put_text(settings.body, "active_agent_profile_id", id.text);
@@ -218,13 +217,13 @@ static int try_activate(const struct request *request, struct reply *reply, stru
 static int agent_profile_activate(const struct request *request, struct reply *reply,
                                   struct error *err)
 {
-    return keep_retry(request, reply, try_activate, err);
+    return user_documents_retry(request, reply, try_activate, err);
 }
 
 /* The draft in the body, if there is one. A new reference, or NULL. */
 static int read_draft(const struct request *request, json_t **draft_out, struct error *err)
 {
-    static const struct place place = {&body_place, "profile", 0};
+    static const struct json_path where = {&body_place, "profile", 0};
     json_auto_t *body = NULL;
     json_t *draft = NULL;
 
@@ -238,11 +237,11 @@ static int read_draft(const struct request *request, json_t **draft_out, struct 
     if (!json_is_object(body) || (json_object_size(body) > 0 && draft == NULL))
         return request_problem(
             request, &body_place,
-            &(struct problem){"extra_forbidden", "Extra inputs are not permitted", NULL}, body,
-            err);
+            &(struct validation_error){"extra_forbidden", "Extra inputs are not permitted", NULL},
+            body, err);
     if (draft == NULL || json_is_null(draft))
         return 0;
-    *draft_out = agent_profile_read(draft, &place, request->problems);
+    *draft_out = agent_profile_read(draft, &where, request->problems);
     return json_array_size(request->problems) > 0 ? request_problems_noted(err) : 0;
 }
 
@@ -250,13 +249,14 @@ static int try_materialize(const struct request *request, struct reply *reply, s
 {
     CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
     CLEANUP(resolution_done) struct resolution resolution = RESOLUTION_INIT;
+    const struct start_context context = request_start_context(request);
     json_auto_t *draft = NULL;
 
     if (read_draft(request, &draft, err) < 0)
         return -1;
     if (draft == NULL && load_named(request, &profile, err) < 0)
         return -1;
-    if (profile_resolve(request, draft != NULL ? draft : profile.body, NULL, &resolution, err) < 0)
+    if (profile_resolve(&context, draft != NULL ? draft : profile.body, NULL, &resolution, err) < 0)
         return -1;
     return reply_json(reply, 200, resolution.diagnostics);
 }
@@ -265,7 +265,7 @@ static int try_materialize(const struct request *request, struct reply *reply, s
 static int agent_profile_materialize(const struct request *request, struct reply *reply,
                                      struct error *err)
 {
-    return keep_retry(request, reply, try_materialize, err);
+    return user_documents_retry(request, reply, try_materialize, err);
 }
 
 #define PROFILES "/api/agent-profiles"

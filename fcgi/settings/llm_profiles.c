@@ -6,15 +6,16 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request_defaults.h"
+#include "fcgi/core/router.h"
 #include "fcgi/settings/model_probe.h"
+#include "fcgi/settings/user_documents.h"
 #include "fcgi/settings/user_settings.h"
 #include "model/agent/agent_spec.h"
 #include "model/agent/llm_spec.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 #include "store/user/profile_store.h"
 
 /* Whether a call with the profile would have a key: its own, or its connection's. */
@@ -47,14 +48,14 @@ static int profiles_list(const struct request *request, struct reply *reply, str
     CLEANUP(document_list_done) struct document_list profiles = DOCUMENT_LIST_INIT;
     CLEANUP(document_list_done) struct document_list connections = DOCUMENT_LIST_INIT;
     CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *active = NULL;
     json_auto_t *json = json_object();
     json_t *items = json_array();
 
     json_put(json, "profiles", items);
-    if (document_store_list(&shelf, COLLECTION_PROFILES, &profiles, err) < 0 ||
-        document_store_list(&shelf, COLLECTION_CONNECTIONS, &connections, err) < 0 ||
+    if (document_store_list(&scope, COLLECTION_PROFILES, &profiles, err) < 0 ||
+        document_store_list(&scope, COLLECTION_CONNECTIONS, &connections, err) < 0 ||
         user_settings_load(request, &settings, err) < 0)
         return -1;
     for (size_t i = 0; i < profiles.n; i++)
@@ -68,12 +69,12 @@ static int profiles_list(const struct request *request, struct reply *reply, str
 static int load_profile(const struct request *request, struct document *profile_out,
                         struct error *err)
 {
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *name = NULL;
 
-    if (keep_path_name(request, "name", &name, err) < 0)
+    if (user_documents_path_name(request, "name", &name, err) < 0)
         return -1;
-    if (document_store_get(&shelf, COLLECTION_PROFILES, name, profile_out, err) < 0)
+    if (document_store_get(&scope, COLLECTION_PROFILES, name, profile_out, err) < 0)
         return error_reword(err, ERROR_NOT_FOUND, "Profile '%s' not found", name);
     return 0;
 }
@@ -82,23 +83,23 @@ static int load_profile(const struct request *request, struct document *profile_
 static int profile_get(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     enum exposure exposure = EXPOSE_MASKED;
     json_auto_t *json = json_object();
     json_auto_t *resolved = NULL;
     json_t *config = NULL;
 
-    if (!keep_exposure(request, &exposure))
-        return keep_refuse_exposure(reply);
+    if (!user_documents_read_exposure(request, &exposure))
+        return user_documents_refuse_exposure(reply);
     if (load_profile(request, &profile, err) < 0)
         return -1;
     resolved = profile_document_llm(&profile);
     /* If its connection was deleted the profile is shown without a key. */
-    if (profile_store_resolve_llm(&shelf, resolved, err) < 0 && err->code != ERROR_INVALID)
+    if (profile_store_resolve_llm(&scope, resolved, err) < 0 && err->code != ERROR_INVALID)
         return -1;
     config = exposure == EXPOSE_PLAIN ? json_incref(resolved) : json_deep_copy(profile.body);
     if (exposure == EXPOSE_SEALED)
-        keep_expose(request, &llm_secrets, config, profile.secrets, exposure);
+        user_documents_expose(request, &llm_secrets, config, profile.secrets, exposure);
     json_put_text(json, "name", profile.name);
     json_put(json, "config", config);
     json_put(json, "api_key_set",
@@ -110,20 +111,21 @@ static int profile_get(const struct request *request, struct reply *reply, struc
 static int read_llm(const struct request *request, json_t *body, const struct document *stored,
                     json_t **llm_out, struct error *err)
 {
-    static const struct place body_place = {NULL, "body", 0};
-    static const struct place place = {&body_place, "llm", 0};
-    const struct conversation_defaults defaults = agent_defaults(request);
+    static const struct json_path body_place = {NULL, "body", 0};
+    static const struct json_path where = {&body_place, "llm", 0};
+    const struct conversation_defaults defaults = request_conversation_defaults(request);
     json_t *input = json_object_get(body, "llm");
     json_auto_t *clear = NULL;
     json_auto_t *llm = NULL;
 
     if (input == NULL)
-        return request_problem(request, &place,
-                               &(struct problem){"missing", "Field required", NULL}, body, err);
+        return request_problem(request, &where,
+                               &(struct validation_error){"missing", "Field required", NULL}, body,
+                               err);
     clear = json_deep_copy(input);
     secrets_open(&llm_secrets, clear, request->context->keyring.fernet, request->problems);
     secrets_restore(&llm_secrets, clear, stored->secrets);
-    llm = llm_spec_read(clear, &defaults, &place, request->problems);
+    llm = llm_spec_read(clear, &defaults, &where, request->problems);
     if (json_array_size(request->problems) > 0)
         return request_problems_noted(err);
     *llm_out = json_incref(llm);
@@ -152,31 +154,31 @@ static int try_save(const struct request *request, struct reply *reply, struct e
 {
     CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
     CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *name = NULL;
     bool with_secrets = true;
     json_auto_t *body = NULL;
     json_auto_t *llm = NULL;
 
-    if (keep_path_name(request, "name", &name, err) < 0 ||
+    if (user_documents_path_name(request, "name", &name, err) < 0 ||
         request_json_object(request, &body, err) < 0 ||
         request_member_bool(request, body, "include_secrets", &with_secrets, err) < 0 ||
-        document_store_get_or_new(&shelf, COLLECTION_PROFILES, name, &profile, err) < 0 ||
+        document_store_get_or_new(&scope, COLLECTION_PROFILES, name, &profile, err) < 0 ||
         read_llm(request, body, &profile, &llm, err) < 0)
         return -1;
     keep_llm(&profile, llm);
     if (!with_secrets)
         drop_secrets(&profile);
-    if (document_store_put(&shelf, &profile, PROFILES_MAX, err) < 0)
+    if (document_store_put(&scope, &profile, PROFILES_MAX, err) < 0)
         return -1;
     strbuf_appendf(&message, "Profile '%s' saved", name);
-    return keep_reply_message(reply, 201, name, message.text);
+    return user_documents_reply_message(reply, 201, name, message.text);
 }
 
 /* POST {"llm", "include_secrets"} -> 201 | 409 limit | 422 */
 static int profile_save(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_save, err);
+    return user_documents_retry(request, reply, try_save, err);
 }
 
 /* Loads the settings and updates their pointer to the profile, as the second of two changes. */
@@ -203,26 +205,27 @@ static int try_delete(const struct request *request, struct reply *reply, struct
         {.kind = DOCUMENT_DELETE, .document = &profile},
         {.kind = DOCUMENT_PUT, .document = &settings},
     };
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *name = NULL;
     bool is_active = false;
 
-    if (keep_path_name(request, "name", &name, err) < 0)
+    if (user_documents_path_name(request, "name", &name, err) < 0)
         return -1;
     strbuf_appendf(&message, "Profile '%s' deleted", name);
-    if (document_store_get(&shelf, COLLECTION_PROFILES, name, &profile, err) < 0)
-        return err->code == ERROR_NOT_FOUND ? keep_reply_message(reply, 200, name, message.text)
-                                            : -1;
+    if (document_store_get(&scope, COLLECTION_PROFILES, name, &profile, err) < 0)
+        return err->code == ERROR_NOT_FOUND
+                   ? user_documents_reply_message(reply, 200, name, message.text)
+                   : -1;
     if (settings_follow(request, name, NULL, &settings, &is_active, err) < 0 ||
-        document_store_write(&shelf, changes, is_active ? 2 : 1, err) < 0)
+        document_store_write(&scope, changes, is_active ? 2 : 1, err) < 0)
         return -1;
-    return keep_reply_message(reply, 200, name, message.text);
+    return user_documents_reply_message(reply, 200, name, message.text);
 }
 
 /* DELETE -> 200, also when there is none */
 static int profile_delete(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_delete, err);
+    return user_documents_retry(request, reply, try_delete, err);
 }
 
 static int write_rename(const struct request *request, struct document *profile,
@@ -233,12 +236,12 @@ static int write_rename(const struct request *request, struct document *profile,
         {.kind = DOCUMENT_RENAME, .document = profile, .new_name = new_name},
         {.kind = DOCUMENT_PUT, .document = &settings},
     };
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     bool is_active = false;
 
     if (settings_follow(request, profile->name, new_name, &settings, &is_active, err) < 0)
         return -1;
-    if (document_store_write(&shelf, changes, is_active ? 2 : 1, err) < 0)
+    if (document_store_write(&scope, changes, is_active ? 2 : 1, err) < 0)
         return error_reword(err, ERROR_CONFLICT, "Profile '%s' already exists", new_name);
     return 0;
 }
@@ -251,19 +254,19 @@ static int try_rename(const struct request *request, struct reply *reply, struct
     json_auto_t *body = NULL;
 
     if (request_json_object(request, &body, err) < 0 ||
-        keep_member_name(request, body, "new_name", &new_name, err) < 0 ||
+        user_documents_member_name(request, body, "new_name", &new_name, err) < 0 ||
         load_profile(request, &profile, err) < 0)
         return -1;
     strbuf_appendf(&message, "Profile '%s' renamed to '%s'", profile.name, new_name);
     if (write_rename(request, &profile, new_name, err) < 0)
         return -1;
-    return keep_reply_message(reply, 200, new_name, message.text);
+    return user_documents_reply_message(reply, 200, new_name, message.text);
 }
 
 /* POST {"new_name"} -> 200 | 404 | 409 taken | 422 */
 static int profile_rename(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_rename, err);
+    return user_documents_retry(request, reply, try_rename, err);
 }
 
 static int try_activate(const struct request *request, struct reply *reply, struct error *err)
@@ -290,25 +293,25 @@ static int try_activate(const struct request *request, struct reply *reply, stru
 /* POST -> 200 {"name", "message", "llm_applied"} | 404 */
 static int profile_activate(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_activate, err);
+    return user_documents_retry(request, reply, try_activate, err);
 }
 
 /* POST {"llm"} -> 200 {"valid", "error"} | 422 */
 static int profile_validate(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document stored = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *name = NULL;
     json_auto_t *body = NULL;
     json_auto_t *llm = NULL;
     json_auto_t *verdict = NULL;
 
-    if (keep_path_name(request, "name", &name, err) < 0 ||
+    if (user_documents_path_name(request, "name", &name, err) < 0 ||
         request_json_object(request, &body, err) < 0 ||
-        document_store_get_or_new(&shelf, COLLECTION_PROFILES, name, &stored, err) < 0 ||
+        document_store_get_or_new(&scope, COLLECTION_PROFILES, name, &stored, err) < 0 ||
         read_llm(request, body, &stored, &llm, err) < 0)
         return -1;
-    if (profile_store_resolve_llm(&shelf, llm, err) < 0) {
+    if (profile_store_resolve_llm(&scope, llm, err) < 0) {
         if (err->code != ERROR_INVALID)
             return -1;
         verdict = model_verdict("ProviderConnectionNotFound", err->message);

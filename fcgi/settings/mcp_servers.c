@@ -6,24 +6,25 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/router.h"
+#include "fcgi/settings/user_documents.h"
 #include "fcgi/settings/user_settings.h"
 #include "model/agent/agent_settings.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 
 enum { KEY_MAX_CHARS = 256 };
 
-static const struct place body_place = {NULL, "body", 0};
+static const struct json_path body_place = {NULL, "body", 0};
 
 static int check_key(const struct request *request, const char **key_out, struct error *err)
 {
     const char *key = request_path_text(request, "settings_key");
 
     if (key[0] == '\0' || strlen(key) > KEY_MAX_CHARS || strchr(key, '/') != NULL)
-        return error_set(err, ERROR_INVALID, "The name of an MCP server has 1 to %d characters",
+        return error_set(err, ERROR_INVALID,
+                         "The name of an MCP server must have 1 to %d characters",
                          (int)KEY_MAX_CHARS);
     *key_out = key;
     return 0;
@@ -129,7 +130,7 @@ static int try_edit(const struct request *request, struct reply *reply, struct e
 /* POST MCPServer -> 201 settings | 409; PATCH -> 200 | 404; DELETE -> 200 | 404; 422 */
 static int mcp_server_edit(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_edit, err);
+    return user_documents_retry(request, reply, try_edit, err);
 }
 
 #define SERVER "/api/settings/mcp/{settings_key}"

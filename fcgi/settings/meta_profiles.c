@@ -5,12 +5,12 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/reply.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/router.h"
+#include "fcgi/settings/user_documents.h"
 #include "fcgi/settings/user_settings.h"
 #include "model/agent/agent_profile.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 
 static json_t *item_of(const struct document *profile)
 {
@@ -28,13 +28,13 @@ static int meta_profiles_list(const struct request *request, struct reply *reply
 {
     CLEANUP(document_list_done) struct document_list list = DOCUMENT_LIST_INIT;
     CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *active = NULL;
     json_auto_t *json = json_object();
     json_t *items = json_array();
 
     json_put(json, "meta_profiles", items);
-    if (document_store_list(&shelf, COLLECTION_META_PROFILES, &list, err) < 0 ||
+    if (document_store_list(&scope, COLLECTION_META_PROFILES, &list, err) < 0 ||
         user_settings_load(request, &settings, err) < 0)
         return -1;
     for (size_t i = 0; i < list.n; i++)
@@ -46,12 +46,12 @@ static int meta_profiles_list(const struct request *request, struct reply *reply
 
 static int load_meta(const struct request *request, struct document *profile_out, struct error *err)
 {
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *name = NULL;
 
-    if (keep_path_name(request, "name", &name, err) < 0)
+    if (user_documents_path_name(request, "name", &name, err) < 0)
         return -1;
-    if (document_store_get(&shelf, COLLECTION_META_PROFILES, name, profile_out, err) < 0)
+    if (document_store_get(&scope, COLLECTION_META_PROFILES, name, profile_out, err) < 0)
         return error_reword(err, ERROR_NOT_FOUND, "Meta-profile '%s' not found", name);
     return 0;
 }
@@ -69,18 +69,18 @@ static int meta_profile_get(const struct request *request, struct reply *reply, 
     return reply_json(reply, 200, json);
 }
 
-static const struct keep_kind kind = {COLLECTION_META_PROFILES, META_PROFILES_MAX,
-                                      meta_profile_read, "Meta-profile"};
+static const struct document_kind kind = {COLLECTION_META_PROFILES, META_PROFILES_MAX,
+                                          meta_profile_read, "Meta-profile"};
 
 static int try_save(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_save(request, reply, &kind, err);
+    return user_documents_save(request, reply, &kind, err);
 }
 
 /* POST MetaProfile -> 201 | 409 limit | 422 */
 static int meta_profile_save(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_save, err);
+    return user_documents_retry(request, reply, try_save, err);
 }
 
 static int write_delete(const struct request *request, struct document *profile, struct error *err)
@@ -90,7 +90,7 @@ static int write_delete(const struct request *request, struct document *profile,
         {.kind = DOCUMENT_DELETE, .document = profile},
         {.kind = DOCUMENT_PUT, .document = &settings},
     };
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *active = NULL;
     bool is_active = false;
 
@@ -100,7 +100,7 @@ static int write_delete(const struct request *request, struct document *profile,
     is_active = active != NULL && text_equal(active, profile->name);
     if (is_active)
         user_settings_set_meta(&settings, NULL);
-    return document_store_write(&shelf, changes, is_active ? 2 : 1, err);
+    return document_store_write(&scope, changes, is_active ? 2 : 1, err);
 }
 
 static int try_delete(const struct request *request, struct reply *reply, struct error *err)
@@ -109,22 +109,23 @@ static int try_delete(const struct request *request, struct reply *reply, struct
     CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
     const char *name = NULL;
 
-    if (keep_path_name(request, "name", &name, err) < 0)
+    if (user_documents_path_name(request, "name", &name, err) < 0)
         return -1;
     strbuf_appendf(&message, "Meta-profile '%s' deleted", name);
     if (load_meta(request, &profile, err) < 0)
-        return err->code == ERROR_NOT_FOUND ? keep_reply_message(reply, 200, name, message.text)
-                                            : -1;
+        return err->code == ERROR_NOT_FOUND
+                   ? user_documents_reply_message(reply, 200, name, message.text)
+                   : -1;
     if (write_delete(request, &profile, err) < 0)
         return -1;
-    return keep_reply_message(reply, 200, name, message.text);
+    return user_documents_reply_message(reply, 200, name, message.text);
 }
 
 /* DELETE -> 200, also when there is none; clears the settings' pointer to it */
 static int meta_profile_delete(const struct request *request, struct reply *reply,
                                struct error *err)
 {
-    return keep_retry(request, reply, try_delete, err);
+    return user_documents_retry(request, reply, try_delete, err);
 }
 
 static int try_activate(const struct request *request, struct reply *reply, struct error *err)
@@ -149,7 +150,7 @@ static int try_activate(const struct request *request, struct reply *reply, stru
 static int meta_profile_activate(const struct request *request, struct reply *reply,
                                  struct error *err)
 {
-    return keep_retry(request, reply, try_activate, err);
+    return user_documents_retry(request, reply, try_activate, err);
 }
 
 #define PROFILE "/api/meta-profiles/{name}"

@@ -9,16 +9,17 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request_defaults.h"
+#include "fcgi/core/router.h"
+#include "fcgi/settings/user_documents.h"
 #include "model/agent/agent_settings.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 
 enum { CATALOGUE_MAX_BYTES = 1048576 };
 
-static const struct place body_place = {NULL, "body", 0};
+static const struct json_path body_place = {NULL, "body", 0};
 
 static int read_catalogue(const struct request *request, json_t **catalogue_out, struct error *err)
 {
@@ -27,7 +28,7 @@ static int read_catalogue(const struct request *request, json_t **catalogue_out,
 
     if (file_read(path, CATALOGUE_MAX_BYTES, &text, err) < 0 ||
         json_parse(text.text, text.len, catalogue_out, err) < 0)
-        return error_set(err, ERROR_INTERNAL, "the catalogue %s cannot be read", path);
+        return error_set(err, ERROR_INTERNAL, "the model catalogue %s cannot be read", path);
     return 0;
 }
 
@@ -156,12 +157,12 @@ static const struct field discovery_fields[] = {
     {.name = "secrets", .kind = FIELD_MAP, .fallback = "{}"},
     {.name = "refresh", .kind = FIELD_BOOL, .fallback = "false"},
 };
-static const struct shape discovery_shape = SHAPE(discovery_fields);
+static const struct object_schema discovery_schema = SCHEMA(discovery_fields);
 
 static int check_discovery(const struct request *request, struct error *err)
 {
-    static const struct place place = {&body_place, "agent_settings", 0};
-    const struct conversation_defaults defaults = agent_defaults(request);
+    static const struct json_path where = {&body_place, "agent_settings", 0};
+    const struct conversation_defaults defaults = request_conversation_defaults(request);
     json_auto_t *body = NULL;
     json_auto_t *read = NULL;
     json_auto_t *settings = NULL;
@@ -169,12 +170,12 @@ static int check_discovery(const struct request *request, struct error *err)
 
     if (request_json_object(request, &body, err) < 0)
         return -1;
-    read = shape_read(&discovery_shape, body, &body_place, request->problems);
+    read = object_schema_read(&discovery_schema, body, &body_place, request->problems);
     input = json_object_get(read, "agent_settings");
     if (input != NULL && !agent_settings_are_acp(input))
-        problem_add_value(request->problems, &place, "agent_kind is 'acp'", input);
+        validation_error_add_value(request->problems, &where, "agent_kind must be 'acp'", input);
     else if (input != NULL)
-        settings = agent_settings_read(input, &defaults, &place, request->problems);
+        settings = agent_settings_read(input, &defaults, &where, request->problems);
     return json_array_size(request->problems) > 0 ? request_problems_noted(err) : 0;
 }
 
@@ -188,7 +189,7 @@ static int acp_models(const struct request *request, struct reply *reply, struct
     if (check_discovery(request, err) < 0)
         return -1;
     json_put_text(error, "code", "ACPSpawnError");
-    json_put_text(error, "detail", "This server does not run agents of other programs");
+    json_put_text(error, "detail", "This server does not run external agents");
     json_put(json, "agent_name", json_null());
     json_put(json, "agent_version", json_null());
     json_put(json, "current_model_id", json_null());

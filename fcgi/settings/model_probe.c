@@ -5,10 +5,10 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/context.h"
-#include "fcgi/request.h"
-#include "fcgi/settings/keep.h"
-#include "fcgi/waits.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/wait_slots.h"
+#include "fcgi/settings/user_documents.h"
 #include "llm/llm.h"
 
 /* The client waits for the result, and some models think before their first word. */
@@ -46,18 +46,18 @@ static json_t *short_spec(const json_t *llm)
     return spec;
 }
 
-static int ask(const struct request *request, const struct llm_request *asked,
-               struct llm_failure *failure, struct error *err)
+static int call_model(const struct request *request, const struct llm_request *asked,
+                      struct llm_failure *failure, struct error *err)
 {
     CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(request->context->llm);
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
-    struct waits *waits = request->context->waits;
-    int rc = waits_begin(waits, &request->principal.user_id, err);
+    struct wait_slots *slots = request->context->wait_slots;
+    int rc = wait_slot_take(slots, &request->principal.user_id, err);
 
     if (rc < 0)
         return -1;
     rc = llm_call_run(call, asked, &reply, failure, err);
-    waits_end(waits, &request->principal.user_id);
+    wait_slot_return(slots, &request->principal.user_id);
     return rc;
 }
 
@@ -85,16 +85,16 @@ json_t *model_probe(const struct request *request, json_t *llm)
     if (json_parse(question, sizeof(question) - 1, &message, &err) < 0)
         return model_verdict("InternalError", err.message);
     llm_append_message(spec, message, &messages);
-    secret_set(&key, keep_llm_key(request, llm));
+    secret_set(&key, user_documents_llm_key(request, llm));
     /* A model that uses up its tokens on thinking passes the test. */
-    if (ask(request,
-            &(struct llm_request){.spec = spec,
-                                  .address_of = owner_of(request, llm),
-                                  .api_key = &key,
-                                  .messages = messages.text,
-                                  .tools = "",
-                                  .usage_id = "probe"},
-            &failure, &err) < 0 &&
+    if (call_model(request,
+                   &(struct llm_request){.spec = spec,
+                                         .address_of = owner_of(request, llm),
+                                         .api_key = &key,
+                                         .messages = messages.text,
+                                         .tools = "",
+                                         .usage_id = "probe"},
+                   &failure, &err) < 0 &&
         failure.kind != LLM_FAILURE_NO_RESPONSE)
         return model_verdict(llm_failure_code(&failure),
                              failure.detail[0] != '\0' ? failure.detail : err.message);

@@ -5,15 +5,15 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/uuid.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/settings/keep.h"
-#include "model/schema/shape.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/router.h"
+#include "fcgi/settings/user_documents.h"
+#include "model/schema/object_schema.h"
 
 enum { LABEL_MAX_CHARS = 128, URL_MAX_CHARS = 2048, KEY_MAX_CHARS = 16384, US_PER_S = 1000000 };
 
-static const struct place body_place = {NULL, "body", 0};
+static const struct json_path body_place = {NULL, "body", 0};
 
 static const struct field create_fields[] = {
     {.name = "display_name",
@@ -27,7 +27,7 @@ static const struct field create_fields[] = {
     {.name = "api_key", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .max_chars = KEY_MAX_CHARS},
     {.name = "base_url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE, .max_chars = URL_MAX_CHARS},
 };
-static const struct shape create_shape = CLOSED_SHAPE(create_fields);
+static const struct object_schema create_schema = CLOSED_SCHEMA(create_fields);
 
 /* Members that are null or absent stay unchanged, except base_url, which null clears. */
 static const struct field change_fields[] = {
@@ -39,7 +39,7 @@ static const struct field change_fields[] = {
     {.name = "api_key", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE, .max_chars = KEY_MAX_CHARS},
     {.name = "base_url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE, .max_chars = URL_MAX_CHARS},
 };
-static const struct shape change_shape = CLOSED_SHAPE(change_fields);
+static const struct object_schema change_schema = CLOSED_SCHEMA(change_fields);
 
 static json_t *connection_to_json(const struct document *connection)
 {
@@ -58,10 +58,10 @@ static int reply_connection(const struct request *request, struct reply *reply, 
                             const char *id, struct error *err)
 {
     CLEANUP(document_done) struct document connection = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *json = NULL;
 
-    if (document_store_get(&shelf, COLLECTION_CONNECTIONS, id, &connection, err) < 0)
+    if (document_store_get(&scope, COLLECTION_CONNECTIONS, id, &connection, err) < 0)
         return -1;
     json = connection_to_json(&connection);
     return reply_json(reply, status, json);
@@ -71,17 +71,17 @@ static int reply_connection(const struct request *request, struct reply *reply, 
 static int connections_list(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_list_done) struct document_list list = DOCUMENT_LIST_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *json = json_array();
 
-    if (document_store_list(&shelf, COLLECTION_CONNECTIONS, &list, err) < 0)
+    if (document_store_list(&scope, COLLECTION_CONNECTIONS, &list, err) < 0)
         return -1;
     for (size_t i = 0; i < list.n; i++)
         json_push(json, connection_to_json(&list.items[i]));
     return reply_json(reply, 200, json);
 }
 
-static int read_members(const struct request *request, const struct shape *shape,
+static int read_members(const struct request *request, const struct object_schema *schema,
                         json_t **members_out, struct error *err)
 {
     static const char *const filled[] = {"display_name", "provider"};
@@ -91,14 +91,14 @@ static int read_members(const struct request *request, const struct shape *shape
     if (request_json_object(request, &body, err) < 0)
         return -1;
     secrets_open(&llm_secrets, body, request->context->keyring.fernet, request->problems);
-    members = shape_read(shape, body, &body_place, request->problems);
+    members = object_schema_read(schema, body, &body_place, request->problems);
     for (size_t i = 0; i < ARRAY_SIZE(filled); i++) {
-        const struct place at = {&body_place, filled[i], 0};
+        const struct json_path at = {&body_place, filled[i], 0};
         const char *text = json_text_or(members, filled[i], NULL);
 
         if (text != NULL && text_is_blank(text))
-            problem_add_value(request->problems, &at, "a name is not blank",
-                              json_object_get(members, filled[i]));
+            validation_error_add_value(request->problems, &at, "a name must not be blank",
+                                       json_object_get(members, filled[i]));
     }
     if (json_array_size(request->problems) > 0)
         return request_problems_noted(err);
@@ -125,20 +125,21 @@ static int connection_add(const struct request *request, struct reply *reply, st
     struct uuid id = uuid_random();
     CLEANUP(document_done) struct document connection =
         document_new(COLLECTION_CONNECTIONS, id.text);
-    const struct place key_place = {&body_place, "api_key", 0};
-    const struct shelf shelf = keep_shelf(request);
+    const struct json_path key_place = {&body_place, "api_key", 0};
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *members = NULL;
 
-    if (read_members(request, &create_shape, &members, err) < 0)
+    if (read_members(request, &create_schema, &members, err) < 0)
         return -1;
     take_key(&connection, members);
     if (connection.secrets == NULL) {
-        problem_add_value(request->problems, &key_place, "a key is not blank or masked", NULL);
+        validation_error_add_value(request->problems, &key_place,
+                                   "a key must not be blank or masked", NULL);
         return request_problems_noted(err);
     }
     json_decref(connection.body);
     connection.body = json_incref(members);
-    if (document_store_put(&shelf, &connection, CONNECTIONS_MAX, err) < 0)
+    if (document_store_put(&scope, &connection, CONNECTIONS_MAX, err) < 0)
         return -1;
     return reply_connection(request, reply, 201, id.text, err);
 }
@@ -146,10 +147,10 @@ static int connection_add(const struct request *request, struct reply *reply, st
 static int load_connection(const struct request *request, struct document *connection_out,
                            struct error *err)
 {
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *id = request_path_text(request, "connection_id");
 
-    if (document_store_get(&shelf, COLLECTION_CONNECTIONS, id, connection_out, err) < 0)
+    if (document_store_get(&scope, COLLECTION_CONNECTIONS, id, connection_out, err) < 0)
         return error_reword(err, ERROR_NOT_FOUND, "Provider connection '%s' not found", id);
     return 0;
 }
@@ -171,17 +172,17 @@ static void change_members(struct document *connection, const json_t *members, c
 static int try_change(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document connection = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *given = NULL;
     json_auto_t *members = NULL;
 
     if (request_json_object(request, &given, err) < 0 ||
-        read_members(request, &change_shape, &members, err) < 0 ||
+        read_members(request, &change_schema, &members, err) < 0 ||
         load_connection(request, &connection, err) < 0)
         return -1;
     take_key(&connection, members);
     change_members(&connection, members, given);
-    if (document_store_put(&shelf, &connection, 0, err) < 0)
+    if (document_store_put(&scope, &connection, 0, err) < 0)
         return -1;
     return reply_connection(request, reply, 200, connection.name, err);
 }
@@ -189,18 +190,18 @@ static int try_change(const struct request *request, struct reply *reply, struct
 /* PATCH -> 200 connection | 404 | 422 */
 static int connection_change(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_change, err);
+    return user_documents_retry(request, reply, try_change, err);
 }
 
 /* DELETE -> 200 the deleted connection | 404 */
 static int connection_delete(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document connection = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *json = NULL;
 
     if (load_connection(request, &connection, err) < 0 ||
-        document_store_delete(&shelf, COLLECTION_CONNECTIONS, connection.name, err) < 0)
+        document_store_delete(&scope, COLLECTION_CONNECTIONS, connection.name, err) < 0)
         return -1;
     json = connection_to_json(&connection);
     return reply_json(reply, 200, json);

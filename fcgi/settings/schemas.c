@@ -1,16 +1,16 @@
 /*
  * GET /api/settings/agent-schema, /api/settings/conversation-schema
  */
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/router.h"
+#include "fcgi/settings/user_documents.h"
 #include "model/agent/settings_schema.h"
 
 /* GET -> 200 schema */
 static int agent_schema(const struct request *request, struct reply *reply, struct error *err)
 {
-    json_auto_t *schema = agent_settings_schema(context_model(request->context));
+    json_auto_t *schema = settings_schema_of_agent(context_model(request->context));
 
     (void)err;
     return reply_json(reply, 200, schema);
@@ -20,7 +20,7 @@ static int agent_schema(const struct request *request, struct reply *reply, stru
 static int conversation_schema(const struct request *request, struct reply *reply,
                                struct error *err)
 {
-    json_auto_t *schema = conversation_settings_schema();
+    json_auto_t *schema = settings_schema_of_conversation();
 
     (void)request;
     (void)err;

@@ -6,16 +6,16 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/uuid.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/router.h"
+#include "fcgi/settings/user_documents.h"
 #include "fcgi/settings/user_settings.h"
 #include "model/agent/agent_settings.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 #include "store/user/profile_store.h"
 
-static const struct place body_place = {NULL, "body", 0};
+static const struct json_path body_place = {NULL, "body", 0};
 
 static int reply_settings(const struct request *request, struct reply *reply,
                           const struct document *settings, struct error *err)
@@ -24,8 +24,8 @@ static int reply_settings(const struct request *request, struct reply *reply,
     json_auto_t *json = NULL;
 
     /* The reply to a change contains no secrets, whatever the header says. */
-    if (request->method == HTTP_GET && !keep_exposure(request, &exposure))
-        return keep_refuse_exposure(reply);
+    if (request->method == HTTP_GET && !user_documents_read_exposure(request, &exposure))
+        return user_documents_refuse_exposure(reply);
     json = user_settings_to_json(request, settings, exposure, err);
     return json != NULL ? reply_json(reply, 200, json) : -1;
 }
@@ -65,8 +65,9 @@ static int read_diff(const struct patch *patch, const char *name, json_t **diff_
         return 0;
     if (!json_is_object(diff))
         return request_problem(
-            patch->request, REQUEST_PLACE("body", name),
-            &(struct problem){"dict_type", "Input should be a valid dictionary", NULL}, diff, err);
+            patch->request, REQUEST_JSON_PATH("body", name),
+            &(struct validation_error){"dict_type", "Input should be a valid dictionary", NULL},
+            diff, err);
     *diff_out = diff;
     return 0;
 }
@@ -83,7 +84,7 @@ static void merge_agent(json_t *agent, json_t *diff)
 
 static int patch_agent(struct patch *patch, struct error *err)
 {
-    const struct place place = {&body_place, "agent_settings_diff", 0};
+    const struct json_path path = {&body_place, "agent_settings_diff", 0};
     json_auto_t *agent = NULL;
     json_auto_t *change = NULL;
     json_t *diff = NULL;
@@ -97,13 +98,13 @@ static int patch_agent(struct patch *patch, struct error *err)
                  patch->problems);
     agent = user_settings_agent(&patch->settings);
     merge_agent(agent, change);
-    user_settings_set_agent(patch->request, &patch->settings, agent, &place, patch->problems);
+    user_settings_set_agent(patch->request, &patch->settings, agent, &path, patch->problems);
     return 0;
 }
 
 static int patch_conversation(struct patch *patch, struct error *err)
 {
-    const struct place place = {&body_place, "conversation_settings_diff", 0};
+    const struct json_path path = {&body_place, "conversation_settings_diff", 0};
     json_t *there = json_object_get(patch->settings.body, "conversation_settings");
     json_t *diff = NULL;
 
@@ -113,7 +114,7 @@ static int patch_conversation(struct patch *patch, struct error *err)
         return 0;
     settings_merge(there, diff);
     json_put(patch->settings.body, "conversation_settings",
-             conversation_settings_read(there, &place, patch->problems));
+             conversation_settings_read(there, &path, patch->problems));
     return 0;
 }
 
@@ -138,10 +139,10 @@ static bool sets_llm(const struct patch *patch)
 static int use_profile(struct patch *patch, const char *name, struct error *err)
 {
     CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(patch->request);
+    const struct document_scope scope = user_documents_scope(patch->request);
     json_auto_t *llm = NULL;
 
-    if (document_store_get(&shelf, COLLECTION_PROFILES, name, &profile, err) < 0)
+    if (document_store_get(&scope, COLLECTION_PROFILES, name, &profile, err) < 0)
         return error_reword(err, ERROR_NOT_FOUND, "Profile '%s' not found", name);
     json_put_text(patch->settings.body, "active_profile", name);
     if (sets_llm(patch))
@@ -155,15 +156,15 @@ static int use_profile(struct patch *patch, const char *name, struct error *err)
 static int use_agent_profile(struct patch *patch, const char *text, struct error *err)
 {
     CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(patch->request);
+    const struct document_scope scope = user_documents_scope(patch->request);
     struct uuid id = UUID_INIT;
 
     if (!uuid_parse(text, &id))
         return request_problem(
-            patch->request, REQUEST_PLACE("body", "active_agent_profile_id"),
-            &(struct problem){"uuid_parsing", "Input should be a valid UUID", NULL},
+            patch->request, REQUEST_JSON_PATH("body", "active_agent_profile_id"),
+            &(struct validation_error){"uuid_parsing", "Input should be a valid UUID", NULL},
             json_object_get(patch->body, "active_agent_profile_id"), err);
-    if (document_store_get_by_id(&shelf, COLLECTION_AGENT_PROFILES, &id, &profile, err) < 0)
+    if (document_store_get_by_id(&scope, COLLECTION_AGENT_PROFILES, &id, &profile, err) < 0)
         return error_reword(err, ERROR_NOT_FOUND, "Agent profile '%s' not found", id.text);
     json_put_text(patch->settings.body, "active_agent_profile_id", id.text);
     return 0;
@@ -172,9 +173,9 @@ static int use_agent_profile(struct patch *patch, const char *text, struct error
 static int use_meta_profile(struct patch *patch, const char *name, struct error *err)
 {
     CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(patch->request);
+    const struct document_scope scope = user_documents_scope(patch->request);
 
-    if (document_store_get(&shelf, COLLECTION_META_PROFILES, name, &profile, err) < 0)
+    if (document_store_get(&scope, COLLECTION_META_PROFILES, name, &profile, err) < 0)
         return error_reword(err, ERROR_NOT_FOUND, "Meta-profile '%s' not found", name);
     (void)user_settings_set_meta(&patch->settings, name);
     return 0;
@@ -212,9 +213,9 @@ static int patch_pointers(struct patch *patch, struct error *err)
         }
         if (!json_is_string(value))
             return request_problem(
-                patch->request, REQUEST_PLACE("body", pointers[i].name),
-                &(struct problem){"string_type", "Input should be a valid string", NULL}, value,
-                err);
+                patch->request, REQUEST_JSON_PATH("body", pointers[i].name),
+                &(struct validation_error){"string_type", "Input should be a valid string", NULL},
+                value, err);
         if (pointers[i].use(patch, json_string_value(value), err) < 0)
             return -1;
     }
@@ -244,7 +245,7 @@ static int refuse_settings(const struct patch *patch, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf first = STRBUF_INIT;
 
-    problem_append_text(json_array_get(patch->problems, 0), &first);
+    validation_error_append_text(json_array_get(patch->problems, 0), &first);
     return error_set(err, ERROR_INVALID, "Settings validation failed: %s", first.text);
 }
 
@@ -266,7 +267,7 @@ static int try_patch(const struct request *request, struct reply *reply, struct 
     if (request_json_object(request, &patch.body, err) < 0)
         return -1;
     if (!changes_anything(patch.body))
-        return reply_detail(reply, 400, "No settings to change were given");
+        return reply_detail(reply, 400, "No settings were given");
     if (user_settings_load(request, &patch.settings, err) < 0 || apply(&patch, err) < 0 ||
         user_settings_put(request, &patch.settings, err) < 0)
         return -1;
@@ -276,7 +277,7 @@ static int try_patch(const struct request *request, struct reply *reply, struct 
 /* PATCH diffs and pointers -> 200 settings | 400 no change given | 404 | 422 */
 static int settings_patch(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_patch, err);
+    return user_documents_retry(request, reply, try_patch, err);
 }
 
 const struct route settings_routes[] = {

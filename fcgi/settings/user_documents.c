@@ -1,4 +1,4 @@
-#include "fcgi/settings/keep.h"
+#include "fcgi/settings/user_documents.h"
 
 #include <string.h>
 
@@ -7,8 +7,9 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request_defaults.h"
 
 enum { TRIES_MAX = 50, NAME_MAX_CHARS = 64 };
 
@@ -17,7 +18,7 @@ enum { TRIES_MAX = 50, NAME_MAX_CHARS = 64 };
 static const char NAME_FIRST[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 static const char NAME_REST[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 
-bool keep_exposure(const struct request *request, enum exposure *exposure_out)
+bool user_documents_read_exposure(const struct request *request, enum exposure *exposure_out)
 {
     const char *value = request_param(request, "HTTP_X_EXPOSE_SECRETS");
 
@@ -31,13 +32,13 @@ bool keep_exposure(const struct request *request, enum exposure *exposure_out)
     return *exposure_out != EXPOSE_MASKED;
 }
 
-int keep_refuse_exposure(struct reply *reply)
+int user_documents_refuse_exposure(struct reply *reply)
 {
     return reply_detail(reply, 400, "X-Expose-Secrets must be 'encrypted' or 'plaintext'");
 }
 
-void keep_expose(const struct request *request, const struct secret_table *table, json_t *object,
-                 const json_t *members, enum exposure exposure)
+void user_documents_expose(const struct request *request, const struct secret_table *table,
+                           json_t *object, const json_t *members, enum exposure exposure)
 {
     if (exposure == EXPOSE_MASKED)
         return;
@@ -46,29 +47,17 @@ void keep_expose(const struct request *request, const struct secret_table *table
         secrets_seal(table, object, request->context->keyring.fernet);
 }
 
-struct shelf keep_shelf(const struct request *request)
+struct document_scope user_documents_scope(const struct request *request)
 {
-    return (struct shelf){request->context->db, &request->context->keyring,
-                          request->principal.user_id};
+    return (struct document_scope){request->context->db, &request->context->keyring,
+                                   request->principal.user_id};
 }
 
-/* True when a value is absent, or the server's own. */
-static bool is_servers(const char *value, const char *own)
+const char *user_documents_llm_key(const struct request *request, const json_t *llm)
 {
-    return value[0] == '\0' || text_equal(value, own);
-}
+    const struct start_context context = request_start_context(request);
 
-const char *keep_llm_key(const struct request *request, const json_t *llm)
-{
-    const struct fcgi_settings *own = request->context->settings;
-    const char *key = json_text_or(llm, "api_key", "");
-
-    if (!text_is_blank(key))
-        return key;
-    return is_servers(json_text_or(llm, "model", ""), own->model) &&
-                   is_servers(json_text_or(llm, "base_url", ""), own->model_base_url)
-               ? secret_reveal(&own->model_key)
-               : "";
+    return start_llm_key(&context.llm, llm);
 }
 
 static bool is_name(const char *text)
@@ -79,32 +68,33 @@ static bool is_name(const char *text)
            strspn(text, NAME_REST) == len;
 }
 
-static int refuse_name(const struct request *request, const struct place *place, const char *name,
-                       struct error *err)
+static int refuse_name(const struct request *request, const struct json_path *where,
+                       const char *name, struct error *err)
 {
     json_auto_t *input = json_text(name, strlen(name));
     json_t *ctx = json_object();
 
     json_put_text(ctx, "pattern", NAME_PATTERN);
-    return request_problem(request, place,
-                           &(struct problem){"string_pattern_mismatch",
-                                             "String should match pattern '" NAME_PATTERN "'", ctx},
-                           input, err);
+    return request_problem(
+        request, where,
+        &(struct validation_error){"string_pattern_mismatch",
+                                   "String should match pattern '" NAME_PATTERN "'", ctx},
+        input, err);
 }
 
-int keep_path_name(const struct request *request, const char *part, const char **name_out,
-                   struct error *err)
+int user_documents_path_name(const struct request *request, const char *part, const char **name_out,
+                             struct error *err)
 {
     const char *name = request_path_text(request, part);
 
     if (!is_name(name))
-        return refuse_name(request, REQUEST_PLACE("path", part), name, err);
+        return refuse_name(request, REQUEST_JSON_PATH("path", part), name, err);
     *name_out = name;
     return 0;
 }
 
-int keep_member_name(const struct request *request, json_t *body, const char *member,
-                     const char **name_out, struct error *err)
+int user_documents_member_name(const struct request *request, json_t *body, const char *member,
+                               const char **name_out, struct error *err)
 {
     const struct text_rule rule = {1, NAME_MAX_CHARS, true};
     const char *name = NULL;
@@ -112,15 +102,16 @@ int keep_member_name(const struct request *request, json_t *body, const char *me
     if (request_member_text(request, body, member, &rule, &name, err) < 0)
         return -1;
     if (name == NULL || !is_name(name))
-        return refuse_name(request, REQUEST_PLACE("body", member), name != NULL ? name : "", err);
+        return refuse_name(request, REQUEST_JSON_PATH("body", member), name != NULL ? name : "",
+                           err);
     *name_out = name;
     return 0;
 }
 
-int keep_retry(const struct request *request, struct reply *reply,
-               int (*attempt)(const struct request *request, struct reply *reply,
-                              struct error *err),
-               struct error *err)
+int user_documents_retry(const struct request *request, struct reply *reply,
+                         int (*attempt)(const struct request *request, struct reply *reply,
+                                        struct error *err),
+                         struct error *err)
 {
     int rc = attempt(request, reply, err);
 
@@ -129,34 +120,35 @@ int keep_retry(const struct request *request, struct reply *reply,
     return rc;
 }
 
-int keep_save(const struct request *request, struct reply *reply, const struct keep_kind *kind,
-              struct error *err)
+int user_documents_save(const struct request *request, struct reply *reply,
+                        const struct document_kind *kind, struct error *err)
 {
-    static const struct place body_place = {NULL, "body", 0};
+    static const struct json_path body_place = {NULL, "body", 0};
     CLEANUP(document_done) struct document document = DOCUMENT_INIT;
     CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *name = NULL;
     json_auto_t *body = NULL;
     json_auto_t *read = NULL;
 
-    if (keep_path_name(request, "name", &name, err) < 0 ||
+    if (user_documents_path_name(request, "name", &name, err) < 0 ||
         request_json_object(request, &body, err) < 0)
         return -1;
     read = kind->read(body, &body_place, request->problems);
     if (json_array_size(request->problems) > 0)
         return request_problems_noted(err);
-    if (document_store_get_or_new(&shelf, kind->collection, name, &document, err) < 0)
+    if (document_store_get_or_new(&scope, kind->collection, name, &document, err) < 0)
         return -1;
     json_decref(document.body);
     document.body = json_incref(read);
-    if (document_store_put(&shelf, &document, kind->max, err) < 0)
+    if (document_store_put(&scope, &document, kind->max, err) < 0)
         return -1;
     strbuf_appendf(&message, "%s '%s' saved", kind->words, name);
-    return keep_reply_message(reply, 201, name, message.text);
+    return user_documents_reply_message(reply, 201, name, message.text);
 }
 
-int keep_reply_message(struct reply *reply, int status, const char *name, const char *message)
+int user_documents_reply_message(struct reply *reply, int status, const char *name,
+                                 const char *message)
 {
     json_auto_t *json = json_object();
 

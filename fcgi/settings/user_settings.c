@@ -1,76 +1,44 @@
 #include "fcgi/settings/user_settings.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/core/request_defaults.h"
+#include "fcgi/core/router.h"
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "model/agent/agent_settings.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 #include "store/user/profile_store.h"
+#include "store/user/settings_store.h"
 
-static const char DOCUMENT_NAME[] = "settings";
-static const struct place nowhere = {NULL, "settings", 0};
-
-/* Settings stored by an older deft get the members added since. */
-static void fill_in(const struct request *request, struct document *settings)
-{
-    json_auto_t *problems = json_array();
-    json_auto_t *agent = NULL;
-    json_t *conversation = json_need_object(settings->body, "conversation_settings");
-
-    (void)json_need_object(settings->body, "agent_settings");
-    (void)json_need_object(settings->body, "misc_settings");
-    json_put(settings->body, "conversation_settings",
-             conversation_settings_read(conversation, &nowhere, problems));
-    agent = user_settings_agent(settings);
-    user_settings_set_agent(request, settings, agent, &nowhere, problems);
-}
+static const struct json_path nowhere = {NULL, "settings", 0};
 
 int user_settings_load(const struct request *request, struct document *settings_out,
                        struct error *err)
 {
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
+    const struct conversation_defaults defaults = request_conversation_defaults(request);
 
-    if (document_store_get_or_new(&shelf, COLLECTION_SETTINGS, DOCUMENT_NAME, settings_out, err) <
-        0)
-        return -1;
-    fill_in(request, settings_out);
-    return 0;
+    return settings_store_load(&scope, &defaults, settings_out, err);
 }
 
 int user_settings_put(const struct request *request, struct document *settings, struct error *err)
 {
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
 
-    return document_store_put(&shelf, settings, 0, err);
+    return document_store_put(&scope, settings, 0, err);
 }
 
 json_t *user_settings_agent(const struct document *settings)
 {
-    json_t *agent = json_deep_copy(json_object_get(settings->body, "agent_settings"));
-
-    secrets_restore(&settings_secrets, agent, settings->secrets);
-    return agent;
+    return settings_store_agent(settings);
 }
 
 void user_settings_set_agent(const struct request *request, struct document *settings,
-                             json_t *agent, const struct place *place, json_t *problems)
+                             json_t *agent, const struct json_path *path, json_t *problems)
 {
-    const struct conversation_defaults defaults = agent_defaults(request);
-    size_t n_problems = json_array_size(problems);
-    json_auto_t *clear = json_deep_copy(agent);
-    json_auto_t *read = NULL;
-    json_t *members = NULL;
+    const struct conversation_defaults defaults = request_conversation_defaults(request);
 
-    secrets_restore(&settings_secrets, clear, settings->secrets);
-    read = agent_settings_read(clear, &defaults, place, problems);
-    if (json_array_size(problems) > n_problems)
-        return;
-    members = json_object();
-    secrets_take(&settings_secrets, read, members);
-    json_put(settings->body, "agent_settings", json_incref(read));
-    json_decref(settings->secrets);
-    settings->secrets = members;
+    settings_store_set_agent(settings, &defaults, agent, path, problems);
 }
 
 bool user_settings_set_llm(const struct request *request, struct document *settings, json_t *llm)
@@ -114,14 +82,14 @@ static json_t *pointer_or_null(const struct document *settings, const char *name
 static int look_for_key(const struct request *request, const struct document *settings,
                         bool *is_set_out, struct error *err)
 {
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *agent = user_settings_agent(settings);
     json_t *llm = json_object_get(agent, "llm");
 
-    if (llm != NULL && profile_store_resolve_llm(&shelf, llm, err) < 0 &&
+    if (llm != NULL && profile_store_resolve_llm(&scope, llm, err) < 0 &&
         err->code != ERROR_INVALID)
         return -1;
-    *is_set_out = llm != NULL && keep_llm_key(request, llm)[0] != '\0';
+    *is_set_out = llm != NULL && user_documents_llm_key(request, llm)[0] != '\0';
     return 0;
 }
 
@@ -129,14 +97,14 @@ static int look_for_key(const struct request *request, const struct document *se
 static int expose_agent(const struct request *request, const struct document *settings,
                         enum exposure exposure, json_t **agent_out, struct error *err)
 {
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_t *agent = json_deep_copy(json_object_get(settings->body, "agent_settings"));
     json_t *llm = json_object_get(agent, "llm");
 
-    keep_expose(request, &settings_secrets, agent, settings->secrets, exposure);
+    user_documents_expose(request, &settings_secrets, agent, settings->secrets, exposure);
     *agent_out = agent;
     if (exposure != EXPOSE_PLAIN || llm == NULL ||
-        profile_store_resolve_llm(&shelf, llm, err) == 0 || err->code == ERROR_INVALID)
+        profile_store_resolve_llm(&scope, llm, err) == 0 || err->code == ERROR_INVALID)
         return 0;
     json_decref(agent);
     return -1;

@@ -1,7 +1,5 @@
 /*
- * A user's settings as one document: {"agent_settings", "conversation_settings", "misc_settings",
- * "active_profile", "active_agent_profile_id", "active_meta_profile"}, with the secrets of
- * agent_settings stored separately. A user who has never saved settings has the defaults.
+ * A user's settings (store/user/settings_store.h) as handlers read, change and send them.
  */
 #ifndef DEFT_FCGI_SETTINGS_USER_SETTINGS_H
 #define DEFT_FCGI_SETTINGS_USER_SETTINGS_H
@@ -9,7 +7,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/settings/user_documents.h"
 
 /* Loads the document and adds defaults for missing members; revision 0 when none is stored yet. */
 int user_settings_load(const struct request *request, struct document *settings_out,
@@ -24,7 +22,7 @@ json_t *user_settings_agent(const struct document *settings) NONNULL MUST_CHECK;
  * Problems are appended to problems; then nothing has changed.
  */
 void user_settings_set_agent(const struct request *request, struct document *settings,
-                             json_t *agent, const struct place *place, json_t *problems) NONNULL;
+                             json_t *agent, const struct json_path *path, json_t *problems) NONNULL;
 /* Makes the LLM (secrets in clear) the agent's; false when the agent is an ACP program. */
 bool user_settings_set_llm(const struct request *request, struct document *settings,
                            json_t *llm) NONNULL;

@@ -6,15 +6,15 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/reply.h"
-#include "fcgi/settings/keep.h"
-#include "model/schema/shape.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/router.h"
+#include "fcgi/settings/user_documents.h"
+#include "model/schema/object_schema.h"
 
 enum { PATH_MAX_CHARS = 4096, LABEL_MAX_CHARS = 256, PLACES_MAX = 1000 };
 
 static const char DOCUMENT_NAME[] = "workspaces";
-static const struct place body_place = {NULL, "body", 0};
+static const struct json_path body_place = {NULL, "body", 0};
 
 static const struct field workspace_fields[] = {
     {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .max_chars = PATH_MAX_CHARS},
@@ -26,22 +26,22 @@ static const struct field workspace_fields[] = {
      .max_chars = PATH_MAX_CHARS},
 };
 /* A parent has no parent. */
-static const struct shape workspace_shape = SHAPE(workspace_fields);
-static const struct shape parent_shape = {workspace_fields, ARRAY_SIZE(workspace_fields) - 1,
-                                          false};
+static const struct object_schema workspace_schema = SCHEMA(workspace_fields);
+static const struct object_schema parent_schema = {workspace_fields,
+                                                   ARRAY_SIZE(workspace_fields) - 1, false};
 
 /* The two lists: their names in bodies, and in the document and replies. */
 struct place_list {
     const char *pattern;
     const char *body_name;
     const char *name;
-    const struct shape *shape;
+    const struct object_schema *schema;
 };
 
 static const struct place_list workspaces = {"/api/workspaces", "workspaces", "workspaces",
-                                             &workspace_shape};
+                                             &workspace_schema};
 static const struct place_list parents = {"/api/workspaces/parents", "parents", "workspaceParents",
-                                          &parent_shape};
+                                          &parent_schema};
 
 static const struct place_list *list_of(const struct request *request)
 {
@@ -51,9 +51,9 @@ static const struct place_list *list_of(const struct request *request)
 static int load_places(const struct request *request, struct document *places_out,
                        struct error *err)
 {
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
 
-    if (document_store_get_or_new(&shelf, COLLECTION_SETTINGS, DOCUMENT_NAME, places_out, err) < 0)
+    if (document_store_get_or_new(&scope, COLLECTION_SETTINGS, DOCUMENT_NAME, places_out, err) < 0)
         return -1;
     if (places_out->revision > 0)
         return 0;
@@ -83,19 +83,20 @@ static size_t position_of(const json_t *list, const char *path)
     return i;
 }
 
-static void refuse_empty_members(json_t *item, const struct place *place, json_t *problems)
+static void refuse_empty_members(json_t *item, const struct json_path *where, json_t *problems)
 {
     const char *name = NULL;
     json_t *value = NULL;
 
     json_object_foreach (item, name, value) {
-        const struct place at = {place, name, 0};
+        const struct json_path at = {where, name, 0};
 
         if (json_is_string(value) && json_string_length(value) == 0)
-            problem_add(problems, &at,
-                        &(struct problem){"string_too_short",
-                                          "String should have at least 1 character", NULL},
-                        value);
+            validation_error_add(
+                problems, &at,
+                &(struct validation_error){"string_too_short",
+                                           "String should have at least 1 character", NULL},
+                value);
     }
 }
 
@@ -103,12 +104,12 @@ static void refuse_empty_members(json_t *item, const struct place *place, json_t
 static int read_places(const struct request *request, json_t **items_out, struct error *err)
 {
     const struct place_list *kind = list_of(request);
-    const struct place list_place = {&body_place, kind->body_name, 0};
+    const struct json_path list_place = {&body_place, kind->body_name, 0};
     const struct field field = {.name = kind->body_name,
                                 .kind = FIELD_OBJECTS,
                                 .rules = FIELD_REQUIRED,
-                                .items = kind->shape};
-    const struct shape shape = {&field, 1, false};
+                                .items = kind->schema};
+    const struct object_schema schema = {&field, 1, false};
     json_auto_t *body = NULL;
     json_auto_t *read = NULL;
     json_t *items = NULL;
@@ -117,10 +118,10 @@ static int read_places(const struct request *request, json_t **items_out, struct
 
     if (request_json_object(request, &body, err) < 0)
         return -1;
-    read = shape_read(&shape, body, &body_place, request->problems);
+    read = object_schema_read(&schema, body, &body_place, request->problems);
     items = json_object_get(read, kind->body_name);
     json_array_foreach (items, i, item) {
-        const struct place at = {&list_place, NULL, (json_int_t)i};
+        const struct json_path at = {&list_place, NULL, (json_int_t)i};
 
         refuse_empty_members(item, &at, request->problems);
     }
@@ -133,7 +134,7 @@ static int read_places(const struct request *request, json_t **items_out, struct
 static int try_add(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document places = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *added = NULL;
     json_t *list = NULL;
     json_t *item = NULL;
@@ -150,7 +151,7 @@ static int try_add(const struct request *request, struct reply *reply, struct er
     }
     if (json_array_size(list) > PLACES_MAX)
         return error_set(err, ERROR_CONFLICT, "the limit of %d is reached", (int)PLACES_MAX);
-    if (document_store_put(&shelf, &places, 0, err) < 0)
+    if (document_store_put(&scope, &places, 0, err) < 0)
         return -1;
     return reply_json(reply, 200, places.body);
 }
@@ -161,26 +162,27 @@ static int try_add(const struct request *request, struct reply *reply, struct er
  */
 static int places_add(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_add, err);
+    return user_documents_retry(request, reply, try_add, err);
 }
 
 static int try_remove(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document places = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *path = request_query(request, "path");
     json_auto_t *json = json_object();
     json_t *list = NULL;
 
     if (path == NULL)
-        return request_problem(request, REQUEST_PLACE("query", "path"),
-                               &(struct problem){"missing", "Field required", NULL}, NULL, err);
+        return request_problem(request, REQUEST_JSON_PATH("query", "path"),
+                               &(struct validation_error){"missing", "Field required", NULL}, NULL,
+                               err);
     if (load_places(request, &places, err) < 0)
         return -1;
     list = json_object_get(places.body, list_of(request)->name);
     if (json_array_remove(list, position_of(list, path)) < 0)
         return error_set(err, ERROR_NOT_FOUND, "Workspace not found");
-    if (document_store_put(&shelf, &places, 0, err) < 0)
+    if (document_store_put(&scope, &places, 0, err) < 0)
         return -1;
     json_put(json, "deleted", json_true());
     return reply_json(reply, 200, json);
@@ -189,7 +191,7 @@ static int try_remove(const struct request *request, struct reply *reply, struct
 /* DELETE ?path= -> 200 {"deleted": true} | 404 | 422 */
 static int places_remove(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_remove, err);
+    return user_documents_retry(request, reply, try_remove, err);
 }
 
 const struct route workspace_place_routes[] = {

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/reply.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/router.h"
+#include "fcgi/settings/user_documents.h"
 
 #define TEN_YEARS_S "315360000"
 

@@ -4,11 +4,11 @@
 #include "auth/principal.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/conversation/open_calls.h"
 #include "fcgi/agent/conversation/seen_calls.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/event/status.h"
@@ -37,8 +37,6 @@ static int accept_calls(const struct request *request, const struct uuid *id,
         return -1;
     if (conversation_post_run(request->context->db, &scope, id, seen, &result, err) < 0)
         return agent_unknown(UNKNOWN_NAMED, id, err);
-    agent_hint_work(request, id);
-    agent_hint_events(request, id);
     return 0;
 }
 
@@ -75,12 +73,7 @@ static int try_reject(const struct request *request, const struct decision *deci
         write.status = status_to_string(STATUS_RUNNING);
         write.want_run = true;
     }
-    if (conversation_store_write(request->context->db, &conversation, &events, &write, err) < 0)
-        return -1;
-    agent_hint_events(request, &conversation.id);
-    if (decision->run)
-        agent_hint_work(request, &conversation.id);
-    return 0;
+    return conversation_store_write(request->context->db, &conversation, &events, &write, err);
 }
 
 static int reject_calls(const struct request *request, const struct decision *decision,
@@ -98,8 +91,9 @@ static int read_accept(const struct request *request, json_t *body, bool *accept
                        struct error *err)
 {
     if (json_object_get(body, "accept") == NULL)
-        return request_problem(request, REQUEST_PLACE("body", "accept"),
-                               &(struct problem){"missing", "Field required", NULL}, body, err);
+        return request_problem(request, REQUEST_JSON_PATH("body", "accept"),
+                               &(struct validation_error){"missing", "Field required", NULL}, body,
+                               err);
     return request_member_bool(request, body, "accept", accept_out, err);
 }
 
@@ -142,9 +136,9 @@ static int reject(const struct request *request, const struct uuid *id, struct d
         return -1;
     if (!is_full)
         return 0;
-    return error_set(err, ERROR_RATE_LIMITED,
-                     "Conversation run limit reached. The actions are rejected; ask for the run "
-                     "again later.");
+    return error_set(
+        err, ERROR_RATE_LIMITED,
+        "Conversation run limit reached. The actions are rejected; request the run again later.");
 }
 
 /*

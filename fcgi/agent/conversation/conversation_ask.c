@@ -7,11 +7,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/agent/conversation/change.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/waits.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/agent/conversation/conversation_edit.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/wait_slots.h"
 #include "store/conversation/job_store.h"
 
 enum { QUESTION_MAX_CHARS = 100000 };
@@ -31,10 +31,10 @@ static int wait_for(const struct request *request, const struct uuid *key, json_
 {
     int rc = 0;
 
-    if (waits_begin(request->context->waits, &request->principal.user_id, err) < 0)
+    if (wait_slot_take(request->context->wait_slots, &request->principal.user_id, err) < 0)
         return -1;
     rc = job_store_wait(request->context->db, key, clock_monotonic_ms() + WAIT_MS, result_out, err);
-    waits_end(request->context->waits, &request->principal.user_id);
+    wait_slot_return(request->context->wait_slots, &request->principal.user_id);
     return rc;
 }
 
@@ -43,13 +43,12 @@ static int run_job(const struct request *request, const char *kind, const json_t
                    json_t **result_out, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
-    const struct job_wish wish = {kind, payload, uuid_random()};
+    const struct job_request job = {kind, payload, uuid_random()};
 
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0 ||
-        job_store_add(request->context->db, &conversation.id, &wish, err) < 0)
+        job_store_add(request->context->db, &conversation.id, &job, err) < 0)
         return -1;
-    agent_hint_work(request, &conversation.id);
-    return wait_for(request, &wish.key, result_out, err);
+    return wait_for(request, &job.key, result_out, err);
 }
 
 static int unknown_conversation(struct error *err)
@@ -79,16 +78,16 @@ static int ask_agent(const struct request *request, struct reply *reply, struct 
     return reply_json(reply, 200, answer);
 }
 
-static int plan_condense(struct change *change, struct error *err)
+static int plan_condense(struct conversation_edit *edit, struct error *err)
 {
-    json_t *agent = conversation_agent(&change->conversation);
+    json_t *agent = conversation_agent(&edit->conversation);
 
     if (conversation_find_condenser(json_object_get(agent, "condenser")) == NULL)
         return error_set(err, ERROR_CONFLICT,
                          "Cannot condense conversation: No condenser configured");
-    event_add_condensation_request(&change->events);
-    change->write.job.kind = "condense";
-    change->write.job.key = *(const struct uuid *)change->what;
+    event_add_condensation_request(&edit->events);
+    edit->write.job.kind = "condense";
+    edit->write.job.key = *(const struct uuid *)edit->what;
     return 0;
 }
 
@@ -98,7 +97,7 @@ static int condense(const struct request *request, struct reply *reply, struct e
     const struct uuid key = uuid_random();
     json_auto_t *result = NULL;
 
-    if (change_apply_with(request, &key, plan_condense, err) < 0 ||
+    if (conversation_edit_apply_with(request, &key, plan_condense, err) < 0 ||
         wait_for(request, &key, &result, err) < 0)
         return unknown_conversation(err);
     if (json_text_or(result, "error", NULL) != NULL)

@@ -10,12 +10,14 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/agent/conversation/change.h"
-#include "fcgi/agent/conversation/launch.h"
-#include "fcgi/reply.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/agent/conversation/conversation_edit.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request_defaults.h"
+#include "fcgi/settings/unmasked_secrets.h"
 #include "model/agent/policy.h"
 #include "model/limits.h"
+#include "start/start_expand.h"
 
 /* A copy without surrounding white space. */
 static char *trimmed(const char *text)
@@ -29,110 +31,115 @@ static char *trimmed(const char *text)
     return mem_dup_bytes(start, len);
 }
 
-static int plan_title(struct change *change, struct error *err)
+static int plan_title(struct conversation_edit *edit, struct error *err)
 {
     const struct text_rule rule = {1, TITLE_MAX_CHARS, false};
-    const struct problem blank = {"value_error", "Value error, title cannot be blank", NULL};
+    const struct validation_error blank = {"value_error", "Value error, title cannot be blank",
+                                           NULL};
     const char *title = NULL;
 
-    if (request_member_text(change->request, change->body, "title", &rule, &title, err) < 0)
+    if (request_member_text(edit->request, edit->body, "title", &rule, &title, err) < 0)
         return -1;
     if (title == NULL)
         return 0;
     if (text_is_blank(title))
-        return request_problem(change->request, REQUEST_PLACE("body", "title"), &blank,
-                               json_object_get(change->body, "title"), err);
-    change->title = trimmed(title);
-    change->write.title = change->title;
+        return request_problem(edit->request, REQUEST_JSON_PATH("body", "title"), &blank,
+                               json_object_get(edit->body, "title"), err);
+    edit->title = trimmed(title);
+    edit->write.title = edit->title;
     return 0;
 }
 
-static int plan_tags(struct change *change, struct error *err)
+static int plan_tags(struct conversation_edit *edit, struct error *err)
 {
-    json_t *tags = json_object_get(change->body, "tags");
+    json_t *tags = json_object_get(edit->body, "tags");
 
     if (tags == NULL || json_is_null(tags))
         return 0;
-    if (change_check_tags(change->request, tags, err) < 0)
+    if (conversation_edit_check_tags(edit->request, tags, err) < 0)
         return -1;
-    change_set_spec(change, "tags", json_deep_copy(tags));
+    conversation_edit_set_spec(edit, "tags", json_deep_copy(tags));
     return 0;
 }
 
-static int plan_patch(struct change *change, struct error *err)
+static int plan_patch(struct conversation_edit *edit, struct error *err)
 {
-    return plan_title(change, err) < 0 ? -1 : plan_tags(change, err);
+    return plan_title(edit, err) < 0 ? -1 : plan_tags(edit, err);
 }
 
 /* PATCH {"title", "tags"} -> 200 | 404 | 422 */
 static int conversation_patch(const struct request *request, struct reply *reply, struct error *err)
 {
-    return change_and_reply(request, reply, plan_patch, err);
+    return conversation_edit_and_reply(request, reply, plan_patch, err);
 }
 
 /* A sandbox's key may make more actions need confirmation, not fewer. */
-static int check_stricter(const struct change *change, const json_t *policy, struct error *err)
+static int check_stricter(const struct conversation_edit *edit, const json_t *policy,
+                          struct error *err)
 {
-    const json_t *old = json_object_get(change->conversation.spec, "confirmation_policy");
+    const json_t *old = json_object_get(edit->conversation.spec, "confirmation_policy");
 
-    if (change->request->principal.kind != PRINCIPAL_SANDBOX_KEY ||
+    if (edit->request->principal.kind != PRINCIPAL_SANDBOX_KEY ||
         policy_strictness(policy) > policy_strictness(old))
         return 0;
     if (policy_strictness(policy) > 0 && json_equal(policy, old))
         return 0;
     return error_set(err, ERROR_FORBIDDEN,
-                     "A sandbox's key may make the confirmation policy stricter only");
+                     "A sandbox's key may only make the confirmation policy stricter");
 }
 
-static int plan_policy(struct change *change, struct error *err)
+static int plan_policy(struct conversation_edit *edit, struct error *err)
 {
-    json_t *input = change_required_member(change, "policy", err);
+    json_t *input = conversation_edit_required_member(edit, "policy", err);
     json_auto_t *policy = NULL;
 
     if (input == NULL)
         return -1;
-    policy = policy_read(input, REQUEST_PLACE("body", "policy"), change->request->problems);
-    if (change_check_noted(change->request, err) < 0 || check_stricter(change, policy, err) < 0)
+    policy = policy_read(input, REQUEST_JSON_PATH("body", "policy"), edit->request->problems);
+    if (conversation_edit_check_noted(edit->request, err) < 0 ||
+        check_stricter(edit, policy, err) < 0)
         return -1;
     /* Setting the current value is no change, and adds no event. */
-    if (!json_equal(policy, json_object_get(change->conversation.spec, "confirmation_policy")))
-        change_set_spec(change, "confirmation_policy", json_incref(policy));
+    if (!json_equal(policy, json_object_get(edit->conversation.spec, "confirmation_policy")))
+        conversation_edit_set_spec(edit, "confirmation_policy", json_incref(policy));
     return 0;
 }
 
 /* POST {"policy": Policy} -> 200 | 404 | 422 */
 static int set_policy(const struct request *request, struct reply *reply, struct error *err)
 {
-    return change_and_reply(request, reply, plan_policy, err);
+    return conversation_edit_and_reply(request, reply, plan_policy, err);
 }
 
-static int plan_analyzer(struct change *change, struct error *err)
+static int plan_analyzer(struct conversation_edit *edit, struct error *err)
 {
-    json_t *input = change_required_member(change, "security_analyzer", err);
+    json_t *input = conversation_edit_required_member(edit, "security_analyzer", err);
     json_auto_t *analyzer = NULL;
 
     if (input == NULL)
         return -1;
-    analyzer =
-        analyzer_read(input, REQUEST_PLACE("body", "security_analyzer"), change->request->problems);
-    if (change_check_noted(change->request, err) < 0)
+    analyzer = analyzer_read(input, REQUEST_JSON_PATH("body", "security_analyzer"),
+                             edit->request->problems);
+    if (conversation_edit_check_noted(edit->request, err) < 0)
         return -1;
-    if (json_is_null(analyzer) && change->request->principal.kind == PRINCIPAL_SANDBOX_KEY)
-        return error_set(err, ERROR_FORBIDDEN, "A sandbox's key may not remove the analyzer");
-    if (!json_equal(analyzer, json_object_get(change->conversation.spec, "security_analyzer")))
-        change_set_spec(change, "security_analyzer", json_incref(analyzer));
+    if (json_is_null(analyzer) && edit->request->principal.kind == PRINCIPAL_SANDBOX_KEY)
+        return error_set(err, ERROR_FORBIDDEN,
+                         "A sandbox's key may not remove the security analyzer");
+    if (!json_equal(analyzer, json_object_get(edit->conversation.spec, "security_analyzer")))
+        conversation_edit_set_spec(edit, "security_analyzer", json_incref(analyzer));
     return 0;
 }
 
 /* POST {"security_analyzer": Analyzer | null} -> 200 | 404 | 422 */
 static int set_analyzer(const struct request *request, struct reply *reply, struct error *err)
 {
-    return change_and_reply(request, reply, plan_analyzer, err);
+    return conversation_edit_and_reply(request, reply, plan_analyzer, err);
 }
 
-static int plan_secrets(struct change *change, struct error *err)
+static int plan_secrets(struct conversation_edit *edit, struct error *err)
 {
-    json_t *update = change_required_member(change, "secrets", err);
+    const struct start_context context = request_start_context(edit->request);
+    json_t *update = conversation_edit_required_member(edit, "secrets", err);
     json_auto_t *secrets = NULL;
     json_auto_t *problems = NULL;
 
@@ -140,23 +147,23 @@ static int plan_secrets(struct change *change, struct error *err)
         return -1;
     if (!json_is_object(update))
         return request_problem(
-            change->request, REQUEST_PLACE("body", "secrets"),
-            &(struct problem){"dict_type", "Input should be a valid dictionary", NULL}, update,
-            err);
-    if (launch_take_lookups(change->request, update, err) < 0 ||
-        change_open_secrets(change, &secrets, err) < 0)
+            edit->request, REQUEST_JSON_PATH("body", "secrets"),
+            &(struct validation_error){"dict_type", "Input should be a valid dictionary", NULL},
+            update, err);
+    if (start_expand_lookups(&context, update, err) < 0 ||
+        conversation_edit_open_secrets(edit, &secrets, err) < 0)
         return -1;
     assert(secrets != NULL);
-    if (conversation_update_secrets(&change->conversation, secrets, update, &problems, err) < 0) {
+    if (conversation_update_secrets(&edit->conversation, secrets, update, &problems, err) < 0) {
         if (problems != NULL)
-            (void)json_array_extend(change->request->problems, problems);
+            (void)json_array_extend(edit->request->problems, problems);
         return -1;
     }
-    change_seal_secrets(change, secrets);
+    conversation_edit_seal_secrets(edit, secrets);
     /* A run under way learns of it from the event, and its next call has the new secrets. */
-    if (change->conversation.is_wanted)
-        event_add_state(&change->events, "secret_registry",
-                        json_object_get(change->conversation.spec, "secret_registry"));
+    if (edit->conversation.is_wanted)
+        event_add_state(&edit->events, "secret_registry",
+                        json_object_get(edit->conversation.spec, "secret_registry"));
     return 0;
 }
 
@@ -166,10 +173,10 @@ static int update_secrets(const struct request *request, struct reply *reply, st
     json_auto_t *body = NULL;
 
     if (request_json_object(request, &body, err) < 0 ||
-        change_apply(request, body, plan_secrets, err) < 0)
+        conversation_edit_apply(request, body, plan_secrets, err) < 0)
         return -1;
     /* The contract's reply has no member for the warning. */
-    agent_warn_unmasked(reply, json_object_get(body, "secrets"), NULL);
+    unmasked_secrets_warn(reply, json_object_get(body, "secrets"), NULL);
     return reply_success(reply);
 }
 

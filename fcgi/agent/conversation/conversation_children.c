@@ -2,21 +2,21 @@
  * POST …/children: starts a conversation from another one, with the same agent and a task of its
  * own.
  */
-#include "auth/principal.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/conversation/worktree.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request_defaults.h"
+#include "model/conversation/child_conversation.h"
+#include "model/conversation/conversation.h"
 #include "model/conversation/worktree.h"
 #include "model/event/event.h"
 #include "model/limits.h"
-#include "model/tools/child.h"
-#include "store/conversation/conversation_post.h"
-#include "store/conversation/conversation_store.h"
+#include "start/start_context.h"
+#include "start/start_place.h"
 
 /* The body; texts are borrowed from it. */
 struct child_request {
@@ -42,8 +42,8 @@ static int read_isolation(const struct request *request, json_t *body, const cha
     ctx = json_object();
     json_put_text(ctx, "expected", "'worktree' or 'shared'");
     return request_problem(
-        request, REQUEST_PLACE("body", "isolation"),
-        &(struct problem){"literal_error", "Input should be 'worktree' or 'shared'", ctx},
+        request, REQUEST_JSON_PATH("body", "isolation"),
+        &(struct validation_error){"literal_error", "Input should be 'worktree' or 'shared'", ctx},
         json_object_get(body, "isolation"), err);
 }
 
@@ -59,38 +59,22 @@ static int read_child(const struct request *request, json_t *body, struct child_
     return read_isolation(request, body, &child->isolation, err);
 }
 
-/* Creates a worktree if there is a repository; *isolation_out is the isolation in effect. */
-static int isolate(const struct request *request, const struct child_request *wanted,
-                   struct conversation *child, const char **isolation_out, struct error *err)
+/* With a worktree if there is a repository; *isolation_out is the isolation in effect. */
+static int store(const struct request *request, const struct start_context *context,
+                 const struct child_request *wanted, struct conversation *child,
+                 const char **isolation_out, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    json_auto_t *content = json_array();
+    const struct start_order order = {
+        .conversation = child,
+        .content = content,
+        .folder = text_equal(wanted->isolation, "shared") ? START_IN_FOLDER : START_IN_WORKTREE};
+    enum start_outcome outcome = START_STORED;
 
-    *isolation_out = "shared";
-    if (text_equal(wanted->isolation, "shared"))
-        return 0;
-    if (worktree_add(request, child, NULL, &path, err) < 0)
-        return err->code == ERROR_NOT_FOUND ? 0 : -1;
-    worktree_enter(child, path.text);
-    *isolation_out = "worktree";
-    return 0;
-}
-
-static int store(const struct request *request, struct conversation *child, const char *task,
-                 struct error *err)
-{
-    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
-    struct conversation_write write = {.guard = GUARD_NONE};
-    bool was_there = false;
-
-    if (child_plan(child, task, &events, &change, err) < 0)
+    json_push(content, text_content(wanted->task));
+    if (worktree_store(request, context, &order, &outcome, err) < 0)
         return -1;
-    conversation_write_change(&change, &write);
-    if (conversation_store_create(request->context->db, child, &events, &write, &was_there, err) <
-        0)
-        return -1;
-    agent_hint_work(request, &child->id);
-    agent_hint_events(request, &child->id);
+    *isolation_out = worktree_is_entered(child) ? "worktree" : "shared";
     return 0;
 }
 
@@ -114,6 +98,7 @@ static int conversation_start_child(const struct request *request, struct reply 
 {
     CLEANUP(conversation_done) struct conversation parent = CONVERSATION_INIT;
     CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
+    const struct start_context context = request_start_context(request);
     struct child_request wanted = {.task = NULL};
     json_auto_t *body = NULL;
     json_auto_t *answer = NULL;
@@ -123,13 +108,11 @@ static int conversation_start_child(const struct request *request, struct reply 
         return error_reword(err, ERROR_NOT_FOUND, "Parent conversation not found");
     if (request_json_object(request, &body, err) < 0 ||
         read_child(request, body, &wanted, err) < 0 ||
-        conversation_store_check_child(request->context->db, &parent.id, err) < 0 ||
-        agent_check_room(request, NULL, err) < 0 ||
-        child_make(&request->context->keyring, &parent, wanted.title, &child, err) < 0 ||
-        isolate(request, &wanted, &child, &isolation, err) < 0 ||
-        store(request, &child, wanted.task, err) < 0)
+        child_conversation_make(context.keyring, &parent, wanted.title, &child, err) < 0 ||
+        start_place_child(&context, &parent, &child, err) < 0 ||
+        start_check_quota(&context, err) < 0 ||
+        store(request, &context, &wanted, &child, &isolation, err) < 0)
         return -1;
-    agent_hint_events(request, &parent.id);
     answer = child_to_json(&child, isolation);
     return reply_json(reply, 201, answer);
 }

@@ -4,89 +4,91 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/agent/conversation/change.h"
-#include "fcgi/reply.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/agent/conversation/conversation_edit.h"
+#include "fcgi/core/reply.h"
 #include "model/conversation/goal.h"
+#include "model/prompt/planned_events.h"
 #include "store/conversation/conversation_post.h"
 
 enum { OBJECTIVE_MAX_CHARS = 100000 };
 
-#define RESUME_TEXT "Go on with the goal that you were working on."
+#define RESUME_TEXT "Continue with the goal that you were working on."
 
 struct goal_request {
     const char *objective;
     json_int_t max_iterations;
 };
 
-static int check_resting(const struct change *change, struct error *err)
+static int check_resting(const struct conversation_edit *edit, struct error *err)
 {
-    if (change->conversation.is_wanted || goal_is_active(&change->conversation))
+    if (edit->conversation.is_wanted || goal_is_active(&edit->conversation))
         return error_set(err, ERROR_CONFLICT, "Conversation run or goal loop already running.");
-    return agent_check_room(change->request, &change->conversation.id, err);
+    return agent_check_room(edit->request, &edit->conversation.id, err);
 }
 
 /* Adds the text as a user message and requests a run. */
-static int plan_round(struct change *change, const char *words, struct error *err)
+static int plan_round(struct conversation_edit *edit, const char *words, struct error *err)
 {
     json_auto_t *content = json_array();
     bool calls_skills = false;
 
     json_push(content, text_content(words));
-    if (conversation_plan_message(&change->conversation, content, true, &change->events,
-                                  &change->planned, err) < 0)
+    if (conversation_plan_message(&edit->conversation, content, MESSAGE_AND_RUN, &edit->events,
+                                  &edit->planned, err) < 0)
         return -1;
-    conversation_write_change(&change->planned, &change->write);
-    calls_skills = conversation_note_skills(&change->conversation, &change->events);
+    conversation_write_change(&edit->planned, &edit->write);
+    calls_skills = conversation_note_skills(&edit->conversation, &edit->events);
     (void)calls_skills; /* the goal is new in any case */
-    change->write.spec = change->conversation.spec;
+    edit->write.spec = edit->conversation.spec;
     return 0;
 }
 
-static int plan_start(struct change *change, struct error *err)
+static int plan_start(struct conversation_edit *edit, struct error *err)
 {
-    const struct goal_request *goal = change->what;
+    const struct goal_request *goal = edit->what;
 
-    if (check_resting(change, err) < 0)
+    if (check_resting(edit, err) < 0)
         return -1;
-    goal_start(&change->conversation, goal->objective, goal->max_iterations, &change->events);
-    return plan_round(change, goal->objective, err);
+    goal_start(&edit->conversation, goal->objective, goal->max_iterations, &edit->events);
+    return plan_round(edit, goal->objective, err);
 }
 
-static int plan_resume(struct change *change, struct error *err)
+static int plan_resume(struct conversation_edit *edit, struct error *err)
 {
-    if (check_resting(change, err) < 0)
+    if (check_resting(edit, err) < 0)
         return -1;
-    goal_set(&change->conversation, GOAL_RUNNING, NULL, &change->events);
-    return plan_round(change, RESUME_TEXT, err);
+    goal_set(&edit->conversation, GOAL_RUNNING, NULL, &edit->events);
+    return plan_round(edit, RESUME_TEXT, err);
 }
 
-static int plan_stop(struct change *change, struct error *err)
+static int plan_stop(struct conversation_edit *edit, struct error *err)
 {
     (void)err;
-    if (goal_give_way(&change->conversation, &change->events))
-        change->write.spec = change->conversation.spec;
+    if (goal_give_way(&edit->conversation, &edit->events))
+        edit->write.spec = edit->conversation.spec;
     return 0;
 }
 
 static int read_iterations(const struct request *request, json_t *body, json_int_t *n_out,
                            struct error *err)
 {
-    static const struct problem not_number = {"int_type", "Input should be a valid integer", NULL};
-    static const struct problem too_small = {"greater_than_equal",
-                                             "Input should be greater than or equal to 1", NULL};
+    static const struct validation_error not_number = {"int_type",
+                                                       "Input should be a valid integer", NULL};
+    static const struct validation_error too_small = {
+        "greater_than_equal", "Input should be greater than or equal to 1", NULL};
     json_t *value = json_object_get(body, "max_iterations");
 
     *n_out = GOAL_ITERATIONS_DEFAULT;
     if (value == NULL)
         return 0;
     if (!json_is_integer(value))
-        return request_problem(request, REQUEST_PLACE("body", "max_iterations"), &not_number, value,
-                               err);
+        return request_problem(request, REQUEST_JSON_PATH("body", "max_iterations"), &not_number,
+                               value, err);
     *n_out = json_integer_value(value);
     if (*n_out < 1)
-        return request_problem(request, REQUEST_PLACE("body", "max_iterations"), &too_small, value,
-                               err);
+        return request_problem(request, REQUEST_JSON_PATH("body", "max_iterations"), &too_small,
+                               value, err);
     return 0;
 }
 
@@ -103,7 +105,7 @@ static int start_goal(const struct request *request, struct reply *reply, struct
         return -1;
     if (goal.objective == NULL || text_is_blank(goal.objective))
         return reply_detail(reply, 400, "Goal objective must not be empty.");
-    if (change_apply_with(request, &goal, plan_start, err) < 0)
+    if (conversation_edit_apply_with(request, &goal, plan_start, err) < 0)
         return -1;
     return reply_success(reply);
 }
@@ -111,7 +113,7 @@ static int start_goal(const struct request *request, struct reply *reply, struct
 /* POST -> 200, also when there is no goal | 404 */
 static int stop_goal(const struct request *request, struct reply *reply, struct error *err)
 {
-    if (change_apply_with(request, "", plan_stop, err) < 0)
+    if (conversation_edit_apply_with(request, "", plan_stop, err) < 0)
         return -1;
     return reply_success(reply);
 }
@@ -125,7 +127,7 @@ static int resume_goal(const struct request *request, struct reply *reply, struc
         return -1;
     if (!goal_is_active(&conversation) && !goal_can_resume(&conversation))
         return reply_detail(reply, 400, "no_resumable_goal");
-    if (change_apply_with(request, "", plan_resume, err) < 0)
+    if (conversation_edit_apply_with(request, "", plan_resume, err) < 0)
         return -1;
     return reply_success(reply);
 }

@@ -8,15 +8,14 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/conversation/info.h"
-#include "fcgi/agent/workspace/sandbox_tell.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
+#include "fcgi/agent/workspace/sandbox_notify.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
 #include "model/limits.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/info_store.h"
-#include "store/db/hints.h"
 
 static const char *const sort_orders[] = {"CREATED_AT", "UPDATED_AT", "CREATED_AT_DESC",
                                           "UPDATED_AT_DESC", NULL};
@@ -69,32 +68,33 @@ static int conversation_get(const struct request *request, struct reply *reply, 
 static int read_ids(const struct request *request, struct uuid *ids, size_t *n_out,
                     struct error *err)
 {
-    const struct place query = {NULL, "query", 0};
-    const struct place place = {&query, "ids", 0};
+    const struct json_path query = {NULL, "query", 0};
+    const struct json_path path = {&query, "ids", 0};
     size_t n = 0;
 
     for (size_t i = 0; i < request->n_query; i++) {
         const char *text = request->query[i].value;
-        const struct place at = {&place, NULL, (json_int_t)n};
+        const struct json_path at = {&path, NULL, (json_int_t)n};
         json_auto_t *input = json_text_of(text);
 
         if (!text_equal(request->query[i].name, "ids"))
             continue;
         if (n == BATCH_MAX_IDS)
             return request_problem(
-                request, &place,
-                &(struct problem){"too_long", "List should have at most 99 items", NULL}, NULL,
-                err);
+                request, &path,
+                &(struct validation_error){"too_long", "List should have at most 99 items", NULL},
+                NULL, err);
         if (!uuid_parse(text, &ids[n]))
             return request_problem(
                 request, &at,
-                &(struct problem){"uuid_parsing", "Input should be a valid UUID", NULL}, input,
-                err);
+                &(struct validation_error){"uuid_parsing", "Input should be a valid UUID", NULL},
+                input, err);
         n++;
     }
     if (n == 0)
-        return request_problem(request, &place,
-                               &(struct problem){"missing", "Field required", NULL}, NULL, err);
+        return request_problem(request, &path,
+                               &(struct validation_error){"missing", "Field required", NULL}, NULL,
+                               err);
     *n_out = n;
     return 0;
 }
@@ -243,10 +243,10 @@ static void forget_in_sandbox(const struct request *request, struct conversation
 
     for (size_t i = 0; i < sub_agents->n; i++) {
         conversation->id = sub_agents->items[i];
-        sandbox_forget(request, conversation);
+        sandbox_notify_deleted(request, conversation);
     }
     conversation->id = id;
-    sandbox_forget(request, conversation);
+    sandbox_notify_deleted(request, conversation);
 }
 
 /* DELETE -> 200 Success | 404. Deletes its events; files in a shared workspace stay. */
@@ -263,11 +263,6 @@ static int conversation_delete(const struct request *request, struct reply *repl
         return -1;
     if (conversation_store_delete(request->context->db, &scope, &conversation.id, err) < 0)
         return agent_unknown(UNKNOWN_PLAIN, &conversation.id, err);
-    hints_send(request->context->hints, HINT_CONTROL, conversation.id.text);
-    hints_send(request->context->hints, HINT_RUNTIME, conversation.runtime_session);
-    agent_hint_events(request, &conversation.id);
-    /* A parent may be waiting for its end. */
-    agent_hint_work(request, &conversation.id);
     forget_in_sandbox(request, &conversation, &sub_agents);
     return reply_success(reply);
 }

@@ -6,19 +6,18 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/conversation/open_calls.h"
 #include "fcgi/agent/conversation/seen_calls.h"
-#include "fcgi/agent/workspace/sandbox_tell.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/waits.h"
+#include "fcgi/agent/workspace/sandbox_notify.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/wait_slots.h"
 #include "model/conversation/goal.h"
 #include "model/event/event.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/waiting_calls.h"
-#include "store/db/hints.h"
 
 enum { TRIES_MAX = 50 };
 
@@ -50,8 +49,6 @@ static int conversation_run(const struct request *request, struct reply *reply, 
     if (result == POST_UNDER_WAY)
         return error_set(err, ERROR_CONFLICT,
                          "Conversation already running. Wait for completion or pause first.");
-    agent_hint_work(request, &id);
-    agent_hint_events(request, &id);
     return reply_success(reply);
 }
 
@@ -97,7 +94,7 @@ static int stop_here(const struct request *request, const struct stop *stop, str
         return -1;
     /* A command started by a worker that died may still be running. */
     if (write.end_run && stop == &stop_interrupt)
-        sandbox_interrupt(request, &conversation);
+        sandbox_notify_interrupted(request, &conversation);
     return 0;
 }
 
@@ -106,21 +103,16 @@ static int stop_here(const struct request *request, const struct stop *stop, str
  * are taken this returns at once, to keep the other threads free for requests.
  */
 static int stop_by_worker(const struct request *request, const struct stop *stop,
-                          const struct stop_line *line, struct error *err)
+                          const struct uuid *id, struct error *err)
 {
-    const struct uuid *id = &line->ids[0];
     struct error busy = ERROR_INIT;
     int rc = 0;
 
-    for (size_t i = 0; i < line->n; i++) {
-        hints_send(request->context->hints, HINT_CONTROL, line->ids[i].text);
-        agent_hint_work(request, &line->ids[i]);
-    }
-    if (waits_begin(request->context->waits, &request->principal.user_id, &busy) < 0)
+    if (wait_slot_take(request->context->wait_slots, &request->principal.user_id, &busy) < 0)
         return 0;
     rc = conversation_store_wait_stopped(request->context->db, id,
                                          clock_monotonic_ms() + stop->wait_ms, err);
-    waits_end(request->context->waits, &request->principal.user_id);
+    wait_slot_return(request->context->wait_slots, &request->principal.user_id);
     return rc < 0 && err->code != ERROR_TIMEOUT ? -1 : 0;
 }
 
@@ -131,11 +123,11 @@ static int stop_by_worker(const struct request *request, const struct stop *stop
 static int try_stop(const struct request *request, const struct stop *stop, const struct uuid *id,
                     struct error *err)
 {
-    struct stop_line line = {.n = 0};
+    struct stop_chain chain = {.n = 0};
 
-    if (conversation_store_request_stop(request->context->db, id, stop->word, &line, err) < 0)
+    if (conversation_store_request_stop(request->context->db, id, stop->word, &chain, err) < 0)
         return -1;
-    return line.n > 0 ? stop_by_worker(request, stop, &line, err) : stop_here(request, stop, err);
+    return chain.n > 0 ? stop_by_worker(request, stop, id, err) : stop_here(request, stop, err);
 }
 
 static int stop_conversation(const struct request *request, struct reply *reply,
@@ -150,13 +142,7 @@ static int stop_conversation(const struct request *request, struct reply *reply,
     rc = try_stop(request, stop, &conversation.id, err);
     for (int i = 1; i < TRIES_MAX && rc < 0 && error_is_lost_race(err); i++)
         rc = try_stop(request, stop, &conversation.id, err);
-    if (rc < 0)
-        return -1;
-    agent_hint_events(request, &conversation.id);
-    /* A parent may be waiting for its end. */
-    if (conversation.is_sub_agent)
-        agent_hint_work(request, &conversation.id);
-    return reply_success(reply);
+    return rc < 0 ? -1 : reply_success(reply);
 }
 
 /* POST -> 200 (also when nothing runs) | 404 */

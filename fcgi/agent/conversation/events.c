@@ -7,10 +7,10 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/conversation/seen_calls.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
 #include "model/event/event.h"
 #include "model/limits.h"
 #include "store/conversation/conversation_post.h"
@@ -23,7 +23,7 @@ static const char *const sources[] = {"agent", "user", "environment", "hook", NU
 enum { N_SOURCES = 4 };
 
 /* A filter and the texts it borrows. */
-struct search {
+struct event_search {
     struct event_filter filter;
     char since[CLOCK_TEXT_BYTES];
     char before[CLOCK_TEXT_BYTES];
@@ -34,8 +34,8 @@ struct search {
 static int read_time(const struct request *request, const char *name,
                      char text_out[CLOCK_TEXT_BYTES], const char **filter_out, struct error *err)
 {
-    static const struct problem problem = {"datetime_from_date_parsing",
-                                           "Input should be a valid datetime or date", NULL};
+    static const struct validation_error problem = {
+        "datetime_from_date_parsing", "Input should be a valid datetime or date", NULL};
     const char *text = request_query(request, name);
     struct error why = ERROR_INIT;
     json_auto_t *input = NULL;
@@ -45,14 +45,15 @@ static int read_time(const struct request *request, const char *name,
         return 0;
     if (clock_parse(text, &utc_us, &why) < 0) {
         input = json_text_of(text);
-        return request_problem(request, REQUEST_PLACE("query", name), &problem, input, err);
+        return request_problem(request, REQUEST_JSON_PATH("query", name), &problem, input, err);
     }
     clock_format_naive(utc_us, text_out);
     *filter_out = text_out;
     return 0;
 }
 
-static int read_filter(const struct request *request, struct search *search, struct error *err)
+static int read_filter(const struct request *request, struct event_search *search,
+                       struct error *err)
 {
     const char *kind = request_query(request, "kind");
     size_t source = N_SOURCES;
@@ -71,7 +72,7 @@ static int read_filter(const struct request *request, struct search *search, str
 }
 
 /* Checks that the conversation is the caller's, without reading its row. */
-static int check_for(const struct request *request, struct search *search, struct error *err)
+static int check_for(const struct request *request, struct event_search *search, struct error *err)
 {
     const struct conversation_scope scope = principal_scope(&request->principal);
     struct uuid id = UUID_INIT;
@@ -97,7 +98,7 @@ static int answer_empty_page(struct reply *reply)
 static int events_search(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
-    struct search search = {.filter = {.limit = PAGE_MAX_ITEMS}};
+    struct event_search search = {.filter = {.limit = PAGE_MAX_ITEMS}};
     const struct conversation_scope scope = principal_scope(&request->principal);
     size_t order = 0;
 
@@ -119,7 +120,7 @@ static int events_search(const struct request *request, struct reply *reply, str
 /* GET -> 200 number | 404 | 422 */
 static int events_count(const struct request *request, struct reply *reply, struct error *err)
 {
-    struct search search = {.filter = {.limit = 1}};
+    struct event_search search = {.filter = {.limit = 1}};
     json_auto_t *json = NULL;
     int64_t n = 0;
 
@@ -136,7 +137,7 @@ static int event_get(const struct request *request, struct reply *reply, struct 
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_auto_t *event = NULL;
-    struct search search = {.filter = {.limit = 1}};
+    struct event_search search = {.filter = {.limit = 1}};
 
     if (check_for(request, &search, err) < 0)
         return -1;
@@ -152,16 +153,17 @@ static int event_get(const struct request *request, struct reply *reply, struct 
 static int read_event_ids(const struct request *request, const json_t *list, const char **ids,
                           struct error *err)
 {
-    static const struct problem not_text = {"string_type", "Input should be a valid string", NULL};
+    static const struct validation_error not_text = {"string_type",
+                                                     "Input should be a valid string", NULL};
     json_t *id = NULL;
     size_t i = 0;
 
     json_array_foreach (list, i, id) {
-        const struct place body = {NULL, "body", 0};
-        const struct place place = {&body, NULL, (json_int_t)i};
+        const struct json_path body = {NULL, "body", 0};
+        const struct json_path path = {&body, NULL, (json_int_t)i};
 
         if (!json_is_string(id))
-            return request_problem(request, &place, &not_text, id, err);
+            return request_problem(request, &path, &not_text, id, err);
         ids[i] = json_string_value(id);
     }
     return 0;
@@ -171,8 +173,8 @@ static int read_event_ids(const struct request *request, const json_t *list, con
 static int events_batch(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
-    const struct place body = {NULL, "body", 0};
-    struct search search = {.filter = {.limit = 1}};
+    const struct json_path body = {NULL, "body", 0};
+    struct event_search search = {.filter = {.limit = 1}};
     const char *ids[PAGE_MAX_ITEMS];
     json_auto_t *list = NULL;
 
@@ -181,7 +183,8 @@ static int events_batch(const struct request *request, struct reply *reply, stru
     if (!json_is_array(list) || json_array_size(list) > PAGE_MAX_ITEMS)
         return request_problem(
             request, &body,
-            &(struct problem){"list_type", "Input should be a list of at most 100 event ids", NULL},
+            &(struct validation_error){"list_type",
+                                       "Input should be a list of at most 100 event ids", NULL},
             list, err);
     if (read_event_ids(request, list, ids, err) < 0 ||
         event_store_get_many(request->context->db, &search.filter.conversation_id, ids,
@@ -199,9 +202,9 @@ static int check_role(const struct request *request, const json_t *body, struct 
         return 0;
     ctx = json_object();
     json_put_text(ctx, "expected", "'user'");
-    return request_problem(request, REQUEST_PLACE("body", "role"),
-                           &(struct problem){"literal_error", "Input should be 'user'", ctx}, role,
-                           err);
+    return request_problem(
+        request, REQUEST_JSON_PATH("body", "role"),
+        &(struct validation_error){"literal_error", "Input should be 'user'", ctx}, role, err);
 }
 
 /* The content as a list of parts; a new reference, or NULL with the problems noted. */
@@ -212,11 +215,11 @@ static json_t *read_content(const struct request *request, json_t *body, struct 
 
     if (input == NULL)
         return json_array();
-    content = content_read_at(input, REQUEST_PLACE("body", "content"), request->problems);
+    content = content_read_at(input, REQUEST_JSON_PATH("body", "content"), request->problems);
     if (json_array_size(request->problems) == 0)
         return content;
     json_decref(content);
-    error_ignore(request_problems_noted(err), "NULL says it");
+    error_ignore(request_problems_noted(err), "a NULL result reports the failure");
     return NULL;
 }
 
@@ -224,19 +227,19 @@ static json_t *read_content(const struct request *request, json_t *body, struct 
 static int refuse_run(struct error *err)
 {
     return error_set(err, ERROR_RATE_LIMITED,
-                     "Conversation run limit reached. The message is stored; ask for the run again "
+                     "Conversation run limit reached. The message is stored; request the run again "
                      "later.");
 }
 
-/* *run_io: set to false when the run limit is reached; *is_full_out then says so. */
-static int look_for_room(const struct request *request, const struct uuid *id, bool *run_io,
-                         bool *is_full_out, struct error *err)
+/* *run_io: MESSAGE_ONLY when the run limit is reached; *is_full_out then says so. */
+static int look_for_room(const struct request *request, const struct uuid *id,
+                         enum message_run *run_io, bool *is_full_out, struct error *err)
 {
-    if (!*run_io || agent_check_room(request, id, err) == 0)
+    if (*run_io == MESSAGE_ONLY || agent_check_room(request, id, err) == 0)
         return 0;
     if (err->code != ERROR_RATE_LIMITED)
         return -1;
-    *run_io = false;
+    *run_io = MESSAGE_ONLY;
     *is_full_out = true;
     return 0;
 }
@@ -245,12 +248,14 @@ static int read_message(const struct request *request, json_t *body, struct user
                         struct seen_calls *seen, struct error *err)
 {
     static const struct text_rule sender = {.max_chars = SENDER_MAX_CHARS};
+    bool runs = false;
 
     if (check_role(request, body, err) < 0 ||
         request_member_text(request, body, "sender", &sender, &message->sender, err) < 0 ||
-        request_member_bool(request, body, "run", &message->run, err) < 0 ||
+        request_member_bool(request, body, "run", &runs, err) < 0 ||
         seen_calls_read(request, body, seen, err) < 0)
         return -1;
+    message->run = runs ? MESSAGE_AND_RUN : MESSAGE_ONLY;
     message->seen = seen;
     return 0;
 }
@@ -265,7 +270,7 @@ static int event_send(const struct request *request, struct reply *reply, struct
     json_auto_t *body = NULL;
     json_auto_t *content = NULL;
     struct uuid id = UUID_INIT;
-    struct user_message message = {.run = false};
+    struct user_message message = {.run = MESSAGE_ONLY};
     struct seen_calls seen = SEEN_CALLS_UNSAID;
     bool is_full = false;
 
@@ -279,9 +284,6 @@ static int event_send(const struct request *request, struct reply *reply, struct
     message.content = content;
     if (conversation_post_message(request->context->db, &scope, &id, &message, err) < 0)
         return agent_unknown(UNKNOWN_NAMED, &id, err);
-    if (message.run)
-        agent_hint_work(request, &id);
-    agent_hint_events(request, &id);
     return is_full ? refuse_run(err) : reply_success(reply);
 }
 

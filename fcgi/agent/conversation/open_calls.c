@@ -1,8 +1,8 @@
 #include "fcgi/agent/conversation/open_calls.h"
 
 #include "base/json.h"
-#include "fcgi/context.h"
-#include "fcgi/request.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/request.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "store/conversation/event_store.h"

@@ -5,12 +5,13 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "client/runtime_api.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/conversation/info.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/sandbox_link.h"
-#include "fcgi/waits.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/wait_slots.h"
+#include "fcgi/sandbox/sandbox_locate.h"
+#include "web/reply_status.h"
 
 static int answer_info(const struct request *request, struct reply *reply,
                        const struct conversation *conversation, struct error *err)
@@ -46,13 +47,13 @@ static int runtime_get(const struct request *request, struct reply *reply, struc
 static int start(const struct request *request, const struct sandbox_owner *owner,
                  struct sandbox_endpoint *endpoint_out, struct error *err)
 {
-    struct waits *waits = request->context->waits;
-    int rc = waits_begin(waits, &request->principal.user_id, err);
+    struct wait_slots *slots = request->context->wait_slots;
+    int rc = wait_slot_take(slots, &request->principal.user_id, err);
 
     if (rc < 0)
         return -1;
     rc = sandbox_start(request->context, owner, endpoint_out, err);
-    waits_end(waits, &request->principal.user_id);
+    wait_slot_return(slots, &request->principal.user_id);
     return rc;
 }
 

@@ -1,17 +1,11 @@
-#include "fcgi/agent/conversation/observability.h"
+#include "fcgi/agent/conversation/tracing_headers.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/text.h"
-#include "fcgi/request.h"
-#include "model/schema/problem.h"
-
-#define SPAN_NAME "observability_span_name"
-#define SPAN_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/-"
-
-enum { SPAN_NAME_MAX_CHARS = 128 };
+#include "fcgi/core/request.h"
+#include "model/schema/validation_error.h"
 
 static json_t *read_list(const char *value)
 {
@@ -48,8 +42,8 @@ static const struct {
     const char *member;
     json_t *(*read)(const char *value); /* NULL when the value is malformed */
 } headers[] = {
-    {"HTTP_X_OPENHANDS_OBSERVABILITY_SPAN_NAME", "x-openhands-observability-span-name", SPAN_NAME,
-     json_string},
+    {"HTTP_X_OPENHANDS_OBSERVABILITY_SPAN_NAME", "x-openhands-observability-span-name",
+     "observability_span_name", json_string},
     {"HTTP_X_OPENHANDS_OBSERVABILITY_TAGS", "x-openhands-observability-tags", "observability_tags",
      read_list},
     {"HTTP_X_OPENHANDS_OBSERVABILITY_METADATA", "x-openhands-observability-metadata",
@@ -59,22 +53,12 @@ static const struct {
      json_string},
 };
 
-static int check_span_name(const struct request *request, json_t *body, struct error *err)
+int tracing_headers_read(const struct request *request, const json_t *body, json_t **tracing_out,
+                         struct error *err)
 {
-    static const struct problem problem = {
-        "string_pattern_mismatch", "String should match pattern '^[A-Za-z0-9._:/-]+$'", NULL};
-    json_t *name = json_object_get(body, SPAN_NAME);
-    const char *text = json_string_value(name);
-
-    if (text == NULL || (text[0] != '\0' && strlen(text) <= SPAN_NAME_MAX_CHARS &&
-                         strspn(text, SPAN_NAME_BYTES) == strlen(text)))
-        return 0;
-    return request_problem(request, REQUEST_PLACE("body", SPAN_NAME), &problem, name, err);
-}
-
-int observability_fill(const struct request *request, json_t *body, struct error *err)
-{
-    static const struct problem no_object = {"json_invalid", "Input should be a JSON object", NULL};
+    static const struct validation_error no_object = {"json_invalid",
+                                                      "Input should be a JSON object", NULL};
+    json_auto_t *tracing = json_object();
 
     for (size_t i = 0; i < ARRAY_SIZE(headers); i++) {
         const char *value = request_param(request, headers[i].param);
@@ -84,9 +68,10 @@ int observability_fill(const struct request *request, json_t *body, struct error
             continue;
         read = headers[i].read(value);
         if (read == NULL)
-            return request_problem(request, REQUEST_PLACE("header", headers[i].header), &no_object,
-                                   NULL, err);
-        json_put(body, headers[i].member, read);
+            return request_problem(request, REQUEST_JSON_PATH("header", headers[i].header),
+                                   &no_object, NULL, err);
+        json_put(tracing, headers[i].member, read);
     }
-    return check_span_name(request, body, err);
+    *tracing_out = json_incref(tracing);
+    return 0;
 }

@@ -9,10 +9,10 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/zip.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/conversation/info.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
 #include "store/conversation/event_store.h"
 
 enum { BATCH_EVENTS = 100 };

@@ -1,26 +1,31 @@
 /*
- * Creates a git worktree for a conversation (model/conversation/worktree.h) in its sandbox.
+ * Waits until a worker has added the git worktree of a new conversation.
  */
 #ifndef DEFT_FCGI_AGENT_CONVERSATION_WORKTREE_H
 #define DEFT_FCGI_AGENT_CONVERSATION_WORKTREE_H
 
-#include <jansson.h>
-
 #include "base/attr.h"
+#include "start/start_store.h"
 
 struct conversation;
 struct error;
 struct request;
-struct strbuf;
+struct start_context;
 
 /*
- * Adds a worktree of the repository in the conversation's working directory, in its sandbox, which
- * is started if needed. options: worktree_options of a start request, or NULL. Appends the path
- * that replaces the working directory. Errors: ERROR_NOT_FOUND when there is no repository with a
- * commit; ERROR_INVALID with git's message; as sandbox_ask().
+ * start_store_order(), and for START_PENDING the wait for the worktree: then *stored_out is the
+ * conversation as it is now, and the outcome START_STORED. Takes a waiting slot where it may wait:
+ * also errors of wait_slot_take(). ERROR_INVALID with git's message, or ERROR_UNAVAILABLE or
+ * ERROR_TIMEOUT without a worktree: then the conversation is deleted again.
  */
-int worktree_add(const struct request *request, const struct conversation *conversation,
-                 const json_t *options, struct strbuf *path_out, struct error *err)
-    __attribute__((nonnull(1, 2, 4, 5))) MUST_CHECK;
+int worktree_store(const struct request *request, const struct start_context *context,
+                   const struct start_order *order, enum start_outcome *outcome_out,
+                   struct error *err) NONNULL MUST_CHECK;
+/*
+ * Waits for the worktree of a stored conversation that is still without it, and loads it again.
+ * Errors as above, and ERROR_NOT_FOUND.
+ */
+int worktree_wait(const struct request *request, struct conversation *conversation,
+                  struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "fcgi/agent/mcp/mcp_trial.h"
+#include "fcgi/agent/mcp/mcp_probe.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 #include "base/text.h"
 #include "client/http.h"
 #include "client/mcp.h"
-#include "fcgi/context.h"
-#include "fcgi/request.h"
-#include "fcgi/sandbox_ask.h"
-#include "fcgi/waits.h"
-#include "model/schema/shape.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/wait_slots.h"
+#include "fcgi/sandbox/sandbox_request.h"
+#include "model/schema/object_schema.h"
 #include "model/secrets/secret_walk.h"
 #include "model/tools/mcp.h"
 
@@ -35,26 +35,26 @@ static const struct field server_fields[] = {
     {.name = "headers", .kind = FIELD_TEXT_MAP, .fallback = "{}"},
     {.name = "auth", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
 };
-static const struct shape server_shape = SHAPE(server_fields);
+static const struct object_schema server_schema = SCHEMA(server_fields);
 
 static const struct field call_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "arguments", .kind = FIELD_MAP, .fallback = "{}"},
 };
-static const struct shape call_shape = SHAPE(call_fields);
+static const struct object_schema call_schema = SCHEMA(call_fields);
 
 static const struct field test_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .fallback = "\"test-server\"", .max_chars = 128},
-    {.name = "server", .kind = FIELD_OBJECT, .rules = FIELD_REQUIRED, .items = &server_shape},
+    {.name = "server", .kind = FIELD_OBJECT, .rules = FIELD_REQUIRED, .items = &server_schema},
     {.name = "timeout", .kind = FIELD_NUMBER, .fallback = "15"},
-    {.name = "tool_call", .kind = FIELD_OBJECT, .rules = FIELD_NULLABLE, .items = &call_shape},
+    {.name = "tool_call", .kind = FIELD_OBJECT, .rules = FIELD_NULLABLE, .items = &call_schema},
 };
-static const struct shape test_shape = SHAPE(test_fields);
+static const struct object_schema test_schema = SCHEMA(test_fields);
 
-void mcp_trial_done(struct mcp_trial *trial)
+void mcp_probe_done(struct mcp_probe *probe)
 {
-    json_decref(trial->tools);
-    json_decref(trial->outcome);
+    json_decref(probe->tools);
+    json_decref(probe->outcome);
 }
 
 /* --- over HTTP --- */
@@ -121,7 +121,7 @@ static int add_token(struct header_set *set, const json_t *state, struct error *
     const char *token = json_text_or(json_object_get(state, "tokens"), "access_token", "");
 
     if (token[0] == '\0')
-        return error_set(err, ERROR_INVALID, "Nobody has signed in at this server yet");
+        return error_set(err, ERROR_INVALID, "No user has signed in to this server yet");
     add_authorization(set, "Bearer", token);
     return 0;
 }
@@ -147,8 +147,8 @@ static int add_auth(struct header_set *set, const json_t *auth, struct error *er
     return 0;
 }
 
-static int ask(struct mcp *mcp, json_t *message, json_t **reply_out, const json_t **result_out,
-               struct error *err)
+static int call_server(struct mcp *mcp, json_t *message, json_t **reply_out,
+                       const json_t **result_out, struct error *err)
 {
     json_auto_t *request = message;
 
@@ -166,7 +166,7 @@ static int list_tools(struct mcp *mcp, json_int_t *id_io, json_t *tools, struct 
         const json_t *result = NULL;
         const char *next = NULL;
 
-        if (ask(mcp, mcp_list_tools((*id_io)++, cursor), &reply, &result, err) < 0)
+        if (call_server(mcp, mcp_list_tools((*id_io)++, cursor), &reply, &result, err) < 0)
             return -1;
         mcp_add_tool_names(result, tools);
         next = json_text_or(result, "nextCursor", NULL);
@@ -178,7 +178,7 @@ static int list_tools(struct mcp *mcp, json_int_t *id_io, json_t *tools, struct 
     return 0;
 }
 
-static int talk(struct mcp_trial *trial, struct mcp *mcp, struct error *err)
+static int talk(struct mcp_probe *probe, struct mcp *mcp, struct error *err)
 {
     json_auto_t *initialized = mcp_initialized();
     json_auto_t *welcome = NULL;
@@ -186,82 +186,82 @@ static int talk(struct mcp_trial *trial, struct mcp *mcp, struct error *err)
     const json_t *result = NULL;
     json_int_t id = FIRST_ID + 1;
 
-    if (ask(mcp, mcp_initialize(FIRST_ID), &welcome, &result, err) < 0 ||
-        mcp_tell(mcp, initialized, err) < 0 || list_tools(mcp, &id, trial->tools, err) < 0)
+    if (call_server(mcp, mcp_initialize(FIRST_ID), &welcome, &result, err) < 0 ||
+        mcp_tell(mcp, initialized, err) < 0 || list_tools(mcp, &id, probe->tools, err) < 0)
         return -1;
-    if (trial->tool_call == NULL)
+    if (probe->tool_call == NULL)
         return 0;
-    if (ask(mcp,
-            mcp_call_tool(id, json_text_or(trial->tool_call, "name", ""),
-                          json_object_get(trial->tool_call, "arguments")),
-            &reply, &result, err) < 0)
+    if (call_server(mcp,
+                    mcp_call_tool(id, json_text_or(probe->tool_call, "name", ""),
+                                  json_object_get(probe->tool_call, "arguments")),
+                    &reply, &result, err) < 0)
         return -1;
-    trial->outcome = mcp_call_outcome(result);
+    probe->outcome = mcp_call_outcome(result);
     return 0;
 }
 
-static int talk_to_remote(struct mcp_trial *trial, struct error *err)
+static int talk_to_remote(struct mcp_probe *probe, struct error *err)
 {
     CLEANUP(mcp_freep) struct mcp *mcp = NULL;
     CLEANUP(header_set_done) struct header_set headers = {.n = 0};
-    const struct fcgi_context *context = trial->request->context;
+    const struct fcgi_context *context = probe->request->context;
     const struct mcp_options options = {
         .http = context->http,
-        .url = json_text_or(trial->server, "url", ""),
+        .url = json_text_or(probe->server, "url", ""),
         .headers = headers.items,
-        .uses_sse = text_equal(json_text_or(trial->server, "type", ""), "sse"),
+        .uses_sse = text_equal(json_text_or(probe->server, "type", ""), "sse"),
         .address_of = ADDRESS_OF_USER,
-        .timeout_ms = trial->timeout_ms,
+        .timeout_ms = probe->timeout_ms,
     };
 
-    add_headers(&headers, json_object_get(trial->server, "headers"));
-    if (add_auth(&headers, json_object_get(trial->server, "auth"), err) < 0 ||
+    add_headers(&headers, json_object_get(probe->server, "headers"));
+    if (add_auth(&headers, json_object_get(probe->server, "auth"), err) < 0 ||
         mcp_open(&options, &mcp, err) < 0)
         return -1;
-    return talk(trial, mcp, err);
+    return talk(probe, mcp, err);
 }
 
-static int try_remote(struct mcp_trial *trial, struct error *err)
+static int try_remote(struct mcp_probe *probe, struct error *err)
 {
-    struct waits *waits = trial->request->context->waits;
-    const struct uuid *user = &trial->request->principal.user_id;
-    int rc = waits_begin(waits, user, err);
+    struct wait_slots *slots = probe->request->context->wait_slots;
+    const struct uuid *user = &probe->request->principal.user_id;
+    int rc = wait_slot_take(slots, user, err);
 
     if (rc < 0)
         return -1;
-    rc = talk_to_remote(trial, err);
-    waits_end(waits, user);
+    rc = talk_to_remote(probe, err);
+    wait_slot_return(slots, user);
     return rc;
 }
 
 /* --- as a program of the caller's sandbox --- */
 
-static json_t *messages_for(const struct mcp_trial *trial)
+static json_t *messages_for(const struct mcp_probe *probe)
 {
     json_t *messages = json_array();
 
     json_push(messages, mcp_initialize(FIRST_ID));
     json_push(messages, mcp_initialized());
     json_push(messages, mcp_list_tools(LIST_ID, NULL));
-    if (trial->tool_call != NULL)
-        json_push(messages, mcp_call_tool(CALL_ID, json_text_or(trial->tool_call, "name", ""),
-                                          json_object_get(trial->tool_call, "arguments")));
+    if (probe->tool_call != NULL)
+        json_push(messages, mcp_call_tool(CALL_ID, json_text_or(probe->tool_call, "name", ""),
+                                          json_object_get(probe->tool_call, "arguments")));
     return messages;
 }
 
-static json_t *program_order(const struct mcp_trial *trial)
+static json_t *program_order(const struct mcp_probe *probe)
 {
     static const char *const members[] = {"command", "args", "env", "cwd"};
     json_t *order = json_object();
 
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-        json_put(order, members[i], json_incref(json_object_get(trial->server, members[i])));
-    json_put(order, "timeout_ms", json_integer(trial->timeout_ms));
-    json_put(order, "messages", messages_for(trial));
+        json_put(order, members[i], json_incref(json_object_get(probe->server, members[i])));
+    json_put(order, "timeout_ms", json_integer(probe->timeout_ms));
+    json_put(order, "messages", messages_for(probe));
     return order;
 }
 
-static int read_replies(struct mcp_trial *trial, const json_t *replies, struct error *err)
+static int read_replies(struct mcp_probe *probe, const json_t *replies, struct error *err)
 {
     const json_t *result = NULL;
     json_t *reply = NULL;
@@ -273,44 +273,45 @@ static int read_replies(struct mcp_trial *trial, const json_t *replies, struct e
         if (mcp_result(reply, &result, err) < 0)
             return -1;
         if (id == CALL_ID)
-            trial->outcome = mcp_call_outcome(result);
+            probe->outcome = mcp_call_outcome(result);
         else if (id != FIRST_ID) /* the list; the sandbox chose the ids of its further pages */
-            mcp_add_tool_names(result, trial->tools);
+            mcp_add_tool_names(result, probe->tools);
     }
     return 0;
 }
 
-static int try_program(struct mcp_trial *trial, struct error *err)
+static int try_program(struct mcp_probe *probe, struct error *err)
 {
-    json_auto_t *order = program_order(trial);
+    json_auto_t *order = program_order(probe);
     json_auto_t *answer = NULL;
-    const struct sandbox_question question = {.owner = {&trial->request->principal, NULL},
-                                              .path = "/programs/talk",
-                                              .body = order,
-                                              .timeout_ms = trial->timeout_ms + SLACK_MS};
+    const struct sandbox_request to_sandbox = {.owner = {&probe->request->principal, NULL},
+                                               .path = "/programs/talk",
+                                               .body = order,
+                                               .timeout_ms = probe->timeout_ms + SLACK_MS};
 
-    if (sandbox_ask(trial->request->context, &question, &answer, err) < 0)
+    if (sandbox_request_send(probe->request->context, &to_sandbox, &answer, err) < 0)
         return -1;
-    return read_replies(trial, json_object_get(answer, "replies"), err);
+    return read_replies(probe, json_object_get(answer, "replies"), err);
 }
 
 /* --- the request --- */
 
 static int missing(const struct request *request, const char *name, struct error *err)
 {
-    return request_problem(request, REQUEST_PLACE("body", name),
-                           &(struct problem){"missing", "Field required", NULL}, NULL, err);
+    return request_problem(request, REQUEST_JSON_PATH("body", name),
+                           &(struct validation_error){"missing", "Field required", NULL}, NULL,
+                           err);
 }
 
 static int read_timeout(const struct request *request, const json_t *body, int64_t *timeout_ms_out,
                         struct error *err)
 {
-    static const struct problem out_of_range = {
-        "less_than_equal", "Input should be above 0 and at most 120 seconds", NULL};
+    static const struct validation_error out_of_range = {
+        "less_than_equal", "Input should be greater than 0 and at most 120 seconds", NULL};
     double timeout_s = json_number_or(body, "timeout", 15);
 
     if (!isfinite(timeout_s) || timeout_s <= 0 || timeout_s > TIMEOUT_MAX_S)
-        return request_problem(request, REQUEST_PLACE("body", "timeout"), &out_of_range,
+        return request_problem(request, REQUEST_JSON_PATH("body", "timeout"), &out_of_range,
                                json_incref(json_object_get(body, "timeout")), err);
     *timeout_ms_out = (int64_t)(timeout_s * MS_PER_S) + 1;
     return 0;
@@ -323,41 +324,41 @@ static int open_secrets(const struct request *request, json_t *server, struct er
     return json_array_size(request->problems) > 0 ? request_problems_noted(err) : 0;
 }
 
-int mcp_trial_read(const struct request *request, json_t **body_out, struct mcp_trial *trial_out,
+int mcp_probe_read(const struct request *request, json_t **body_out, struct mcp_probe *probe_out,
                    struct error *err)
 {
-    struct mcp_trial trial = {.request = request};
+    struct mcp_probe probe = {.request = request};
     json_auto_t *body = NULL;
     const char *needed = NULL;
 
-    if (request_json_shape(request, &test_shape, &body, err) < 0 ||
-        read_timeout(request, body, &trial.timeout_ms, err) < 0)
+    if (request_json_schema(request, &test_schema, &body, err) < 0 ||
+        read_timeout(request, body, &probe.timeout_ms, err) < 0)
         return -1;
-    trial.server = json_object_get(body, "server");
+    probe.server = json_object_get(body, "server");
     if (json_is_object(json_object_get(body, "tool_call")))
-        trial.tool_call = json_object_get(body, "tool_call");
-    needed = mcp_trial_is_program(&trial) ? "command" : "url";
-    if (json_text_or(trial.server, needed, "")[0] == '\0')
+        probe.tool_call = json_object_get(body, "tool_call");
+    needed = mcp_probe_is_program(&probe) ? "command" : "url";
+    if (json_text_or(probe.server, needed, "")[0] == '\0')
         return missing(request, needed, err);
     if (open_secrets(request, json_object_get(body, "server"), err) < 0)
         return -1;
-    trial.tools = json_array();
-    *trial_out = trial;
+    probe.tools = json_array();
+    *probe_out = probe;
     *body_out = json_incref(body);
     return 0;
 }
 
-bool mcp_trial_is_program(const struct mcp_trial *trial)
+bool mcp_probe_is_program(const struct mcp_probe *probe)
 {
-    return text_equal(json_text_or(trial->server, "type", "stdio"), "stdio");
+    return text_equal(json_text_or(probe->server, "type", "stdio"), "stdio");
 }
 
-int mcp_trial_run(struct mcp_trial *trial, struct error *err)
+int mcp_probe_run(struct mcp_probe *probe, struct error *err)
 {
-    return mcp_trial_is_program(trial) ? try_program(trial, err) : try_remote(trial, err);
+    return mcp_probe_is_program(probe) ? try_program(probe, err) : try_remote(probe, err);
 }
 
-const char *mcp_trial_error_kind(const struct error *err)
+const char *mcp_probe_error_kind(const struct error *err)
 {
     if (err->code == ERROR_TIMEOUT)
         return "timeout";

@@ -1,10 +1,10 @@
 /*
  * A test of a Model Context Protocol server: connects, lists its tools, calls one.
  *
- * Ownership: mcp_trial_done(); the server and the call are borrowed.
+ * Ownership: mcp_probe_done(); the server and the call are borrowed.
  */
-#ifndef DEFT_FCGI_AGENT_MCP_MCP_TRIAL_H
-#define DEFT_FCGI_AGENT_MCP_MCP_TRIAL_H
+#ifndef DEFT_FCGI_AGENT_MCP_MCP_PROBE_H
+#define DEFT_FCGI_AGENT_MCP_MCP_PROBE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct error;
 struct fcgi_context;
 struct request;
 
-struct mcp_trial {
+struct mcp_probe {
     const struct request *request;
     const json_t *server;    /* {"type", "url" or "command", …}, its secrets in clear */
     const json_t *tool_call; /* NULL: none */
@@ -27,21 +27,21 @@ struct mcp_trial {
 };
 
 /* clang-format off */
-#define MCP_TRIAL_INIT {.tools = NULL}
+#define MCP_PROBE_INIT {.tools = NULL}
 /* clang-format on */
 
-void mcp_trial_done(struct mcp_trial *trial);
+void mcp_probe_done(struct mcp_probe *probe);
 /*
- * Reads a request's body: *body_out is a new reference, from which the trial borrows. Errors as
- * request_json_shape().
+ * Reads a request's body: *body_out is a new reference, from which the probe borrows. Errors as
+ * request_json_schema().
  */
-int mcp_trial_read(const struct request *request, json_t **body_out, struct mcp_trial *trial_out,
+int mcp_probe_read(const struct request *request, json_t **body_out, struct mcp_probe *probe_out,
                    struct error *err) NONNULL MUST_CHECK;
 /* True when the server is a program, not a URL. */
-bool mcp_trial_is_program(const struct mcp_trial *trial) NONNULL MUST_CHECK;
+bool mcp_probe_is_program(const struct mcp_probe *probe) NONNULL MUST_CHECK;
 /* Fills in tools and outcome. Error messages are for the user, as those of client/mcp.h. */
-int mcp_trial_run(struct mcp_trial *trial, struct error *err) NONNULL MUST_CHECK;
+int mcp_probe_run(struct mcp_probe *probe, struct error *err) NONNULL MUST_CHECK;
 /* Returns "timeout", "connection" or "unknown"; a static string. */
-const char *mcp_trial_error_kind(const struct error *err) NONNULL MUST_CHECK;
+const char *mcp_probe_error_kind(const struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -10,12 +10,12 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/oauth.h"
+#include "fcgi/agent/mcp/mcp_probe.h"
 #include "fcgi/agent/mcp/mcp_return.h"
 #include "fcgi/agent/mcp/mcp_token.h"
-#include "fcgi/agent/mcp/mcp_trial.h"
-#include "fcgi/context.h"
-#include "fcgi/session_cookie.h"
-#include "fcgi/waits.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/session_cookie.h"
+#include "fcgi/core/wait_slots.h"
 
 /*
  * For the redirect back, which keeps a browser waiting; one that takes longer than INTERRUPTED_MS
@@ -115,8 +115,8 @@ static int find_client(const struct oauth *oauth, const json_t *authentication,
     }
     if (json_text_or(provider, "registration_endpoint", NULL) == NULL)
         return error_set(err, ERROR_INVALID,
-                         "The sign-in server registers nobody by itself: give a client_id that it "
-                         "knows, with the redirect address %s",
+                         "The sign-in server does not support dynamic registration: give a "
+                         "registered client_id with the redirect URI %s",
                          redirect_uri);
     return register_client(oauth, authentication, provider, redirect_uri, client_out, err);
 }
@@ -159,27 +159,27 @@ static void put_random(json_t *secrets, const char *name)
  * Finds the authorization server and our client there; stores everything that the redirect needs in
  * secrets.
  */
-static int prepare(const struct mcp_trial *trial, json_t *secrets, struct error *err)
+static int prepare(const struct mcp_probe *probe, json_t *secrets, struct error *err)
 {
-    const struct oauth oauth = oauth_for(trial->request, trial->timeout_ms);
+    const struct oauth oauth = oauth_for(probe->request, probe->timeout_ms);
     const json_t *authentication =
-        json_object_get(json_object_get(trial->server, "auth"), "authentication");
+        json_object_get(json_object_get(probe->server, "auth"), "authentication");
     CLEANUP(strbuf_done) struct strbuf redirect_uri = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf scope = STRBUF_INIT;
     json_auto_t *provider = NULL;
     json_auto_t *client = NULL;
 
     strbuf_appendf(&redirect_uri, "%s" MCP_REDIRECT_PATH,
-                   trial->request->context->settings->app_url);
-    if (oauth_discover(&oauth, json_text_or(trial->server, "url", ""), &provider, err) < 0)
+                   probe->request->context->settings->app_url);
+    if (oauth_discover(&oauth, json_text_or(probe->server, "url", ""), &provider, err) < 0)
         return -1;
     append_scopes(&scope, json_object_get(authentication, "scopes"));
     if (scope.len > 0)
         json_put_text(provider, "scope", scope.text);
     if (find_client(&oauth, authentication, provider, redirect_uri.text, &client, err) < 0)
         return -1;
-    json_put(secrets, "server", json_deep_copy(trial->server));
-    json_put(secrets, "tool_call", json_deep_copy(trial->tool_call));
+    json_put(secrets, "server", json_deep_copy(probe->server));
+    json_put(secrets, "tool_call", json_deep_copy(probe->tool_call));
     json_put(secrets, "provider", json_incref(provider));
     json_put(secrets, "client", json_incref(client));
     json_put_text(secrets, "redirect_uri", redirect_uri.text);
@@ -189,35 +189,35 @@ static int prepare(const struct mcp_trial *trial, json_t *secrets, struct error 
     return 0;
 }
 
-static int prepare_in_turn(const struct mcp_trial *trial, json_t *secrets, struct error *err)
+static int prepare_in_turn(const struct mcp_probe *probe, json_t *secrets, struct error *err)
 {
-    struct waits *waits = trial->request->context->waits;
-    const struct uuid *user = &trial->request->principal.user_id;
-    int rc = waits_begin(waits, user, err);
+    struct wait_slots *slots = probe->request->context->wait_slots;
+    const struct uuid *user = &probe->request->principal.user_id;
+    int rc = wait_slot_take(slots, user, err);
 
     if (rc < 0)
         return -1;
-    rc = prepare(trial, secrets, err);
-    waits_end(waits, user);
+    rc = prepare(probe, secrets, err);
+    wait_slot_return(slots, user);
     return rc;
 }
 
-int mcp_sign_in_begin(const struct mcp_trial *trial, json_t **answer_out, struct error *err)
+int mcp_sign_in_begin(const struct mcp_probe *probe, json_t **answer_out, struct error *err)
 {
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in sign_in = {
         .id = uuid_random(),
-        .user_id = trial->request->principal.user_id,
+        .user_id = probe->request->principal.user_id,
         .body = json_object(),
         .secrets = json_object(),
     };
-    const struct shelf shelf = keep_shelf(trial->request);
+    const struct document_scope scope = user_documents_scope(probe->request);
     json_t *answer = NULL;
 
-    if (mcp_trial_is_program(trial))
-        return error_set(err, ERROR_INVALID, "Only a server at an address asks to sign in");
-    if (prepare_in_turn(trial, sign_in.secrets, err) < 0)
+    if (mcp_probe_is_program(probe))
+        return error_set(err, ERROR_INVALID, "Only a server with a URL supports signing in");
+    if (prepare_in_turn(probe, sign_in.secrets, err) < 0)
         return -1;
-    if (mcp_sign_in_store_add(&shelf, &sign_in, json_text_or(sign_in.secrets, "state", ""), err) <
+    if (mcp_sign_in_store_add(&scope, &sign_in, json_text_or(sign_in.secrets, "state", ""), err) <
         0)
         return -1;
     answer = json_object();
@@ -244,7 +244,7 @@ static int check_issuer(const json_t *provider, const struct mcp_return *back, s
 
     if (back->issuer[0] == '\0' ? must_say
                                 : !text_equal(back->issuer, json_text_or(provider, "issuer", "")))
-        return error_set(err, ERROR_INVALID, "The answer comes from another sign-in server");
+        return error_set(err, ERROR_INVALID, "The response comes from another sign-in server");
     return 0;
 }
 
@@ -277,7 +277,7 @@ static int ask_tokens(const struct request *request, struct mcp_sign_in *sign_in
     json_t *client = json_object_get(secrets, "client");
     json_auto_t *form = json_object();
     json_auto_t *tokens = NULL;
-    struct waits *waits = request->context->waits;
+    struct wait_slots *slots = request->context->wait_slots;
     int rc = 0;
 
     if (check_browser(request, sign_in, err) < 0 || check_issuer(provider, back, err) < 0)
@@ -290,10 +290,10 @@ static int ask_tokens(const struct request *request, struct mcp_sign_in *sign_in
     json_put_text(form, "redirect_uri", json_text_or(secrets, "redirect_uri", ""));
     json_put_text(form, "code_verifier", json_text_or(secrets, "verifier", ""));
     json_put_text(form, "resource", json_text_or(provider, "resource", NULL));
-    if (waits_begin(waits, &sign_in->user_id, err) < 0)
+    if (wait_slot_take(slots, &sign_in->user_id, err) < 0)
         return -1;
     rc = oauth_ask_tokens(&oauth, provider, client, form, &tokens, err);
-    waits_end(waits, &sign_in->user_id);
+    wait_slot_return(slots, &sign_in->user_id);
     if (rc < 0)
         return -1;
     json_put(secrets, "oauth_state", mcp_token_state(tokens, client));
@@ -303,22 +303,22 @@ static int ask_tokens(const struct request *request, struct mcp_sign_in *sign_in
 /* Tests that the server accepts the token. */
 static int try_server(const struct request *request, struct mcp_sign_in *sign_in, struct error *err)
 {
-    CLEANUP(mcp_trial_done) struct mcp_trial trial = MCP_TRIAL_INIT;
+    CLEANUP(mcp_probe_done) struct mcp_probe probe = MCP_PROBE_INIT;
     json_t *server = json_object_get(sign_in->secrets, "server");
     json_t *auth = json_object();
 
     json_put_text(auth, "strategy", "oauth2");
     json_put(auth, "state", json_incref(json_object_get(sign_in->secrets, "oauth_state")));
     json_put(server, "auth", auth);
-    trial = (struct mcp_trial){.request = request,
+    probe = (struct mcp_probe){.request = request,
                                .server = server,
                                .tool_call = json_object_get(sign_in->secrets, "tool_call"),
                                .timeout_ms = TRY_MS,
                                .tools = json_array()};
-    if (mcp_trial_run(&trial, err) < 0)
+    if (mcp_probe_run(&probe, err) < 0)
         return -1;
-    json_put(sign_in->body, "tools", json_incref(trial.tools));
-    json_put(sign_in->body, "tool_result", json_incref(trial.outcome));
+    json_put(sign_in->body, "tools", json_incref(probe.tools));
+    json_put(sign_in->body, "tool_result", json_incref(probe.outcome));
     return 0;
 }
 
@@ -338,23 +338,23 @@ static void note_failure(struct mcp_sign_in *sign_in, const struct error *why)
 {
     sign_in->status = SIGN_IN_FAILED;
     json_put_text(sign_in->body, "error", why->message);
-    json_put_text(sign_in->body, "error_kind", mcp_trial_error_kind(why));
+    json_put_text(sign_in->body, "error_kind", mcp_probe_error_kind(why));
 }
 
 int mcp_sign_in_complete(const struct request *request, const struct mcp_return *back,
                          struct mcp_sign_in *sign_in_out, struct error *err)
 {
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in sign_in = MCP_SIGN_IN_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     struct error why = ERROR_INIT;
 
-    if (mcp_sign_in_store_take(&shelf, back->state, &sign_in, err) < 0)
+    if (mcp_sign_in_store_take(&scope, back->state, &sign_in, err) < 0)
         return -1;
     sign_in.status = SIGN_IN_SUCCEEDED;
     if (ask_tokens(request, &sign_in, back, &why) < 0 || try_server(request, &sign_in, &why) < 0)
         note_failure(&sign_in, &why);
     forget_the_way(&sign_in);
-    if (mcp_sign_in_store_finish(&shelf, &sign_in, err) < 0)
+    if (mcp_sign_in_store_finish(&scope, &sign_in, err) < 0)
         return -1;
     sign_in.unchanged_ms = 0;
     *sign_in_out = sign_in;
@@ -368,9 +368,9 @@ int mcp_sign_in_complete(const struct request *request, const struct mcp_return 
 static const char *verdict(const struct mcp_sign_in *sign_in)
 {
     if (sign_in->status == SIGN_IN_PENDING && sign_in->unchanged_ms > PENDING_MS)
-        return "Nobody signed in in time";
+        return "Signing in timed out";
     if (sign_in->status == SIGN_IN_AUTHORIZING && sign_in->unchanged_ms > INTERRUPTED_MS)
-        return "Signing in was interrupted; begin again";
+        return "Signing in was interrupted; start again";
     return NULL;
 }
 

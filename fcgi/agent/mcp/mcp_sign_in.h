@@ -13,19 +13,19 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/settings/user_documents.h"
 #include "store/user/mcp_sign_in_store.h"
 
 struct error;
 struct mcp_return;
-struct mcp_trial;
+struct mcp_probe;
 struct request;
 
 /* The redirect path for browsers, on the app origin. */
 #define MCP_REDIRECT_PATH "/api/mcp/oauth/redirect"
 
 /* The reply to POST …/start. Error messages are for the user; ERROR_INTERNAL is deft's fault. */
-int mcp_sign_in_begin(const struct mcp_trial *trial, json_t **answer_out,
+int mcp_sign_in_begin(const struct mcp_probe *probe, json_t **answer_out,
                       struct error *err) NONNULL MUST_CHECK;
 /* True for the state that this sign-in was begun with. */
 bool mcp_sign_in_is_of(const struct mcp_sign_in *sign_in, const char *state) NONNULL MUST_CHECK;

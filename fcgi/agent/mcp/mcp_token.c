@@ -6,12 +6,12 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "client/oauth.h"
-#include "fcgi/agent/mcp/mcp_trial.h"
-#include "fcgi/context.h"
-#include "fcgi/request.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/agent/mcp/mcp_probe.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/wait_slots.h"
+#include "fcgi/settings/user_documents.h"
 #include "fcgi/settings/user_settings.h"
-#include "fcgi/waits.h"
 #include "model/secrets/secret_walk.h"
 
 /* MARGIN_S: a token that expires this soon counts as expired. */
@@ -57,17 +57,17 @@ static bool is_over(const json_t *state)
 }
 
 /* Requests new tokens with the refresh token (RFC 6749, section 6). */
-static int refresh(const struct mcp_trial *trial, const json_t *old, json_t **state_out,
+static int refresh(const struct mcp_probe *probe, const json_t *old, json_t **state_out,
                    struct error *err)
 {
-    const struct fcgi_context *context = trial->request->context;
+    const struct fcgi_context *context = probe->request->context;
     const struct oauth oauth = {context->http, ADDRESS_OF_USER, clock_monotonic_ms() + REFRESH_MS};
     json_t *client = json_object_get(old, "client_info");
     json_auto_t *form = json_object();
     json_auto_t *provider = NULL;
     json_auto_t *tokens = NULL;
 
-    if (oauth_discover(&oauth, json_text_or(trial->server, "url", ""), &provider, err) < 0)
+    if (oauth_discover(&oauth, json_text_or(probe->server, "url", ""), &provider, err) < 0)
         return -1;
     json_put_text(form, "grant_type", "refresh_token");
     json_put_text(form, "refresh_token", refresh_token(old));
@@ -76,7 +76,7 @@ static int refresh(const struct mcp_trial *trial, const json_t *old, json_t **st
         oauth_ask_tokens(&oauth, provider, client, form, &tokens, err) < 0)
         return err->code != ERROR_NONE
                    ? -1
-                   : error_set(err, ERROR_INVALID, "Nobody has signed in at this server yet");
+                   : error_set(err, ERROR_INVALID, "No user has signed in to this server yet");
     /* If the server sends no new refresh token, the old one stays valid. */
     if (json_text_or(tokens, "refresh_token", NULL) == NULL)
         json_put_text(tokens, "refresh_token", refresh_token(old));
@@ -84,17 +84,17 @@ static int refresh(const struct mcp_trial *trial, const json_t *old, json_t **st
     return 0;
 }
 
-static int refresh_in_turn(const struct mcp_trial *trial, const json_t *old, json_t **state_out,
+static int refresh_in_turn(const struct mcp_probe *probe, const json_t *old, json_t **state_out,
                            struct error *err)
 {
-    struct waits *waits = trial->request->context->waits;
-    const struct uuid *user = &trial->request->principal.user_id;
-    int rc = waits_begin(waits, user, err);
+    struct wait_slots *slots = probe->request->context->wait_slots;
+    const struct uuid *user = &probe->request->principal.user_id;
+    int rc = wait_slot_take(slots, user, err);
 
     if (rc < 0)
         return -1;
-    rc = refresh(trial, old, state_out, err);
-    waits_end(waits, user);
+    rc = refresh(probe, old, state_out, err);
+    wait_slot_return(slots, user);
     return rc;
 }
 
@@ -109,22 +109,22 @@ static json_t *stored_auth(json_t *stored, const char *url, const json_t *old)
     return auth;
 }
 
-static int try_keep(const struct mcp_trial *trial, const json_t *old, json_t *fresh,
+static int try_keep(const struct mcp_probe *probe, const json_t *old, json_t *fresh,
                     struct error *err)
 {
     CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
-    const struct place place = {NULL, "settings", 0};
+    const struct json_path path = {NULL, "settings", 0};
     json_auto_t *problems = json_array();
     json_auto_t *agent = NULL;
     const char *name = NULL;
     json_t *stored = NULL;
     size_t n_changed = 0;
 
-    if (user_settings_load(trial->request, &settings, err) < 0)
+    if (user_settings_load(probe->request, &settings, err) < 0)
         return -1;
     agent = user_settings_agent(&settings);
     json_object_foreach (json_object_get(agent, "mcp_config"), name, stored) {
-        json_t *auth = stored_auth(stored, json_text_or(trial->server, "url", ""), old);
+        json_t *auth = stored_auth(stored, json_text_or(probe->server, "url", ""), old);
 
         if (auth != NULL) {
             json_put(auth, "state", json_incref(fresh));
@@ -133,25 +133,25 @@ static int try_keep(const struct mcp_trial *trial, const json_t *old, json_t *fr
     }
     if (n_changed == 0)
         return 0;
-    user_settings_set_agent(trial->request, &settings, agent, &place, problems);
+    user_settings_set_agent(probe->request, &settings, agent, &path, problems);
     if (json_array_size(problems) > 0)
-        return error_set(err, ERROR_INTERNAL, "the settings refuse a server's new tokens");
-    return user_settings_put(trial->request, &settings, err);
+        return error_set(err, ERROR_INTERNAL, "the settings rejected an MCP server's new tokens");
+    return user_settings_put(probe->request, &settings, err);
 }
 
 /* A refresh token may be valid only once, so the settings must not keep the old one. */
-static void keep(const struct mcp_trial *trial, const json_t *old, json_t *fresh)
+static void store_token(const struct mcp_probe *probe, const json_t *old, json_t *fresh)
 {
     struct error err = ERROR_INIT;
-    int rc = try_keep(trial, old, fresh, &err);
+    int rc = try_keep(probe, old, fresh, &err);
 
     for (int i = 1; i < KEEP_TRIES && rc < 0 && err.code == ERROR_STALE; i++)
-        rc = try_keep(trial, old, fresh, &err);
+        rc = try_keep(probe, old, fresh, &err);
     if (rc < 0)
-        log_warning("mcp_token.not_kept", LOG_ERROR(&err));
+        log_warning("mcp_token.store_failed", LOG_ERROR(&err));
 }
 
-int mcp_token_freshen(const struct mcp_trial *trial, json_t *server, json_t **state_out,
+int mcp_token_freshen(const struct mcp_probe *probe, json_t *server, json_t **state_out,
                       struct error *err)
 {
     json_t *auth = json_object_get(server, "auth");
@@ -160,9 +160,9 @@ int mcp_token_freshen(const struct mcp_trial *trial, json_t *server, json_t **st
 
     if (!text_equal(json_text_or(auth, "strategy", ""), "oauth2") || !is_over(old))
         return 0;
-    if (refresh_in_turn(trial, old, &fresh, err) < 0)
+    if (refresh_in_turn(probe, old, &fresh, err) < 0)
         return -1;
-    keep(trial, old, fresh);
+    store_token(probe, old, fresh);
     json_put(auth, "state", json_incref(fresh));
     *state_out = json_incref(fresh);
     return 0;

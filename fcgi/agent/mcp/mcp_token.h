@@ -10,7 +10,7 @@
 #include "base/attr.h"
 
 struct error;
-struct mcp_trial;
+struct mcp_probe;
 struct request;
 
 /* Makes that form from a token endpoint's answer; shares both arguments. A new reference. */
@@ -18,11 +18,11 @@ json_t *mcp_token_state(json_t *tokens, json_t *client) NONNULL MUST_CHECK;
 /* A copy whose secrets only this server can open. A new reference. */
 json_t *mcp_token_seal(const struct request *request, json_t *state) NONNULL MUST_CHECK;
 /*
- * For a test of a server (the trial's, which is changed here) with an expired token: requests a new
+ * For a test of a server (the probe's, which is changed here) with an expired token: requests a new
  * one, puts it into the server, and into the user's settings if they hold the old one. *state_out
  * is a new reference to the new state, NULL if there is none. Error messages are for the user.
  */
-int mcp_token_freshen(const struct mcp_trial *trial, json_t *server, json_t **state_out,
+int mcp_token_freshen(const struct mcp_probe *probe, json_t *server, json_t **state_out,
                       struct error *err) NONNULL MUST_CHECK;
 
 #endif

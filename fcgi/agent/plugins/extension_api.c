@@ -3,8 +3,8 @@
  * page calls them anyway, so each replies in its format.
  */
 #include "base/json.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/reply.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/core/reply.h"
 
 static int no_extensions(const struct request *request, struct reply *reply, struct error *err)
 {

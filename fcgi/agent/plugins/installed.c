@@ -3,41 +3,23 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/plugins/installed_kind.h"
-#include "fcgi/reply.h"
-#include "fcgi/settings/keep.h"
-#include "model/schema/shape.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/settings/user_documents.h"
+#include "model/schema/object_schema.h"
+#include "start/installed_skills.h"
 
 /* --- what others need of it --- */
 
 static int add_skills(const struct request *request, enum collection collection, json_t *skills,
                       struct error *err)
 {
-    CLEANUP(document_list_done) struct document_list list = DOCUMENT_LIST_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
 
     if (request->principal.kind == PRINCIPAL_SANDBOX_KEY)
         return 0;
-    if (document_store_list(&shelf, collection, &list, err) < 0)
-        return -1;
-    for (size_t i = 0; i < list.n; i++) {
-        if (installed_is_on(&list.items[i]) &&
-            json_array_extend(skills, json_object_get(list.items[i].body, "skills")) < 0)
-            return error_set(err, ERROR_INTERNAL, "the skills of %s are no list",
-                             list.items[i].name);
-    }
-    return 0;
-}
-
-int installed_plugin_skills(const struct request *request, json_t **skills_out, struct error *err)
-{
-    json_auto_t *skills = json_array();
-
-    if (add_skills(request, COLLECTION_INSTALLED_PLUGINS, skills, err) < 0)
-        return -1;
-    *skills_out = json_incref(skills);
-    return 0;
+    return installed_skills_add(&scope, collection, skills, err);
 }
 
 int installed_skills(const struct request *request, json_t **skills_out, struct error *err)
@@ -54,11 +36,11 @@ int installed_skills(const struct request *request, json_t **skills_out, struct 
 int installed_plugins(const struct request *request, json_t **plugins_out, struct error *err)
 {
     CLEANUP(document_list_done) struct document_list list = DOCUMENT_LIST_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *plugins = json_array();
 
     if (request->principal.kind != PRINCIPAL_SANDBOX_KEY &&
-        document_store_list(&shelf, COLLECTION_INSTALLED_PLUGINS, &list, err) < 0)
+        document_store_list(&scope, COLLECTION_INSTALLED_PLUGINS, &list, err) < 0)
         return -1;
     for (size_t i = 0; i < list.n; i++) {
         const json_t *body = list.items[i].body;
@@ -86,12 +68,12 @@ static int list(const struct request *request, struct reply *reply, struct error
 {
     CLEANUP(document_list_done) struct document_list documents = DOCUMENT_LIST_INIT;
     const struct installed_kind *kind = installed_kind_of(request);
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *answer = json_object();
     json_t *items = json_array();
 
     json_put(answer, kind->list, items);
-    if (document_store_list(&shelf, kind->collection, &documents, err) < 0)
+    if (document_store_list(&scope, kind->collection, &documents, err) < 0)
         return -1;
     for (size_t i = 0; i < documents.n; i++)
         json_push(items, installed_to_json(kind, &documents.items[i]));
@@ -112,20 +94,20 @@ static int get(const struct request *request, struct reply *reply, struct error 
 static const struct field state_fields[] = {
     {.name = "enabled", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
 };
-static const struct shape state_shape = SHAPE(state_fields);
+static const struct object_schema state_schema = SCHEMA(state_fields);
 
 static int try_toggle(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document document = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *body = NULL;
     json_auto_t *answer = json_object();
 
-    if (request_json_shape(request, &state_shape, &body, err) < 0 ||
+    if (request_json_schema(request, &state_schema, &body, err) < 0 ||
         installed_load(request, &document, err) < 0)
         return -1;
     json_put(document.body, "enabled", json_incref(json_object_get(body, "enabled")));
-    if (document_store_put(&shelf, &document, 0, err) < 0)
+    if (document_store_put(&scope, &document, 0, err) < 0)
         return -1;
     json_put_text(answer, "name", document.name);
     json_put(answer, "enabled", json_incref(json_object_get(body, "enabled")));
@@ -135,7 +117,7 @@ static int try_toggle(const struct request *request, struct reply *reply, struct
 /* PATCH {"enabled"} -> 200 {"name","enabled"} | 404 | 422 */
 static int toggle(const struct request *request, struct reply *reply, struct error *err)
 {
-    return keep_retry(request, reply, try_toggle, err);
+    return user_documents_retry(request, reply, try_toggle, err);
 }
 
 /*
@@ -146,13 +128,13 @@ static int uninstall(const struct request *request, struct reply *reply, struct 
 {
     CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
     const struct installed_kind *kind = installed_kind_of(request);
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     json_auto_t *answer = json_object();
     const char *name = NULL;
 
     if (installed_path_name(request, &name, err) < 0)
         return -1;
-    if (document_store_delete(&shelf, kind->collection, name, err) < 0)
+    if (document_store_delete(&scope, kind->collection, name, err) < 0)
         return installed_not_found(kind, name, err);
     strbuf_appendf(&message, "%s '%s' is uninstalled", kind->word, name);
     json_put_text(answer, "message", message.text);

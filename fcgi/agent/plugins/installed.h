@@ -18,9 +18,6 @@ struct request;
  */
 int installed_skills(const struct request *request, json_t **skills_out,
                      struct error *err) NONNULL MUST_CHECK;
-/* As above, of plugins only. */
-int installed_plugin_skills(const struct request *request, json_t **skills_out,
-                            struct error *err) NONNULL MUST_CHECK;
 /* The caller's plugins that are switched on, as listed by POST /api/plugins. A new reference. */
 int installed_plugins(const struct request *request, json_t **plugins_out,
                       struct error *err) NONNULL MUST_CHECK;

@@ -5,15 +5,15 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "fcgi/reply.h"
-#include "fcgi/router.h"
-#include "fcgi/settings/keep.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/router.h"
+#include "fcgi/settings/user_documents.h"
 
 static const struct installed_kind kinds[] = {
     {"/api/skills/", "Skill", "skills", "skill", "skill_name", COLLECTION_INSTALLED_SKILLS,
-     package_read_skill},
+     plugin_folder_read_skill},
     {"/api/plugins/", "Plugin", "plugins", "plugin", "plugin_name", COLLECTION_INSTALLED_PLUGINS,
-     package_read_plugin},
+     plugin_folder_read_plugin},
 };
 
 const struct installed_kind *installed_kind_of(const struct request *request)
@@ -62,21 +62,16 @@ int installed_answer(const struct installed_kind *kind, const struct document *d
     return reply_json(reply, 200, json);
 }
 
-bool installed_is_on(const struct document *document)
-{
-    return json_bool_or(document->body, "enabled", 1) != 0;
-}
-
 int installed_path_name(const struct request *request, const char **name_out, struct error *err)
 {
     const struct installed_kind *kind = installed_kind_of(request);
-    static const struct problem problem = {
+    static const struct validation_error problem = {
         "string_pattern_mismatch", "String should match pattern '^[a-z0-9]+(-[a-z0-9]+)*$'", NULL};
 
     *name_out = request_path_text(request, kind->param);
-    if (package_is_name(*name_out))
+    if (plugin_name_is_valid(*name_out))
         return 0;
-    return request_problem(request, REQUEST_PLACE("path", kind->param), &problem,
+    return request_problem(request, REQUEST_JSON_PATH("path", kind->param), &problem,
                            json_text(*name_out, strlen(*name_out)), err);
 }
 
@@ -90,12 +85,12 @@ int installed_not_found(const struct installed_kind *kind, const char *name, str
 int installed_load(const struct request *request, struct document *document_out, struct error *err)
 {
     const struct installed_kind *kind = installed_kind_of(request);
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *name = NULL;
 
     if (installed_path_name(request, &name, err) < 0)
         return -1;
-    if (document_store_get(&shelf, kind->collection, name, document_out, err) < 0)
+    if (document_store_get(&scope, kind->collection, name, document_out, err) < 0)
         return installed_not_found(kind, name, err);
     return 0;
 }

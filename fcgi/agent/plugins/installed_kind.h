@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "model/plugins/package.h"
+#include "model/plugins/plugin_folder.h"
 #include "store/user/document_store.h"
 
 struct error;
@@ -24,7 +24,7 @@ struct installed_kind {
     const char *single; /* member of a refresh's answer */
     const char *param;  /* of the path */
     enum collection collection;
-    int (*read)(const struct package_folder *folder, json_t **package_out, struct error *err);
+    int (*read)(const struct plugin_folder *folder, json_t **package_out, struct error *err);
 };
 
 /* The kind that the request's route serves; a static object. */
@@ -35,7 +35,6 @@ const struct installed_kind *installed_kind_of(const struct request *request) NO
  */
 int installed_load(const struct request *request, struct document *document_out,
                    struct error *err) NONNULL MUST_CHECK;
-bool installed_is_on(const struct document *document) NONNULL MUST_CHECK;
 /* {"name", "description"} of each of a list of skills. A new reference. */
 json_t *installed_summaries(const json_t *skills) __attribute__((warn_unused_result));
 /* The API's form. A new reference. */

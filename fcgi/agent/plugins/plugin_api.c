@@ -7,16 +7,16 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/plugins/installed.h"
 #include "fcgi/agent/plugins/installed_kind.h"
 #include "fcgi/agent/workspace/project_files.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/sandbox_ask.h"
-#include "model/plugins/package.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/sandbox/sandbox_request.h"
+#include "model/plugins/plugin_folder.h"
 #include "model/plugins/skill_file.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "model/tools/sub_agents.h"
 
 static const struct field request_fields[] = {
@@ -25,7 +25,7 @@ static const struct field request_fields[] = {
     {.name = "load_builtin", .kind = FIELD_BOOL, .fallback = "true"},
     {.name = "project_dir", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
-static const struct shape request_shape = SHAPE(request_fields);
+static const struct object_schema request_schema = SCHEMA(request_fields);
 
 /* --- plugins of files --- */
 
@@ -78,12 +78,12 @@ static void add_plugins(json_t *folders, json_t *plugins)
     json_t *files = NULL;
 
     json_object_foreach (folders, path, files) {
-        const struct package_folder folder = {path, files};
+        const struct plugin_folder folder = {path, files};
         struct error ignored = ERROR_INIT;
         json_auto_t *package = NULL;
         json_t *plugin = NULL;
 
-        if (package_read_plugin(&folder, &package, &ignored) < 0)
+        if (plugin_folder_read_plugin(&folder, &package, &ignored) < 0)
             continue;
         plugin = json_object();
         json_put_text(plugin, "name", json_text_or(package, "name", ""));
@@ -131,7 +131,7 @@ static int list(const struct request *request, struct reply *reply, struct error
     json_auto_t *plugins = json_object();
     json_auto_t *answer = json_object();
 
-    if (request_json_shape(request, &request_shape, &body, err) < 0)
+    if (request_json_schema(request, &request_schema, &body, err) < 0)
         return -1;
     question.with_user = json_bool_or(body, "load_user", 1) != 0;
     if (json_bool_or(body, "load_project", 1))
@@ -139,7 +139,7 @@ static int list(const struct request *request, struct reply *reply, struct error
     if (question.with_user && add_installed(request, plugins, err) < 0)
         return -1;
     if (project_files_read(request, &question, &files, err) < 0)
-        return sandbox_ask_failed(reply, err);
+        return sandbox_request_failed(reply, err);
     folders = group_files(&question, files);
     add_plugins(folders, plugins);
     json_put(answer, "plugins", values_of(plugins));
@@ -214,13 +214,13 @@ static int sub_agents(const struct request *request, struct reply *reply, struct
     json_auto_t *agents = NULL;
     json_auto_t *answer = json_object();
 
-    if (request_json_shape(request, &request_shape, &body, err) < 0)
+    if (request_json_schema(request, &request_schema, &body, err) < 0)
         return -1;
     question.with_user = json_bool_or(body, "load_user", 1) != 0;
     if (json_bool_or(body, "load_project", 1))
         question.project_dir = json_text_or(body, "project_dir", NULL);
     if (project_files_read(request, &question, &files, err) < 0)
-        return sandbox_ask_failed(reply, err);
+        return sandbox_request_failed(reply, err);
     agents = json_bool_or(body, "load_builtin", 1) != 0 ? builtin_agents(request) : json_object();
     json_put(answer, "agents", read_agents(&question, files, agents));
     return reply_json(reply, 200, answer);

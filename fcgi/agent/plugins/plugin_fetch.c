@@ -4,12 +4,12 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/agent/plugins/fetch.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/settings/keep.h"
-#include "model/schema/shape.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/agent/plugins/source_fetch.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/settings/user_documents.h"
+#include "model/schema/object_schema.h"
 #include "model/secrets/secret_registry.h"
 
 static const struct field request_fields[] = {
@@ -19,16 +19,16 @@ static const struct field request_fields[] = {
     {.name = "secrets", .kind = FIELD_MAP, .fallback = "{}"},
     {.name = "timeout", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "60"},
 };
-static const struct shape request_shape = SHAPE(request_fields);
+static const struct object_schema request_schema = SCHEMA(request_fields);
 
 /* The status and name that clients get for an error code. */
-struct refusal {
+struct fetch_refusal {
     enum error_code code;
     int status;
     const char *name;
 };
 
-static const struct refusal refusals[] = {
+static const struct fetch_refusal refusals[] = {
     {ERROR_INVALID, 422, "invalid_plugin"},  {ERROR_NOT_FOUND, 502, "fetch_failed"},
     {ERROR_UNAVAILABLE, 502, "no_sandbox"},  {ERROR_TIMEOUT, 504, "timeout"},
     {ERROR_TOO_LARGE, 422, "too_large"},     {ERROR_UNAUTHENTICATED, 502, "no_sandbox"},
@@ -57,7 +57,7 @@ static int read_secret(const struct request *request, const char *name, const js
                        json_t *texts, struct error *err)
 {
     CLEANUP(document_done) struct document document = DOCUMENT_INIT;
-    const struct shelf shelf = keep_shelf(request);
+    const struct document_scope scope = user_documents_scope(request);
     const char *stored = secret_source_stored_name(source);
 
     if (json_is_string(source)) {
@@ -68,7 +68,7 @@ static int read_secret(const struct request *request, const char *name, const js
         json_put_text(texts, name, json_text_or(source, "value", NULL));
         return 0;
     }
-    if (document_store_get(&shelf, COLLECTION_SECRETS, stored, &document, err) < 0)
+    if (document_store_get(&scope, COLLECTION_SECRETS, stored, &document, err) < 0)
         return err->code == ERROR_NOT_FOUND
                    ? error_set(err, ERROR_INVALID, "There is no secret %s", stored)
                    : -1;
@@ -98,12 +98,12 @@ static int read_secrets(const struct request *request, json_t *body, json_t **te
 static int read_timeout(const struct request *request, const json_t *body, int64_t *timeout_s_out,
                         struct error *err)
 {
-    static const struct problem problem = {"less_than_equal",
-                                           "Input should be less than or equal to 600", NULL};
+    static const struct validation_error problem = {
+        "less_than_equal", "Input should be less than or equal to 600", NULL};
 
     *timeout_s_out = json_int_or(body, "timeout", FETCH_DEFAULT_S);
     if (*timeout_s_out > FETCH_MAX_S)
-        return request_problem(request, REQUEST_PLACE("body", "timeout"), &problem,
+        return request_problem(request, REQUEST_JSON_PATH("body", "timeout"), &problem,
                                json_integer(*timeout_s_out), err);
     return 0;
 }
@@ -119,19 +119,19 @@ static json_t *names_of(const json_t *skills)
     return names;
 }
 
-static int answer_plugin(const struct fetch_wish *wish, const struct fetched *fetched,
+static int answer_plugin(const struct source_fetch *fetch, const struct fetched *fetched,
                          struct reply *reply, struct error *err)
 {
-    const struct package_folder folder = fetched_folder(fetched);
+    const struct plugin_folder folder = fetched_folder(fetched);
     const char *part = fetched->source.repo_path;
     json_auto_t *package = NULL;
     json_auto_t *answer = json_object();
 
-    if (package_read_plugin(&folder, &package, err) < 0)
+    if (plugin_folder_read_plugin(&folder, &package, err) < 0)
         return refuse(reply, err);
     json_put_text(answer, "path", folder.path);
     json_put(answer, "resolved_ref", fetched_ref(fetched));
-    json_put_text(answer, "source", fetched_source(fetched, wish));
+    json_put_text(answer, "source", fetched_source(fetched, fetch));
     json_put(answer, "repo_path", json_text_of(part));
     json_put(answer, "manifest", json_incref(json_object_get(package, "manifest")));
     json_put(answer, "skills", names_of(json_object_get(package, "skills")));
@@ -145,19 +145,19 @@ static int plugin_fetch(const struct request *request, struct reply *reply, stru
     CLEANUP(fetched_done) struct fetched fetched = FETCHED_INIT;
     json_auto_t *body = NULL;
     json_auto_t *secrets = NULL;
-    struct fetch_wish wish = {.source = NULL};
+    struct source_fetch fetch = {.source = NULL};
 
-    if (request_json_shape(request, &request_shape, &body, err) < 0 ||
-        read_timeout(request, body, &wish.timeout_s, err) < 0 ||
+    if (request_json_schema(request, &request_schema, &body, err) < 0 ||
+        read_timeout(request, body, &fetch.timeout_s, err) < 0 ||
         read_secrets(request, body, &secrets, err) < 0)
         return -1;
-    wish.source = json_text_or(body, "source", "");
-    wish.ref = json_text_or(body, "ref", NULL);
-    wish.repo_path = json_text_or(body, "repo_path", NULL);
-    wish.secrets = secrets;
-    if (fetch_run(request, &wish, &fetched, err) < 0)
+    fetch.source = json_text_or(body, "source", "");
+    fetch.ref = json_text_or(body, "ref", NULL);
+    fetch.repo_path = json_text_or(body, "repo_path", NULL);
+    fetch.secrets = secrets;
+    if (source_fetch_run(request, &fetch, &fetched, err) < 0)
         return refuse(reply, err);
-    return answer_plugin(&wish, &fetched, reply, err);
+    return answer_plugin(&fetch, &fetched, reply, err);
 }
 
 const struct route plugin_fetch_routes[] = {

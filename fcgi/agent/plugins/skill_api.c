@@ -8,14 +8,14 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/plugins/installed.h"
 #include "fcgi/agent/plugins/skill_sources.h"
 #include "fcgi/agent/workspace/project_files.h"
-#include "fcgi/reply.h"
-#include "fcgi/sandbox_ask.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/sandbox/sandbox_request.h"
 #include "model/plugins/skill_file.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 
 static const char *const folder_names[] = {"SKILL.md", NULL};
 static const char *const file_names[] = {"*.md", NULL};
@@ -39,7 +39,7 @@ static const struct field market_fields[] = {
     {.name = "repo_path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "auto_load", .kind = FIELD_ANY, .fallback = "false"},
 };
-static const struct shape market_shape = SHAPE(market_fields);
+static const struct object_schema market_schema = SCHEMA(market_fields);
 
 static const struct field organisation_fields[] = {
     {.name = "repository", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -47,19 +47,19 @@ static const struct field organisation_fields[] = {
     {.name = "org_repo_url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "org_name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape organisation_shape = SHAPE(organisation_fields);
+static const struct object_schema organisation_schema = SCHEMA(organisation_fields);
 
 static const struct field url_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "port", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
 };
-static const struct shape url_shape = SHAPE(url_fields);
+static const struct object_schema url_schema = SCHEMA(url_fields);
 
 static const struct field sandbox_fields[] = {
-    {.name = "exposed_urls", .kind = FIELD_OBJECTS, .fallback = "[]", .items = &url_shape},
+    {.name = "exposed_urls", .kind = FIELD_OBJECTS, .fallback = "[]", .items = &url_schema},
 };
-static const struct shape sandbox_shape = SHAPE(sandbox_fields);
+static const struct object_schema sandbox_schema = SCHEMA(sandbox_fields);
 
 static const struct field request_fields[] = {
     {.name = "load_public", .kind = FIELD_BOOL, .fallback = "true"},
@@ -67,18 +67,18 @@ static const struct field request_fields[] = {
     {.name = "load_project", .kind = FIELD_BOOL, .fallback = "true"},
     {.name = "load_org", .kind = FIELD_BOOL, .fallback = "true"},
     {.name = "marketplace_path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "registered_marketplaces", .kind = FIELD_OBJECTS, .items = &market_shape},
+    {.name = "registered_marketplaces", .kind = FIELD_OBJECTS, .items = &market_schema},
     {.name = "project_dir", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "org_configs",
      .kind = FIELD_OBJECTS,
      .rules = FIELD_NULLABLE,
-     .items = &organisation_shape},
+     .items = &organisation_schema},
     {.name = "sandbox_config",
      .kind = FIELD_OBJECT,
      .rules = FIELD_NULLABLE,
-     .items = &sandbox_shape},
+     .items = &sandbox_schema},
 };
-const struct shape skills_request_shape = SHAPE(request_fields);
+const struct object_schema skills_request_schema = SCHEMA(request_fields);
 
 /* Memory files count in a repository only; those in a home are for other programs. */
 static json_t *read_skill(const struct project_file *file)
@@ -130,7 +130,7 @@ static int list(const struct request *request, struct reply *reply, struct error
     json_auto_t *answer = json_object();
     struct project_question question = {.places = places, .n_places = ARRAY_SIZE(places)};
 
-    if (request_json_shape(request, &skills_request_shape, &body, err) < 0)
+    if (request_json_schema(request, &skills_request_schema, &body, err) < 0)
         return -1;
     question.with_user = json_bool_or(body, "load_user", 1) != 0;
     if (json_bool_or(body, "load_project", 1))
@@ -139,7 +139,7 @@ static int list(const struct request *request, struct reply *reply, struct error
     if (question.with_user && add_installed(request, &set, err) < 0)
         return -1;
     if (read_skills(request, &question, &set, err) < 0)
-        return sandbox_ask_failed(reply, err);
+        return sandbox_request_failed(reply, err);
     skill_sources_add_sandbox(body, &set);
     json_put(answer, "skills", skill_set_list(&set));
     json_put(answer, "sources", skill_set_count(&set));
@@ -159,7 +159,7 @@ static int catalog(const struct request *request, struct reply *reply, struct er
     if (add_installed(request, &set, err) < 0)
         return -1;
     if (read_skills(request, &question, &set, err) < 0)
-        return sandbox_ask_failed(reply, err);
+        return sandbox_request_failed(reply, err);
     json_object_foreach (set.skills, name, skill)
         json_put_text(skill, "origin", "user");
     json_put(answer, "skills", skill_set_list(&set));
@@ -174,8 +174,7 @@ static int sync(const struct request *request, struct reply *reply, struct error
     (void)request;
     (void)err;
     json_put_text(answer, "status", "success");
-    json_put_text(answer, "message",
-                  "There is nothing to fetch: this server keeps no public skills");
+    json_put_text(answer, "message", "There is nothing to fetch: this server has no public skills");
     return reply_json(reply, 200, answer);
 }
 

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/plugins/fetch.h"
-#include "fcgi/request.h"
+#include "fcgi/agent/plugins/source_fetch.h"
+#include "fcgi/core/request.h"
 
 /* Limits per request, since the client waits for it. */
 enum { MAX_FETCHES = 10, FETCH_S = 20 };
@@ -64,7 +64,7 @@ json_t *skill_set_count(const struct skill_set *set)
     return counts;
 }
 
-/* --- what is fetched --- */
+/* --- fetched sources --- */
 
 /* The fetches of one request, whose number is limited. */
 struct gathering {
@@ -73,24 +73,24 @@ struct gathering {
     int n_fetches;
 };
 
-static bool fetch(struct gathering *gathering, const struct fetch_wish *wish,
-                  struct fetched *fetched)
+static bool fetch_or_report(struct gathering *gathering, const struct source_fetch *fetch,
+                            struct fetched *fetched)
 {
     struct error err = ERROR_INIT;
 
     if (++gathering->n_fetches > MAX_FETCHES)
         error_set(&err, ERROR_RATE_LIMITED, "a request may name %d sources", (int)MAX_FETCHES);
-    else if (fetch_run(gathering->request, wish, fetched, &err) == 0)
+    else if (source_fetch_run(gathering->request, fetch, fetched, &err) == 0)
         return true;
-    log_warning("skills.source_left_out", LOG_ERROR(&err));
+    log_warning("skills.source_skipped", LOG_ERROR(&err));
     return false;
 }
 
 static void add_all(struct gathering *gathering, const struct fetched *fetched, const char *below,
                     enum skill_origin origin)
 {
-    const struct package_folder folder = fetched_folder(fetched);
-    json_auto_t *skills = package_read_skills(&folder, below);
+    const struct plugin_folder folder = fetched_folder(fetched);
+    json_auto_t *skills = plugin_folder_read_skills(&folder, below);
     json_t *skill = NULL;
     size_t i = 0;
 
@@ -101,10 +101,10 @@ static void add_all(struct gathering *gathering, const struct fetched *fetched, 
 static void add_organisation(struct gathering *gathering, const json_t *config)
 {
     CLEANUP(fetched_done) struct fetched fetched = FETCHED_INIT;
-    const struct fetch_wish wish = {.source = json_text_or(config, "org_repo_url", ""),
-                                    .timeout_s = FETCH_S};
+    const struct source_fetch fetch = {.source = json_text_or(config, "org_repo_url", ""),
+                                       .timeout_s = FETCH_S};
 
-    if (fetch(gathering, &wish, &fetched))
+    if (fetch_or_report(gathering, &fetch, &fetched))
         add_all(gathering, &fetched, "", SKILL_OF_ORGANISATION);
 }
 
@@ -146,9 +146,9 @@ static void add_offer(struct gathering *gathering, const struct fetched *market,
     CLEANUP(fetched_done) struct fetched fetched = FETCHED_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     const json_t *source = json_object_get(offer, "source");
-    struct fetch_wish wish = {.ref = json_text_or(source, "ref", NULL),
-                              .repo_path = json_text_or(source, "path", NULL),
-                              .timeout_s = FETCH_S};
+    struct source_fetch fetch = {.ref = json_text_or(source, "ref", NULL),
+                                 .repo_path = json_text_or(source, "path", NULL),
+                                 .timeout_s = FETCH_S};
 
     append_source(&text, source);
     if (strchr(text.text, ':') == NULL && text.text[0] != '/') {
@@ -157,8 +157,8 @@ static void add_offer(struct gathering *gathering, const struct fetched *market,
         add_all(gathering, market, text_equal(below, ".") ? "" : below, SKILL_OF_MARKET);
         return;
     }
-    wish.source = text.text;
-    if (fetch(gathering, &wish, &fetched))
+    fetch.source = text.text;
+    if (fetch_or_report(gathering, &fetch, &fetched))
         add_all(gathering, &fetched, "", SKILL_OF_MARKET);
 }
 
@@ -166,21 +166,21 @@ static void add_market(struct gathering *gathering, const json_t *market)
 {
     CLEANUP(fetched_done) struct fetched fetched = FETCHED_INIT;
     const json_t *wanted = json_object_get(market, "auto_load");
-    const struct fetch_wish wish = {.source = json_text_or(market, "source", ""),
-                                    .ref = json_text_or(market, "ref", NULL),
-                                    .repo_path = json_text_or(market, "repo_path", NULL),
-                                    .timeout_s = FETCH_S};
-    struct package_folder folder = {NULL, NULL};
+    const struct source_fetch fetch = {.source = json_text_or(market, "source", ""),
+                                       .ref = json_text_or(market, "ref", NULL),
+                                       .repo_path = json_text_or(market, "repo_path", NULL),
+                                       .timeout_s = FETCH_S};
+    struct plugin_folder folder = {NULL, NULL};
     json_auto_t *offers = NULL;
     json_t *offer = NULL;
     size_t i = 0;
 
     if (!json_is_true(wanted) && json_array_size(wanted) == 0)
         return;
-    if (!fetch(gathering, &wish, &fetched))
+    if (!fetch_or_report(gathering, &fetch, &fetched))
         return;
     folder = fetched_folder(&fetched);
-    offers = package_read_market(&folder, NULL);
+    offers = plugin_folder_read_market(&folder, NULL);
     json_array_foreach (offers, i, offer) {
         if (is_loaded(market, json_text_or(offer, "name", "")))
             add_offer(gathering, &fetched, offer);
@@ -224,7 +224,7 @@ void skill_sources_add_sandbox(const json_t *body, struct skill_set *set)
     json_put_text(skill, "content", text.text);
     json_put(skill, "triggers", json_array());
     json_put(skill, "source", json_null());
-    json_put_text(skill, "description", "Where servers of this sandbox are reached");
+    json_put_text(skill, "description", "Addresses of servers in this sandbox");
     json_put(skill, "is_agentskills_format", json_false());
     json_put(skill, "disable_model_invocation", json_false());
     skill_set_add(set, skill, SKILL_OF_SANDBOX);

@@ -1,4 +1,4 @@
-#include "fcgi/agent/plugins/fetch.h"
+#include "fcgi/agent/plugins/source_fetch.h"
 
 #include <string.h>
 
@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/context.h"
-#include "fcgi/request.h"
-#include "fcgi/sandbox_ask.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/request.h"
+#include "fcgi/sandbox/sandbox_request.h"
 
 /* On the workspace's volume, so that the copies outlive a sandbox's container. */
 #define COPIES "/workspace/.openhands/fetched/"
@@ -33,15 +33,15 @@ static const struct forge_token forge_tokens[] = {
 
 void fetched_done(struct fetched *fetched)
 {
-    source_done(&fetched->source);
+    plugin_source_done(&fetched->source);
     json_decref(fetched->answer);
     *fetched = (struct fetched)FETCHED_INIT;
 }
 
 /* The source with each "${NAME}" replaced, percent-encoded for a URL. */
-static int expand(const struct fetch_wish *wish, struct strbuf *out, struct error *err)
+static int expand(const struct source_fetch *fetch, struct strbuf *out, struct error *err)
 {
-    const char *rest = wish->source;
+    const char *rest = fetch->source;
     const char *open = strstr(rest, "${");
 
     for (; open != NULL; open = strstr(rest, "${")) {
@@ -50,10 +50,10 @@ static int expand(const struct fetch_wish *wish, struct strbuf *out, struct erro
 
         strbuf_append_bytes(out, rest, (size_t)(open - rest));
         strbuf_append_bytes(&name, open + 2, len);
-        if (open[2 + len] == '\0' || json_text_or(wish->secrets, name.text, NULL) == NULL)
-            return error_set(err, ERROR_INVALID, "The source names a secret that is not given: %s",
-                             name.text);
-        percent_append(out, json_text_or(wish->secrets, name.text, ""));
+        if (open[2 + len] == '\0' || json_text_or(fetch->secrets, name.text, NULL) == NULL)
+            return error_set(err, ERROR_INVALID,
+                             "The source refers to a secret that was not given: %s", name.text);
+        percent_append(out, json_text_or(fetch->secrets, name.text, ""));
         rest = open + 2 + len + 1;
     }
     strbuf_append(out, rest);
@@ -61,18 +61,18 @@ static int expand(const struct fetch_wish *wish, struct strbuf *out, struct erro
 }
 
 /* Adds credentials stored earlier, or a token for the forge of the URL. */
-static void add_credentials(const struct fetch_wish *wish, struct source *source)
+static void add_credentials(const struct source_fetch *fetch, struct plugin_source *source)
 {
-    const char *kept = json_text_or(wish->credentials, "password", NULL);
+    const char *kept = json_text_or(fetch->credentials, "password", NULL);
 
     if (source->password == NULL && kept != NULL) {
-        const char *username = json_text_or(wish->credentials, "username", NULL);
+        const char *username = json_text_or(fetch->credentials, "username", NULL);
 
         source->username = username != NULL ? mem_dup_text(username) : NULL;
         source->password = mem_dup_text(kept);
     }
     for (size_t i = 0; i < ARRAY_SIZE(forge_tokens) && source->password == NULL; i++) {
-        const char *token = json_text_or(wish->secrets, forge_tokens[i].secret, NULL);
+        const char *token = json_text_or(fetch->secrets, forge_tokens[i].secret, NULL);
 
         if (token == NULL || !text_starts_with(source->address, forge_tokens[i].address))
             continue;
@@ -81,21 +81,22 @@ static void add_credentials(const struct fetch_wish *wish, struct source *source
     }
 }
 
-static int read_source(const struct fetch_wish *wish, struct source *source_out, struct error *err)
+static int read_source(const struct source_fetch *fetch, struct plugin_source *source_out,
+                       struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    int rc = expand(wish, &text, err);
+    int rc = expand(fetch, &text, err);
 
     if (rc == 0)
-        rc = source_read(text.text, wish->ref, wish->repo_path, source_out, err);
+        rc = plugin_source_read(text.text, fetch->ref, fetch->repo_path, source_out, err);
     explicit_bzero(text.text, text.len);
     if (rc == 0)
-        add_credentials(wish, source_out);
+        add_credentials(fetch, source_out);
     return rc;
 }
 
 /* One folder per URL and ref: fetching it again updates it. */
-static void put_folder(json_t *order, const struct source *source)
+static void put_folder(json_t *order, const struct plugin_source *source)
 {
     CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
@@ -108,7 +109,7 @@ static void put_folder(json_t *order, const struct source *source)
     json_put_text(order, "folder", folder.text);
 }
 
-static json_t *order_of(const struct source *source, int64_t timeout_s)
+static json_t *order_of(const struct plugin_source *source, int64_t timeout_s)
 {
     json_t *order = json_object();
     json_t *credentials = json_object();
@@ -124,38 +125,39 @@ static json_t *order_of(const struct source *source, int64_t timeout_s)
     return order;
 }
 
-int fetch_run(const struct request *request, const struct fetch_wish *wish,
-              struct fetched *fetched_out, struct error *err)
+int source_fetch_run(const struct request *request, const struct source_fetch *fetch,
+                     struct fetched *fetched_out, struct error *err)
 {
     CLEANUP(fetched_done) struct fetched fetched = FETCHED_INIT;
     json_auto_t *order = NULL;
     const char *unreachable = NULL;
 
-    if (read_source(wish, &fetched.source, err) < 0)
+    if (read_source(fetch, &fetched.source, err) < 0)
         return -1;
-    order = order_of(&fetched.source, wish->timeout_s);
-    if (sandbox_ask(request->context,
-                    &(struct sandbox_question){.owner = {&request->principal, NULL},
-                                               .path = "/repositories/fetch",
-                                               .body = order,
-                                               .timeout_ms = wish->timeout_s * MS_PER_S + SLACK_MS},
-                    &fetched.answer, err) < 0)
+    order = order_of(&fetched.source, fetch->timeout_s);
+    if (sandbox_request_send(
+            request->context,
+            &(struct sandbox_request){.owner = {&request->principal, NULL},
+                                      .path = "/repositories/fetch",
+                                      .body = order,
+                                      .timeout_ms = fetch->timeout_s * MS_PER_S + SLACK_MS},
+            &fetched.answer, err) < 0)
         return -1;
     unreachable = json_text_or(fetched.answer, "unreachable", NULL);
     if (unreachable != NULL)
         return error_set(err, ERROR_NOT_FOUND, "%s", unreachable);
     if (json_text_or(fetched.answer, "path", "")[0] != '/' ||
         !json_is_array(json_object_get(fetched.answer, "files")))
-        return error_set(err, ERROR_UNAVAILABLE, "the sandbox answers nonsense");
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox's reply is not valid");
     *fetched_out = fetched;
     fetched = (struct fetched)FETCHED_INIT;
     return 0;
 }
 
-struct package_folder fetched_folder(const struct fetched *fetched)
+struct plugin_folder fetched_folder(const struct fetched *fetched)
 {
-    return (struct package_folder){json_text_or(fetched->answer, "path", ""),
-                                   json_object_get(fetched->answer, "files")};
+    return (struct plugin_folder){json_text_or(fetched->answer, "path", ""),
+                                  json_object_get(fetched->answer, "files")};
 }
 
 json_t *fetched_ref(const struct fetched *fetched)
@@ -165,9 +167,9 @@ json_t *fetched_ref(const struct fetched *fetched)
     return json_text_of(ref);
 }
 
-const char *fetched_source(const struct fetched *fetched, const struct fetch_wish *wish)
+const char *fetched_source(const struct fetched *fetched, const struct source_fetch *fetch)
 {
-    return strstr(wish->source, "://") != NULL && fetched->source.password != NULL
+    return strstr(fetch->source, "://") != NULL && fetched->source.password != NULL
                ? fetched->source.address
-               : wish->source;
+               : fetch->source;
 }

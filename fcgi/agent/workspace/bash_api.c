@@ -4,11 +4,11 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/workspace/workspace_path.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/sandbox_proxy.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/sandbox/sandbox_proxy.h"
 
 enum {
     SHARED_PREFIX_SEGMENTS = 2, /* /api/bash */
@@ -66,20 +66,22 @@ static int bash_search(const struct request *request, struct reply *reply, struc
 static int read_timeout(const struct request *request, const json_t *body, int64_t *timeout_s_out,
                         struct error *err)
 {
-    static const struct problem not_int = {"int_type", "Input should be a valid integer", NULL};
-    static const struct problem out_of_range = {"less_than_equal",
-                                                "Input should be from 1 to 3600 seconds", NULL};
+    static const struct validation_error not_int = {"int_type", "Input should be a valid integer",
+                                                    NULL};
+    static const struct validation_error out_of_range = {
+        "less_than_equal", "Input should be from 1 to 3600 seconds", NULL};
     json_t *timeout = json_object_get(body, "timeout");
 
     *timeout_s_out = TIMEOUT_DEFAULT_S;
     if (timeout == NULL)
         return 0;
     if (!json_is_integer(timeout))
-        return request_problem(request, REQUEST_PLACE("body", "timeout"), &not_int, timeout, err);
+        return request_problem(request, REQUEST_JSON_PATH("body", "timeout"), &not_int, timeout,
+                               err);
     *timeout_s_out = json_integer_value(timeout);
     if (*timeout_s_out < 1 || *timeout_s_out > TIMEOUT_MAX_S)
-        return request_problem(request, REQUEST_PLACE("body", "timeout"), &out_of_range, timeout,
-                               err);
+        return request_problem(request, REQUEST_JSON_PATH("body", "timeout"), &out_of_range,
+                               timeout, err);
     return 0;
 }
 

@@ -3,10 +3,10 @@
  */
 #include "base/error.h"
 #include "base/json.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/sandbox_proxy.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/sandbox/sandbox_proxy.h"
 
 enum { TIMEOUT_DEFAULT_S = 120, TIMEOUT_MAX_S = 3600, SLACK_MS = 30000, MS_PER_S = 1000 };
 
@@ -34,7 +34,7 @@ static int64_t wait_ms(const struct request *request)
     double timeout_s = TIMEOUT_DEFAULT_S;
 
     error_ignore(json_parse(request->body.text, request->body.len, &body, &ignored),
-                 "the sandbox says what is wrong");
+                 "the sandbox's reply reports the error");
     timeout_s = json_number_or(json_object_get(body, "action"), "timeout", TIMEOUT_DEFAULT_S);
     if (!(timeout_s > 0 && timeout_s < TIMEOUT_MAX_S))
         timeout_s = TIMEOUT_MAX_S;

@@ -4,10 +4,10 @@
  */
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/workspace/sandbox_path.h"
-#include "fcgi/reply.h"
-#include "fcgi/sandbox_proxy.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/sandbox/sandbox_proxy.h"
 
 static const char *const subdirs_params[] = {"include_hidden", "page_id", "limit", NULL};
 

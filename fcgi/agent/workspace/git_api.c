@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/workspace/sandbox_path.h"
-#include "fcgi/reply.h"
+#include "fcgi/core/reply.h"
 
 enum { SHA_MIN_DIGITS = 4, SHA_MAX_DIGITS = 64 };
 
@@ -35,7 +35,7 @@ static bool is_sha(const char *text)
 static int check_sha(const struct request *request, const char *part, const char *name,
                      const char *sha, struct error *err)
 {
-    static const struct problem problem = {
+    static const struct validation_error problem = {
         "string_pattern_mismatch", "String should match pattern '^[0-9a-fA-F]{4,64}$'", NULL};
 
     json_auto_t *input = NULL;
@@ -43,7 +43,7 @@ static int check_sha(const struct request *request, const char *part, const char
     if (is_sha(sha))
         return 0;
     input = json_text_of(sha);
-    return request_problem(request, REQUEST_PLACE(part, name), &problem, input, err);
+    return request_problem(request, REQUEST_JSON_PATH(part, name), &problem, input, err);
 }
 
 /* GET ?path=&ref=|commit= -> 200 {"modified","original"} | 400 | 422 */
@@ -92,8 +92,9 @@ static int search_repositories(const struct request *request, struct reply *repl
     size_t provider = 0;
 
     if (request_query(request, "provider") == NULL)
-        return request_problem(request, REQUEST_PLACE("query", "provider"),
-                               &(struct problem){"missing", "Field required", NULL}, NULL, err);
+        return request_problem(request, REQUEST_JSON_PATH("query", "provider"),
+                               &(struct validation_error){"missing", "Field required", NULL}, NULL,
+                               err);
     if (request_query_choice(request, "provider", providers, &provider, err) < 0 ||
         request_query_int(request, "limit", &range, &limit, err) < 0)
         return -1;

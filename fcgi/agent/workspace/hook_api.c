@@ -1,19 +1,19 @@
 /*
  * The hooks in a project's file, or else in the user's.
  */
-#include "model/agent/hooks.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/workspace/project_files.h"
-#include "fcgi/reply.h"
-#include "fcgi/sandbox_ask.h"
-#include "model/schema/shape.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/sandbox/sandbox_request.h"
+#include "model/agent/hooks.h"
+#include "model/schema/object_schema.h"
 
 static const struct field request_fields[] = {
     {.name = "project_dir", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
-static const struct shape request_shape = SHAPE(request_fields);
+static const struct object_schema request_schema = SCHEMA(request_fields);
 
 static const char *const names[] = {"hooks.json", NULL};
 static const struct file_place places[] = {{".openhands", names, 1, 0}};
@@ -46,11 +46,11 @@ static int hooks(const struct request *request, struct reply *reply, struct erro
     json_t *config = json_null();
     const char *project_dir = NULL;
 
-    if (request_json_shape(request, &request_shape, &body, err) < 0)
+    if (request_json_schema(request, &request_schema, &body, err) < 0)
         return -1;
     project_dir = json_text_or(body, "project_dir", NULL);
     if (project_dir != NULL && read_config(request, project_dir, &config, err) < 0)
-        return sandbox_ask_failed(reply, err);
+        return sandbox_request_failed(reply, err);
     json_put(answer, "hook_config", config);
     return reply_json(reply, 200, answer);
 }

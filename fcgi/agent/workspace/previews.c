@@ -1,16 +1,16 @@
 /*
- * URLs of what a conversation's sandbox serves, for its owner.
+ * Preview URLs of the servers in a conversation's sandbox, for its owner.
  */
 #include <stdio.h>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/preview/preview.h"
-#include "fcgi/reply.h"
-#include "fcgi/sandbox_ask.h"
-#include "fcgi/sandbox_link.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/preview/preview_origin.h"
+#include "fcgi/sandbox/sandbox_locate.h"
+#include "fcgi/sandbox/sandbox_request.h"
 #include "model/conversation/preview.h"
 #include "store/runtime/runtime_store.h"
 
@@ -82,17 +82,17 @@ static int put_urls(const struct request *request, const struct conversation *co
     json_auto_t *nothing = json_object();
     json_auto_t *said = NULL;
     struct error ignored = ERROR_INIT;
-    const struct sandbox_question question = {.owner = {&request->principal, conversation},
-                                              .path = "/ports/listening",
-                                              .body = nothing,
-                                              .timeout_ms = ASK_MS};
+    const struct sandbox_request to_sandbox = {.owner = {&request->principal, conversation},
+                                               .path = "/ports/listening",
+                                               .body = nothing,
+                                               .timeout_ms = ASK_MS};
     json_auto_t *listening = NULL;
 
     if (sandbox_open(request->context, runtime, &endpoint, err) < 0)
         return -1;
     preview_editor_token(secret_reveal(&endpoint.call_key), token);
-    error_ignore(sandbox_ask_running(request->context, &question, &said, &ignored),
-                 "then nothing is known to listen");
+    error_ignore(sandbox_request_send_running(request->context, &to_sandbox, &said, &ignored),
+                 "no port is known to be listening then");
     listening = read_ports(json_object_get(said, "ports"));
     json_put(answer, "exposed_urls", exposed_urls(request, runtime->id, &editor, listening));
     json_put(answer, "listening", json_incref(listening));

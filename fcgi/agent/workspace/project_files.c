@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "fcgi/request.h"
-#include "fcgi/sandbox_ask.h"
+#include "fcgi/core/request.h"
+#include "fcgi/sandbox/sandbox_request.h"
 
 enum { READ_MS = 60000 };
 
@@ -39,10 +39,10 @@ int project_files_read(const struct request *request, const struct project_quest
 {
     json_auto_t *body = json_object();
     json_auto_t *answer = NULL;
-    const struct sandbox_question ask = {.owner = {&request->principal, NULL},
-                                         .path = "/files/collect",
-                                         .body = body,
-                                         .timeout_ms = READ_MS};
+    const struct sandbox_request ask = {.owner = {&request->principal, NULL},
+                                        .path = "/files/collect",
+                                        .body = body,
+                                        .timeout_ms = READ_MS};
 
     *files_out = NULL;
     if (!question->with_user && question->project_dir == NULL) {
@@ -50,11 +50,11 @@ int project_files_read(const struct request *request, const struct project_quest
         return 0;
     }
     json_put(body, "places", places_of(question));
-    if (sandbox_ask(request->context, &ask, &answer, err) < 0)
+    if (sandbox_request_send(request->context, &ask, &answer, err) < 0)
         return -1;
     *files_out = json_incref(json_object_get(answer, "files"));
     if (*files_out == NULL)
-        return error_set(err, ERROR_UNAVAILABLE, "the sandbox answers nonsense");
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox's reply is not valid");
     return 0;
 }
 

@@ -22,7 +22,7 @@ struct file_place {
     int form;                 /* for the caller's use */
 };
 
-/* What to read; the answer keeps the order of places. */
+/* Files to read; the reply keeps the order of places. */
 struct project_question {
     const struct file_place *places;
     size_t n_places;
@@ -41,7 +41,7 @@ struct project_file {
 /*
  * Reads the user's files, then the project's (its repository's root first), as a list for
  * project_files_get(). Starts the shared sandbox, unless nothing is asked for. A new reference.
- * Errors as sandbox_ask().
+ * Errors as sandbox_request_send().
  */
 int project_files_read(const struct request *request, const struct project_question *question,
                        json_t **files_out, struct error *err) NONNULL MUST_CHECK;

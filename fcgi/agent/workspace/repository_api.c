@@ -2,17 +2,17 @@
  * A repository in the workspace of a conversation: clone, setup, hook; and the credentials for git,
  * which are sent to the sandbox and not stored here.
  */
-#include "model/plugins/repository.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
-#include "fcgi/reply.h"
-#include "fcgi/sandbox_ask.h"
-#include "model/schema/shape.h"
+#include "fcgi/agent/agent_api.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/sandbox/sandbox_request.h"
+#include "model/plugins/repository.h"
+#include "model/schema/object_schema.h"
 #include "store/conversation/conversation_store.h"
 
 enum {
@@ -32,16 +32,16 @@ struct preparation {
     json_t *result;
 };
 
-static int read_wish(const struct request *request, const struct shape *shape,
+static int read_wish(const struct request *request, const struct object_schema *schema,
                      struct repository_wish *wish_out, struct error *err)
 {
-    static const struct place place = {NULL, "body", 0};
+    static const struct json_path where = {NULL, "body", 0};
     json_auto_t *body = NULL;
     json_auto_t *wish = NULL;
 
     if (request_json_object(request, &body, err) < 0)
         return -1;
-    wish = shape_read(shape, body, &place, request->problems);
+    wish = object_schema_read(schema, body, &where, request->problems);
     if (json_array_size(request->problems) > 0)
         return request_problems_noted(err);
     return repository_wish_read(wish, wish_out, err);
@@ -56,12 +56,13 @@ static int give_credentials(const struct request *request, const struct conversa
     if (!secret_is_set(&wish->token))
         return 0;
     body = repository_credentials(wish);
-    return sandbox_ask(request->context,
-                       &(struct sandbox_question){.owner = {&request->principal, conversation},
-                                                  .path = "/git/credentials",
-                                                  .body = body,
-                                                  .timeout_ms = ASK_MS},
-                       &answer, err);
+    return sandbox_request_send(
+        request->context,
+        &(struct sandbox_request){.owner = {&request->principal, conversation},
+                                  .path = "/git/credentials",
+                                  .body = body,
+                                  .timeout_ms = ASK_MS},
+        &answer, err);
 }
 
 /* POST {"url","credentials"} -> 200 {"success"} | 400 | 404 | 422 | 502 */
@@ -71,11 +72,11 @@ static int repository_renew(const struct request *request, struct reply *reply, 
     CLEANUP(repository_wish_done) struct repository_wish wish = REPOSITORY_WISH_INIT;
     json_auto_t *answer = NULL;
 
-    if (read_wish(request, &repository_credentials_request_shape, &wish, err) < 0 ||
+    if (read_wish(request, &repository_credentials_request_schema, &wish, err) < 0 ||
         agent_load_runtime_conversation(request, &conversation, err) < 0)
         return -1;
     if (give_credentials(request, &conversation, &wish, err) < 0)
-        return sandbox_ask_failed(reply, err);
+        return sandbox_request_failed(reply, err);
     answer = json_object();
     json_put(answer, "success", json_true());
     return reply_json(reply, 200, answer);
@@ -99,19 +100,19 @@ static int64_t patience_ms(const struct preparation *preparation, enum repositor
  * Under the conversation's fence: a worker that claims the conversation raises it, and the call is
  * retried.
  */
-static int send(const struct preparation *preparation, struct sandbox_question *question,
+static int send(const struct preparation *preparation, struct sandbox_request *to_sandbox,
                 json_t **answer_out, struct error *err)
 {
     const struct uuid *id = &preparation->conversation->id;
 
-    question->owner =
+    to_sandbox->owner =
         (struct sandbox_owner){&preparation->request->principal, preparation->conversation};
-    question->conversation = id->text;
+    to_sandbox->conversation = id->text;
     for (int i = 0; i < FENCE_TRIES; i++) {
-        if (conversation_store_load_fence(preparation->request->context->db, id, &question->fence,
+        if (conversation_store_load_fence(preparation->request->context->db, id, &to_sandbox->fence,
                                           err) < 0)
             return -1;
-        if (sandbox_ask(preparation->request->context, question, answer_out, err) == 0)
+        if (sandbox_request_send(preparation->request->context, to_sandbox, answer_out, err) == 0)
             return 0;
         if (err->code != ERROR_CONFLICT)
             break;
@@ -119,25 +120,25 @@ static int send(const struct preparation *preparation, struct sandbox_question *
     return -1;
 }
 
-static int look(const struct preparation *preparation, const char *path, json_t **answer_out,
-                struct error *err)
+static int read_workspace(const struct preparation *preparation, const char *path,
+                          json_t **answer_out, struct error *err)
 {
-    struct sandbox_question question = {.method = "GET", .path = path, .timeout_ms = ASK_MS};
+    struct sandbox_request to_sandbox = {.method = "GET", .path = path, .timeout_ms = ASK_MS};
 
-    return send(preparation, &question, answer_out, err);
+    return send(preparation, &to_sandbox, answer_out, err);
 }
 
 /* Runs the step, or waits for one already running. */
-static int run(const struct preparation *preparation, enum repository_step step, const char *path,
-               json_t **answer_out, struct error *err)
+static int run_step(const struct preparation *preparation, enum repository_step step,
+                    const char *path, json_t **answer_out, struct error *err)
 {
     json_auto_t *body =
         repository_action(preparation->wish, step,
                           conversation_working_dir(preparation->conversation), preparation->path);
-    struct sandbox_question question = {
+    struct sandbox_request to_sandbox = {
         .method = "PUT", .path = path, .body = body, .timeout_ms = patience_ms(preparation, step)};
 
-    return send(preparation, &question, answer_out, err);
+    return send(preparation, &to_sandbox, answer_out, err);
 }
 
 /*
@@ -167,17 +168,17 @@ static int run_once(const struct preparation *preparation, enum repository_step 
         strbuf_append(&path, "/actions/");
         repository_append_id(preparation->wish, &preparation->conversation->id, step, attempt,
                              &path);
-        if (look(preparation, path.text, &known, err) < 0)
+        if (read_workspace(preparation, path.text, &known, err) < 0)
             return -1;
         state = json_text_or(known, "state", "");
         if (text_equal(state, "unknown") || text_equal(state, "running"))
-            return run(preparation, step, path.text, answer_out, err);
+            return run_step(preparation, step, path.text, answer_out, err);
         if (is_final(known, step)) {
             *answer_out = json_incref(known);
             return 0;
         }
     }
-    return error_set(err, ERROR_RATE_LIMITED, "this was tried %d times", ATTEMPTS_MAX);
+    return error_set(err, ERROR_RATE_LIMITED, "gave up after %d attempts", ATTEMPTS_MAX);
 }
 
 /* --- the steps --- */
@@ -245,7 +246,8 @@ static int run_setup(struct preparation *preparation, struct error *err)
     code = json_int_or(observation, "exit_code", -1);
     strbuf_append(&words, text_of(answer));
     if (observation == NULL) {
-        strbuf_append(&words, " The set-up was cut off. Ask again, and it is run again.");
+        strbuf_append(&words,
+                      " The set-up was interrupted. Send the request again to run it again.");
     } else if (code == -1) {
         if (stop_setup(preparation, err) < 0)
             return -1;
@@ -300,11 +302,11 @@ static int repository_prepare(const struct request *request, struct reply *reply
     json_auto_t *result = json_object();
     struct preparation preparation = {request, &conversation, &wish, "", result};
 
-    if (read_wish(request, &repository_request_shape, &wish, err) < 0 ||
+    if (read_wish(request, &repository_request_schema, &wish, err) < 0 ||
         agent_load_runtime_conversation(request, &conversation, err) < 0)
         return -1;
     if (give_credentials(request, &conversation, &wish, err) < 0 || prepare(&preparation, err) < 0)
-        return sandbox_ask_failed(reply, err);
+        return sandbox_request_failed(reply, err);
     return reply_json(reply, 200, result);
 }
 

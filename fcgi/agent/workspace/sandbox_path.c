@@ -4,10 +4,10 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/workspace/workspace_path.h"
-#include "fcgi/reply.h"
-#include "fcgi/sandbox_proxy.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/sandbox/sandbox_proxy.h"
 
 /*
  * Archives and git calls on large trees are silent for long; the server in the sandbox enforces a
@@ -53,8 +53,9 @@ static int pass(const struct request *request, struct reply *reply,
 
 static int missing_path(const struct request *request, struct error *err)
 {
-    return request_problem(request, REQUEST_PLACE("query", "path"),
-                           &(struct problem){"missing", "Field required", NULL}, NULL, err);
+    return request_problem(request, REQUEST_JSON_PATH("query", "path"),
+                           &(struct validation_error){"missing", "Field required", NULL}, NULL,
+                           err);
 }
 
 int sandbox_path_shared(const struct request *request, struct reply *reply,

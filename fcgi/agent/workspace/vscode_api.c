@@ -5,13 +5,13 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/workspace/workspace_path.h"
-#include "fcgi/context.h"
-#include "fcgi/preview/preview.h"
-#include "fcgi/reply.h"
-#include "fcgi/sandbox_ask.h"
-#include "fcgi/sandbox_link.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/preview/preview_origin.h"
+#include "fcgi/sandbox/sandbox_locate.h"
+#include "fcgi/sandbox/sandbox_request.h"
 #include "model/conversation/preview.h"
 #include "store/runtime/runtime_store.h"
 
@@ -75,18 +75,18 @@ static int url(const struct request *request, struct reply *reply, struct error 
     json_auto_t *nothing = json_object();
     json_auto_t *said = NULL;
     struct error why = ERROR_INIT;
-    struct sandbox_question question = {
+    struct sandbox_request to_sandbox = {
         .path = "/editor/start", .body = nothing, .timeout_ms = START_MS};
 
-    if (load_scope(request, &conversation, &question.owner, err) < 0)
+    if (load_scope(request, &conversation, &to_sandbox.owner, err) < 0)
         return -1;
-    if (sandbox_ask(request->context, &question, &said, &why) < 0) {
+    if (sandbox_request_send(request->context, &to_sandbox, &said, &why) < 0) {
         *err = why;
         return why.code == ERROR_RATE_LIMITED ? -1 : reply_exception(reply, 502, why.message);
     }
     if (!json_is_string(json_object_get(said, "program")))
         return reply_exception(reply, 503, no_editor);
-    return answer_url(request, reply, &question.owner, said, err);
+    return answer_url(request, reply, &to_sandbox.owner, said, err);
 }
 
 static void put_status(json_t *answer, const json_t *said)
@@ -107,12 +107,12 @@ static int status(const struct request *request, struct reply *reply, struct err
     json_auto_t *said = NULL;
     json_auto_t *answer = json_object();
     struct error why = ERROR_INIT;
-    struct sandbox_question question = {
+    struct sandbox_request to_sandbox = {
         .path = "/editor/status", .body = nothing, .timeout_ms = STATUS_MS};
 
-    if (load_scope(request, &conversation, &question.owner, err) < 0)
+    if (load_scope(request, &conversation, &to_sandbox.owner, err) < 0)
         return -1;
-    if (sandbox_ask_running(request->context, &question, &said, &why) < 0) {
+    if (sandbox_request_send_running(request->context, &to_sandbox, &said, &why) < 0) {
         json_put(answer, "running", json_false());
         json_put(answer, "enabled", json_false());
         json_put_text(answer, "message", why.message);

@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/agent/agent.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/workspace/workspace_path.h"
-#include "fcgi/reply.h"
-#include "fcgi/sandbox_proxy.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/sandbox/sandbox_proxy.h"
 
 static const char content_policy[] =
     "sandbox allow-scripts allow-forms allow-popups allow-downloads; object-src 'none'; "

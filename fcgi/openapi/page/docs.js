@@ -1,6 +1,6 @@
-// Shows openapi.json: routes by their first words, each with its parameters, body and answers.
+// Renders openapi.json: routes by group, each with its parameters, body and answers.
 
-/** An element with attributes and children; texts become text nodes, so nothing of the document is markup. */
+/** An element with attributes and children; texts become text nodes, so the document cannot inject markup. */
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -63,8 +63,8 @@ function showOperation(path, method, operation, root) {
     'details',
     { id: operation.operationId, class: '501' in operation.responses ? 'unserved' : 'served' },
     make('summary', {}, make('span', { class: 'method' }, method.toUpperCase()), make('code', {}, path), ' ', make('span', { class: 'words' }, operation.summary ?? '')),
-    '501' in operation.responses ? make('p', {}, 'Not served yet: answers 501.') : null,
-    operation.security?.length === 0 ? make('p', {}, 'Open to all.') : null,
+    '501' in operation.responses ? make('p', {}, 'Not served: answers 501.') : null,
+    operation.security?.length === 0 ? make('p', {}, 'No key required.') : null,
     table([...parameters, ...bodyRows(operation, root)]),
     make('h4', {}, 'Answers'),
     table(answerRows(operation, root)),
@@ -104,7 +104,7 @@ async function main() {
     routes.replaceChildren(...showAll(root));
     document.getElementById('find').addEventListener('input', (event) => filter(event.target.value));
   } catch (error) {
-    routes.textContent = `The description could not be read: ${error.message}`;
+    routes.textContent = `The description could not be loaded: ${error.message}`;
   }
 }
 

@@ -2,36 +2,37 @@
  * deft-gateway: live events of conversations over WebSocket, for any number of clients.
  */
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "auth/wrong_keys.h"
-#include "base/clock.h"
 #include "base/confine.h"
+#include "base/crypto.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/process.h"
 #include "base/secret.h"
 #include "base/settings.h"
-#include "gateway/bash_feed.h"
-#include "gateway/errand.h"
-#include "gateway/gateway.h"
-#include "gateway/masked_input.h"
-#include "gateway/model_waits.h"
-#include "gateway/server.h"
-#include "gateway/stream.h"
-#include "gateway/streams.h"
+#include "gateway/bash/bash_feed.h"
+#include "gateway/core/async_http.h"
+#include "gateway/core/ticker.h"
+#include "gateway/feed/feed.h"
+#include "gateway/preview/relay.h"
+#include "gateway/ws/acceptor.h"
+#include "gateway/ws/masked_input.h"
+#include "gateway/ws/revocation.h"
+#include "gateway/ws/subscriber.h"
+#include "gateway/ws/ws_server.h"
+#include "gateway/ws/ws_services.h"
+#include "store/db/async_listen.h"
 #include "store/db/db.h"
-#include "store/db/db_pipe.h"
-#include "store/db/live_listen.h"
+#include "store/db/db_async.h"
 
 enum { DB_TIMEOUT_MS = 5000, LARGE_ALLOCATION_BYTES = 64 * 1024 };
 
 struct gateway_settings {
-    const char *app_url;
     struct secret database_url;
     const char *socket_path;
     const char *preview_socket_path;
@@ -45,45 +46,40 @@ struct gateway_settings {
     const char *runtime_socket;
     struct secret runtime_key;
     const char *sandbox_image;
-    int64_t deferred_init;
     const char *log_level;
 };
 
 static const struct setting settings_table[] = {
-    {"DEFT_APP_URL", SETTING_TEXT, "http://localhost:3000",
-     offsetof(struct gateway_settings, app_url), "address of the web page"},
     {"DEFT_DATABASE_URL", SETTING_SECRET, NULL, offsetof(struct gateway_settings, database_url),
-     "PostgreSQL: conninfo or URI"},
+     "libpq connection string or URI of PostgreSQL"},
     {"DEFT_GATEWAY_SOCKET", SETTING_TEXT, NULL, offsetof(struct gateway_settings, socket_path),
-     "Unix socket to listen on; nginx connects to it"},
+     "path of the Unix socket that nginx connects to"},
     {"DEFT_GATEWAY_PREVIEW_SOCKET", SETTING_TEXT, "",
      offsetof(struct gateway_settings, preview_socket_path),
-     "Unix socket for requests of previews; empty: none"},
+     "path of the Unix socket for preview requests; empty: none"},
     {"DEFT_HASH_KEY", SETTING_SECRET, "", offsetof(struct gateway_settings, hash_key),
-     "key of the hashes of tokens, 64 hex digits, as deft-fcgi --hash-key prints it"},
+     "key for token hashes, 64 hex digits, as printed by deft-fcgi --hash-key"},
     {"DEFT_SECRET_KEY", SETTING_SECRET, "", offsetof(struct gateway_settings, secret_key),
-     "where there is no DEFT_HASH_KEY: root key of the instance, 64 hex digits"},
+     "root key of the instance, 64 hex digits; used if DEFT_HASH_KEY is not set"},
     {"DEFT_GATEWAY_SUBSCRIBERS", SETTING_COUNT, "48",
-     offsetof(struct gateway_settings, max_subscribers), "most sockets of one conversation"},
+     offsetof(struct gateway_settings, max_subscribers),
+     "maximum number of WebSockets of one conversation"},
     {"DEFT_GATEWAY_AUTH_MS", SETTING_MS, "10000",
-     offsetof(struct gateway_settings, auth_timeout_ms),
-     "how long a socket may take to send its key"},
+     offsetof(struct gateway_settings, auth_timeout_ms), "time a WebSocket has to authenticate"},
     {"DEFT_GATEWAY_SLOW_MS", SETTING_MS, "20000", offsetof(struct gateway_settings, slow_ms),
-     "how long a socket may take nothing while something is due"},
+     "time after which a WebSocket that does not read its pending data is closed"},
     {"DEFT_RUN_SLOTS", SETTING_COUNT, "10", offsetof(struct gateway_settings, run_limits.n_slots),
-     "conversations of one user that run at a time; more wait"},
+     "concurrent runs of one user; further runs are queued"},
     {"DEFT_RUN_QUEUE", SETTING_COUNT, "100", offsetof(struct gateway_settings, run_limits.n_queued),
-     "runs of one user that may wait; a message beyond that is stored alone"},
+     "queued runs of one user; above that a message is stored without a run"},
     {"DEFT_RUNTIME_URL", SETTING_TEXT, "http://localhost",
-     offsetof(struct gateway_settings, runtime_url), "the Runtime API"},
+     offsetof(struct gateway_settings, runtime_url), "URL of the Runtime API"},
     {"DEFT_RUNTIME_SOCKET", SETTING_TEXT, "", offsetof(struct gateway_settings, runtime_socket),
-     "Unix socket of the Runtime API; empty: over TCP"},
+     "Unix socket of the Runtime API; empty: connect over TCP"},
     {"DEFT_RUNTIME_API_KEY", SETTING_SECRET, "", offsetof(struct gateway_settings, runtime_key),
-     "key of the Runtime API"},
+     "API key of the Runtime API"},
     {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1",
      offsetof(struct gateway_settings, sandbox_image), "image of new sandboxes"},
-    {"OH_DEFERRED_INIT", SETTING_BOOL, "0", offsetof(struct gateway_settings, deferred_init),
-     "1: no sockets until POST /api/init"},
     {"LOG_LEVEL", SETTING_TEXT, "info", offsetof(struct gateway_settings, log_level),
      "debug, info, warning or error"},
 };
@@ -91,57 +87,101 @@ static const struct setting settings_table[] = {
 static const struct process process = {
     .name = "deft-gateway",
     .help = "Usage: deft-gateway [--help | --help-config | --version]\n"
-            "Sends live events of conversations over WebSocket. It is set up by environment\n"
+            "Streams events of conversations over WebSocket. It is configured by environment\n"
             "variables: see --help-config.\n",
     .settings = settings_table,
     .n_settings = ARRAY_SIZE(settings_table),
 };
 
+/* The context of the process; its members borrow from each other in the order of opening. */
+struct gateway {
+    struct db_async
+        *live; /* for live data; its answers never show an older state than earlier ones */
+    struct db_async *back; /* for longer queries */
+    struct db_async *hints;
+    struct async_listener listener;
+    struct keyring keyring;
+    struct wrong_keys *wrong_keys;
+    struct async_http http;
+    struct ticker ticker;
+    struct feed feed;
+    struct bash_feeds bash_feeds;
+    struct revocation revocation;
+    struct ws_services services;
+    struct ws_server server;
+    struct acceptor acceptor;
+    struct preview_relay previews;
+    int64_t slow_ms; /* how long a socket may stay unwritable while data is due */
+};
+
+/* --- hints of the database --- */
+
 static void on_changed(void *owner, const char *conversation_id)
 {
     struct gateway *gateway = owner;
-    struct stream *stream = streams_find(&gateway->streams, conversation_id);
 
-    if (stream != NULL)
-        news_want(&gateway->news, stream);
+    feed_take_change(&gateway->feed, conversation_id);
 }
 
-static void on_ended(void *owner, const char *key_id)
+static void on_ended(void *owner, const char *credential_id)
 {
     struct gateway *gateway = owner;
 
-    callers_doubt(&gateway->callers, key_id);
+    revocation_doubt(&gateway->revocation, credential_id);
 }
 
-/* Each line begins with the conversation's id. */
 static void on_progressed(void *owner, const char *lines)
 {
     struct gateway *gateway = owner;
 
-    while (*lines != '\0') {
-        size_t len = strcspn(lines, "\n");
-        CLEANUP(mem_freep) char *line = mem_dup_bytes(lines, len);
-        char *json = strchr(line, ' ');
-        struct stream *stream = NULL;
-
-        lines += len + (lines[len] == '\n' ? 1 : 0);
-        if (json == NULL)
-            continue;
-        *json++ = '\0';
-        model_waits_hear(gateway->model_waits, line, json, clock_monotonic_ms());
-        stream = streams_find(&gateway->streams, line);
-        if (stream != NULL)
-            stream_take_progress(stream, json);
-    }
+    feed_take_progress(&gateway->feed, lines);
 }
 
 static void on_reset(void *owner)
 {
     struct gateway *gateway = owner;
 
-    news_want_all(&gateway->news);
-    callers_doubt_all(&gateway->callers);
+    feed_refresh(&gateway->feed);
+    revocation_doubt_all(&gateway->revocation);
 }
+
+/* --- the loop --- */
+
+/* An answer or a hint from PostgreSQL or a sandbox, preview traffic, or a new connection. */
+static void pump(void *owner)
+{
+    struct gateway *gateway = owner;
+
+    db_async_pump(gateway->hints);
+    db_async_pump(gateway->live);
+    db_async_pump(gateway->back);
+    async_http_pump(&gateway->http);
+    acceptor_pump(&gateway->acceptor);
+    preview_relay_pump(&gateway->previews);
+}
+
+static int64_t tick(void *owner, int64_t now_ms)
+{
+    struct gateway *gateway = owner;
+
+    subscribers_close_slow(&gateway->server.waiting, now_ms, gateway->slow_ms);
+    bash_feeds_tick(&gateway->bash_feeds);
+    return feed_tick(&gateway->feed, now_ms);
+}
+
+static int run_loop(struct gateway *gateway, int stop_fd, struct error *err)
+{
+    const int fds[] = {db_async_fd(gateway->hints), db_async_fd(gateway->live),
+                       db_async_fd(gateway->back),  gateway->acceptor.listen_fd,
+                       gateway->http.done_fd,       gateway->previews.epoll_fd};
+    const struct ws_server_sources sources = {fds, ARRAY_SIZE(fds), pump, gateway};
+
+    db_async_pump(gateway->hints); /* connects, so that it listens before the first subscriber */
+    ticker_start(&gateway->ticker);
+    return ws_server_run(&gateway->server, &sources, stop_fd, err);
+}
+
+/* --- opening and closing --- */
 
 static int open_pipes(struct gateway *gateway, const struct gateway_settings *settings,
                       struct error *err)
@@ -150,16 +190,17 @@ static int open_pipes(struct gateway *gateway, const struct gateway_settings *se
                                  .application = "deft-gateway",
                                  .statement_timeout_ms = DB_TIMEOUT_MS};
 
-    if (db_pipe_open(&options, &gateway->live, err) < 0 ||
-        db_pipe_open(&options, &gateway->back, err) < 0 ||
-        db_pipe_open(&options, &gateway->hints, err) < 0)
+    if (db_async_open(&options, &gateway->live, err) < 0 ||
+        db_async_open(&options, &gateway->back, err) < 0 ||
+        db_async_open(&options, &gateway->hints, err) < 0)
         return error_wrap(err, "DEFT_DATABASE_URL");
-    gateway->listener = (struct live_listener){.changed = on_changed,
-                                               .ended = on_ended,
-                                               .progressed = on_progressed,
-                                               .reset = on_reset,
-                                               .owner = gateway};
-    live_listen(gateway->hints, &gateway->listener);
+    gateway->listener = (struct async_listener){.changed = on_changed,
+                                                .ended = on_ended,
+                                                .progressed = on_progressed,
+                                                .reset = on_reset,
+                                                .owner = gateway};
+    async_listen(gateway->hints, &gateway->listener);
+    db_async_set_hints(gateway->back, gateway->hints);
     return 0;
 }
 
@@ -169,67 +210,76 @@ static int open_keyring(struct gateway *gateway, const struct gateway_settings *
 {
     if (!secret_is_set(&settings->hash_key))
         return keyring_init(&gateway->keyring, &settings->secret_key, err) < 0
-                   ? error_wrap(err, "neither DEFT_HASH_KEY nor DEFT_SECRET_KEY is right")
+                   ? error_wrap(err, "neither DEFT_HASH_KEY nor DEFT_SECRET_KEY is valid")
                    : 0;
     if (keyring_init_hash(&gateway->keyring, &settings->hash_key, err) < 0)
         return error_wrap(err, "DEFT_HASH_KEY");
     return 0;
 }
 
-static int open_parts(struct gateway *gateway, const struct gateway_settings *settings,
-                      struct error *err)
+/* Needs the pipes. */
+static void init_rooms(struct gateway *gateway, const struct gateway_settings *settings)
 {
-    if (masked_input_open(err) < 0)
-        return -1;
-    gateway->app_url = settings->app_url;
-    gateway->wrong_keys = wrong_keys_new();
-    gateway->is_dormant = settings->deferred_init != 0;
-    gateway->max_subscribers = settings->max_subscribers;
-    gateway->auth_timeout_ms = settings->auth_timeout_ms;
     gateway->slow_ms = settings->slow_ms;
-    gateway->run_limits = settings->run_limits;
-    gateway->sandboxes = (struct sandbox_service){
+    feed_init(&gateway->feed, gateway->live, gateway->back, &gateway->ticker);
+    gateway->feed.max_readers = settings->max_subscribers;
+    gateway->bash_feeds.http = &gateway->http;
+    gateway->bash_feeds.max_readers = settings->max_subscribers;
+    gateway->bash_feeds.sandboxes = (struct sandbox_service){
         .url = settings->runtime_url,
         .socket = settings->runtime_socket[0] != '\0' ? settings->runtime_socket : NULL,
         .key = &settings->runtime_key,
         .image = settings->sandbox_image};
-    gateway->model_waits = model_waits_new();
-    news_init(&gateway->news, gateway);
-    callers_init(&gateway->callers, gateway);
-    if (open_keyring(gateway, settings, err) < 0)
+    revocation_init(&gateway->revocation, gateway->back);
+    gateway->services = (struct ws_services){.live = gateway->live,
+                                             .back = gateway->back,
+                                             .keyring = &gateway->keyring,
+                                             .wrong_keys = gateway->wrong_keys,
+                                             .revocation = &gateway->revocation,
+                                             .feed = &gateway->feed,
+                                             .bash_feeds = &gateway->bash_feeds,
+                                             .run_limits = settings->run_limits,
+                                             .auth_timeout_ms = settings->auth_timeout_ms};
+}
+
+static int open_parts(struct gateway *gateway, const struct gateway_settings *settings,
+                      struct error *err)
+{
+    if (masked_input_open(err) < 0 || open_keyring(gateway, settings, err) < 0 ||
+        open_pipes(gateway, settings, err) < 0)
         return -1;
-    if (open_pipes(gateway, settings, err) < 0 || errands_open(&gateway->errands, err) < 0 ||
-        server_open(gateway, err) < 0)
+    gateway->wrong_keys = wrong_keys_new();
+    init_rooms(gateway, settings);
+    if (async_http_open(&gateway->http, err) < 0 ||
+        ws_server_open(&gateway->server, &gateway->services, err) < 0)
         return -1;
+    gateway->ticker = (struct ticker){.lws = gateway->server.lws, .tick = tick, .owner = gateway};
     if (preview_relay_open(&gateway->previews, settings->preview_socket_path, err) < 0)
         return -1;
-    return door_open(&gateway->door, settings->socket_path, err);
+    return acceptor_open(&gateway->acceptor, gateway->server.lws, settings->socket_path, err);
 }
 
 static void close_parts(struct gateway *gateway)
 {
-    door_close(&gateway->door);
+    acceptor_close(&gateway->acceptor);
     preview_relay_close(&gateway->previews);
-    server_close(gateway);
-    bash_feeds_done(gateway);
-    errands_close(&gateway->errands);
-    news_done(&gateway->news);
-    callers_done(&gateway->callers);
-    streams_done(&gateway->streams);
-    db_pipe_free(gateway->live);
-    db_pipe_free(gateway->back);
-    db_pipe_free(gateway->hints);
-    model_waits_free(gateway->model_waits);
+    ws_server_close(&gateway->server);
+    bash_feeds_done(&gateway->bash_feeds);
+    async_http_close(&gateway->http);
+    feed_done(&gateway->feed);
+    revocation_done(&gateway->revocation);
+    db_async_free(gateway->live);
+    db_async_free(gateway->back);
+    db_async_free(gateway->hints);
     wrong_keys_free(gateway->wrong_keys);
     masked_input_close();
 }
 
-static int serve(const struct gateway_settings *settings, struct error *err)
+static int serve_until_stopped(const struct gateway_settings *settings, struct error *err)
 {
     CLEANUP(fd_close) int stop_fd = -1;
-    struct gateway gateway = {.door = {.listen_fd = -1, .epoll_fd = -1},
-                              .previews = PREVIEW_RELAY_INIT,
-                              .errands = {.done_fd = -1}};
+    struct gateway gateway = {
+        .acceptor = {.listen_fd = -1}, .previews = PREVIEW_RELAY_INIT, .http = {.done_fd = -1}};
     const char *const sockets[] = {settings->socket_path, settings->preview_socket_path, NULL};
     int rc = 0;
 
@@ -238,7 +288,7 @@ static int serve(const struct gateway_settings *settings, struct error *err)
     rc = open_parts(&gateway, settings, err);
     if (rc == 0) {
         log_info("gateway.started", LOG_STR("socket", settings->socket_path));
-        rc = server_run(&gateway, stop_fd, err);
+        rc = run_loop(&gateway, stop_fd, err);
     }
     close_parts(&gateway);
     return rc;
@@ -256,7 +306,7 @@ int main(int argc, char **argv)
     json_setup();
     if (process_configure(&process, &settings, &settings.log_level, &err) < 0)
         return process_complain(&process, &err);
-    rc = serve(&settings, &err);
+    rc = serve_until_stopped(&settings, &err);
     if (rc < 0)
         log_error("gateway.failed", LOG_ERROR(&err));
     else

@@ -1,4 +1,4 @@
-#include "gateway/bash_feed.h"
+#include "gateway/bash/bash_feed.h"
 
 #include <libwebsockets.h>
 
@@ -8,11 +8,8 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/text.h"
-#include "gateway/bash_ask.h"
-#include "gateway/bash_socket.h"
-#include "gateway/complaint.h"
-#include "gateway/gateway.h"
-#include "gateway/subscriber.h"
+#include "gateway/core/connection.h"
+#include "gateway/core/error_frame.h"
 
 enum {
     START_WAIT_MS = 120000, /* a cold start may take that long */
@@ -27,94 +24,82 @@ enum {
 
 static void forget_endpoint(struct bash_feed *feed)
 {
-    errand_drop(&feed->poll);
+    async_call_drop(&feed->poll);
     sandbox_endpoint_done(&feed->endpoint);
     feed->is_placed = false;
 }
 
 static void feed_free(struct bash_feed *feed)
 {
-    if (feed->previous != NULL)
-        feed->previous->next = feed->next;
-    else
-        feed->gateway->feeds = feed->next;
-    if (feed->next != NULL)
-        feed->next->previous = feed->previous;
-    errand_drop(&feed->link);
-    errand_drop(&feed->post);
+    LIST_REMOVE(feed, link);
+    async_call_drop(&feed->locate);
+    async_call_drop(&feed->post);
     forget_endpoint(feed);
-    bash_orders_done(&feed->orders);
+    bash_commands_done(&feed->commands);
     bash_window_reset(&feed->window, 0);
     mem_free(feed);
 }
 
-struct bash_feed *bash_feed_get(struct gateway *gateway, const struct principal *principal)
+struct bash_feed *bash_feed_get(struct bash_feeds *feeds, const struct principal *principal)
 {
-    struct bash_feed *feed = gateway->feeds;
+    struct bash_feed *feed = NULL;
 
-    while (feed != NULL && !text_equal(feed->principal.runtime_session, principal->runtime_session))
-        feed = feed->next;
-    if (feed != NULL)
-        return feed;
+    LIST_FOREACH (feed, &feeds->all, link) {
+        if (text_equal(feed->principal.runtime_session, principal->runtime_session))
+            return feed;
+    }
     feed = NEW(struct bash_feed);
-    feed->gateway = gateway;
+    feed->feeds = feeds;
     feed->principal = *principal;
     feed->endpoint = (struct sandbox_endpoint)SANDBOX_ENDPOINT_INIT;
     feed->last_us = -1;
-    feed->next = gateway->feeds;
-    if (gateway->feeds != NULL)
-        gateway->feeds->previous = feed;
-    gateway->feeds = feed;
+    bash_commands_init(&feed->commands);
+    LIST_INSERT_HEAD(&feeds->all, feed, link);
     return feed;
 }
 
-void bash_feed_join(struct bash_feed *feed, struct bash_socket *socket)
+void bash_feed_join(struct bash_feed *feed, struct bash_feed_reader *reader)
 {
-    socket->feed = feed;
-    socket->next = feed->sockets;
-    if (feed->sockets != NULL)
-        feed->sockets->previous = socket;
-    feed->sockets = socket;
-    feed->n_sockets++;
+    LIST_INSERT_HEAD(&feed->readers, reader, link);
+    feed->n_readers++;
     bash_feed_work(feed);
 }
 
-void bash_feed_leave(struct bash_feed *feed, struct bash_socket *socket)
+void bash_feed_leave(struct bash_feed *feed, struct bash_feed_reader *reader)
 {
-    if (socket->previous != NULL)
-        socket->previous->next = socket->next;
-    else
-        feed->sockets = socket->next;
-    if (socket->next != NULL)
-        socket->next->previous = socket->previous;
-    feed->n_sockets--;
-    bash_orders_forget(&feed->orders, socket);
+    LIST_REMOVE(reader, link);
+    feed->n_readers--;
+    bash_commands_forget(&feed->commands, reader->connection);
     bash_feed_work(feed);
 }
 
-struct bash_asker bash_feed_asker(struct bash_feed *feed)
+struct bash_target bash_feed_target(const struct bash_feed *feed)
 {
-    return (struct bash_asker){&feed->gateway->errands, &feed->endpoint};
+    return (struct bash_target){feed->feeds->http, &feed->endpoint};
 }
 
 /* --- places --- */
 
 static void wake_all(const struct bash_feed *feed)
 {
-    for (struct bash_socket *socket = feed->sockets; socket != NULL; socket = socket->next)
-        subscriber_wake(socket->subscriber);
+    const struct bash_feed_reader *reader = NULL;
+
+    LIST_FOREACH (reader, &feed->readers, link)
+        connection_wake(reader->connection);
 }
 
 /* Sets the start position: nothing newer than newest_us has been sent yet. */
 static void set_place(struct bash_feed *feed, int64_t newest_us)
 {
+    struct bash_feed_reader *reader = NULL;
+
     if (feed->last_us < 0 || newest_us < feed->last_us) {
         feed->last_us = newest_us;
         bash_window_reset(&feed->window, newest_us);
     }
-    for (struct bash_socket *socket = feed->sockets; socket != NULL; socket = socket->next) {
-        if (socket->at_us < 0 || socket->at_us > feed->last_us)
-            socket->at_us = feed->last_us;
+    LIST_FOREACH (reader, &feed->readers, link) {
+        if (reader->at_us < 0 || reader->at_us > feed->last_us)
+            reader->at_us = feed->last_us;
     }
 }
 
@@ -122,19 +107,19 @@ static void set_place(struct bash_feed *feed, int64_t newest_us)
 
 static void fail_first(struct bash_feed *feed, const struct error *err)
 {
-    const struct bash_order *order = feed->orders.first;
+    const struct bash_command *command = bash_commands_first(&feed->commands);
 
-    if (order->from != NULL)
-        complaint_send(order->from->subscriber,
-                       err->code == ERROR_INVALID ? "ValidationError" : "ServerError",
-                       err->message);
-    bash_orders_drop_first(&feed->orders);
+    if (command->from != NULL)
+        error_frame_send(command->from,
+                         err->code == ERROR_INVALID ? "ValidationError" : "ServerError",
+                         err->message);
+    bash_commands_drop_first(&feed->commands);
 }
 
-static void fail_orders(struct bash_feed *feed, const struct error *err)
+static void fail_commands(struct bash_feed *feed, const struct error *err)
 {
-    errand_drop(&feed->post);
-    while (feed->orders.first != NULL)
+    async_call_drop(&feed->post);
+    while (bash_commands_first(&feed->commands) != NULL)
         fail_first(feed, err);
     feed->is_started = false;
 }
@@ -150,17 +135,17 @@ static void lose_sandbox(struct bash_feed *feed, const struct error *err)
     feed->look_at_ms = clock_monotonic_ms() + PACE_MS;
 }
 
-static void on_place(struct errand *errand, const struct http_call *call,
+static void on_place(struct async_call *call, const struct http_call *answer,
                      const struct error *failure)
 {
-    struct bash_feed *feed = lws_container_of(errand, struct bash_feed, poll);
+    struct bash_feed *feed = lws_container_of(call, struct bash_feed, poll);
     CLEANUP(bash_window_done) struct bash_window newest = {.n = 0};
     json_auto_t *page = NULL;
     struct error err = ERROR_INIT;
 
-    if (bash_read_page(call, failure, &page, &err) < 0) {
+    if (bash_request_read_page(answer, failure, &page, &err) < 0) {
         lose_sandbox(feed, &err);
-        fail_orders(feed, &err);
+        fail_commands(feed, &err);
     } else {
         set_place(feed, bash_window_slide(&newest, page, 0));
         feed->is_placed = true;
@@ -171,15 +156,15 @@ static void on_place(struct errand *errand, const struct http_call *call,
     bash_feed_work(feed);
 }
 
-static void on_news(struct errand *errand, const struct http_call *call,
+static void on_news(struct async_call *call, const struct http_call *answer,
                     const struct error *failure)
 {
-    struct bash_feed *feed = lws_container_of(errand, struct bash_feed, poll);
+    struct bash_feed *feed = lws_container_of(call, struct bash_feed, poll);
     json_auto_t *page = NULL;
     struct error err = ERROR_INIT;
     int64_t before_us = feed->last_us;
 
-    if (bash_read_page(call, failure, &page, &err) < 0) {
+    if (bash_request_read_page(answer, failure, &page, &err) < 0) {
         lose_sandbox(feed, &err);
     } else {
         feed->last_us = bash_window_slide(&feed->window, page, before_us);
@@ -191,17 +176,17 @@ static void on_news(struct errand *errand, const struct http_call *call,
     bash_feed_work(feed);
 }
 
-static void on_posted(struct errand *errand, const struct http_call *call,
+static void on_posted(struct async_call *call, const struct http_call *answer,
                       const struct error *failure)
 {
-    struct bash_feed *feed = lws_container_of(errand, struct bash_feed, post);
+    struct bash_feed *feed = lws_container_of(call, struct bash_feed, post);
     struct error err = ERROR_INIT;
 
     feed->is_started = false;
-    if (bash_read_taken(call, failure, &err) < 0)
+    if (bash_request_read_accepted(answer, failure, &err) < 0)
         fail_first(feed, &err);
     else
-        bash_orders_drop_first(&feed->orders);
+        bash_commands_drop_first(&feed->commands);
     bash_feed_work(feed);
 }
 
@@ -209,38 +194,39 @@ static void on_posted(struct errand *errand, const struct http_call *call,
 
 static int begin_place(struct bash_feed *feed, struct error *err)
 {
-    const struct bash_asker asker = bash_feed_asker(feed);
+    const struct bash_target target = bash_feed_target(feed);
 
     feed->poll.done = on_place;
-    return bash_ask_newest(&asker, &feed->poll, err);
+    return bash_request_newest(&target, &feed->poll, err);
 }
 
 static int begin_news(struct bash_feed *feed, struct error *err)
 {
-    const struct bash_asker asker = bash_feed_asker(feed);
+    const struct bash_target target = bash_feed_target(feed);
 
     feed->poll.done = on_news;
     feed->polled_at_ms = clock_monotonic_ms();
-    return bash_ask_after(&asker, &feed->poll, feed->last_us, NEWS_MS, err);
+    return bash_request_after(&target, &feed->poll, feed->last_us, NEWS_MS, err);
 }
 
 static int begin_post(struct bash_feed *feed, struct error *err)
 {
-    const struct bash_asker asker = bash_feed_asker(feed);
+    const struct bash_target target = bash_feed_target(feed);
 
     feed->post.done = on_posted;
-    return bash_ask_start(&asker, &feed->post, feed->orders.first->body, err);
+    return bash_request_start(&target, &feed->post, bash_commands_first(&feed->commands)->body,
+                              err);
 }
 
 /* --- the Runtime API --- */
 
-static struct runtime_api runtime_api(const struct gateway *gateway)
+static struct runtime_api runtime_api(const struct bash_feeds *feeds)
 {
-    return (struct runtime_api){.http = gateway->errands.http,
-                                .url = gateway->sandboxes.url,
-                                .socket = gateway->sandboxes.socket,
-                                .key = gateway->sandboxes.key,
-                                .done_fd = gateway->errands.done_fd};
+    return (struct runtime_api){.http = feeds->http->http,
+                                .url = feeds->sandboxes.url,
+                                .socket = feeds->sandboxes.socket,
+                                .key = feeds->sandboxes.key,
+                                .done_fd = feeds->http->done_fd};
 }
 
 static bool is_same(const struct sandbox_endpoint *one, const struct sandbox_endpoint *other)
@@ -250,8 +236,8 @@ static bool is_same(const struct sandbox_endpoint *one, const struct sandbox_end
            text_equal(secret_reveal(&one->call_key), secret_reveal(&other->call_key));
 }
 
-static int read_link(struct bash_feed *feed, const struct http_call *call,
-                     const struct error *failure, struct error *err)
+static int read_location(struct bash_feed *feed, const struct http_call *answer,
+                         const struct error *failure, struct error *err)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint found = SANDBOX_ENDPOINT_INIT;
 
@@ -259,7 +245,7 @@ static int read_link(struct bash_feed *feed, const struct http_call *call,
         *err = *failure;
         return -1;
     }
-    if (runtime_api_read_start(call, &found, err) < 0)
+    if (runtime_api_read_start(answer, &found, err) < 0)
         return -1;
     if (is_same(&feed->endpoint, &found))
         return 0;
@@ -270,13 +256,13 @@ static int read_link(struct bash_feed *feed, const struct http_call *call,
 }
 
 /* No sandbox: only events from now on count as new. */
-static void on_found(struct errand *errand, const struct http_call *call,
+static void on_found(struct async_call *call, const struct http_call *answer,
                      const struct error *failure)
 {
-    struct bash_feed *feed = lws_container_of(errand, struct bash_feed, link);
+    struct bash_feed *feed = lws_container_of(call, struct bash_feed, locate);
     struct error err = ERROR_INIT;
 
-    if (read_link(feed, call, failure, &err) < 0) {
+    if (read_location(feed, answer, failure, &err) < 0) {
         feed->look_at_ms = clock_monotonic_ms() + LOOK_AGAIN_MS;
         if (feed->last_us < 0)
             set_place(feed, clock_utc_us());
@@ -284,14 +270,14 @@ static void on_found(struct errand *errand, const struct http_call *call,
     bash_feed_work(feed);
 }
 
-static void on_started(struct errand *errand, const struct http_call *call,
+static void on_started(struct async_call *call, const struct http_call *answer,
                        const struct error *failure)
 {
-    struct bash_feed *feed = lws_container_of(errand, struct bash_feed, link);
+    struct bash_feed *feed = lws_container_of(call, struct bash_feed, locate);
     struct error err = ERROR_INIT;
 
-    if (read_link(feed, call, failure, &err) < 0)
-        fail_orders(feed, &err);
+    if (read_location(feed, answer, failure, &err) < 0)
+        fail_commands(feed, &err);
     else if (feed->is_doubted && !feed->is_looking)
         forget_endpoint(feed); /* failed while the start ran: the next start checks */
     else
@@ -301,22 +287,22 @@ static void on_started(struct errand *errand, const struct http_call *call,
 
 static int begin_find(struct bash_feed *feed, struct error *err)
 {
-    const struct runtime_api api = runtime_api(feed->gateway);
+    const struct runtime_api api = runtime_api(feed->feeds);
     struct http_call *call = NULL;
 
     if (runtime_api_begin_find(&api, feed->principal.runtime_session, FIND_MS, &call, err) < 0)
         return -1;
-    feed->link.done = on_found;
-    errand_adopt(&feed->link, &feed->gateway->errands, call);
+    feed->locate.done = on_found;
+    async_call_adopt(&feed->locate, feed->feeds->http, call);
     return 0;
 }
 
 static int begin_start(struct bash_feed *feed, struct error *err)
 {
-    const struct runtime_api api = runtime_api(feed->gateway);
+    const struct runtime_api api = runtime_api(feed->feeds);
     const struct sandbox_start start = {.session_id = feed->principal.runtime_session,
                                         .owner_id = feed->principal.user_id.text,
-                                        .image = feed->gateway->sandboxes.image,
+                                        .image = feed->feeds->sandboxes.image,
                                         .wait_ms = START_WAIT_MS,
                                         .is_doubted = feed->is_doubted};
     struct http_call *call = NULL;
@@ -324,19 +310,19 @@ static int begin_start(struct bash_feed *feed, struct error *err)
     if (runtime_api_begin_start(&api, &start, &call, err) < 0)
         return -1;
     feed->is_looking = feed->is_doubted;
-    feed->link.done = on_started;
-    errand_adopt(&feed->link, &feed->gateway->errands, call);
+    feed->locate.done = on_started;
+    async_call_adopt(&feed->locate, feed->feeds->http, call);
     return 0;
 }
 
-/* --- what is due --- */
+/* --- due work --- */
 
 /* Each command is preceded by a start, which finds a running sandbox and keeps it awake. */
-static int work_on_link(struct bash_feed *feed, int64_t now_ms, struct error *err)
+static int work_on_location(struct bash_feed *feed, int64_t now_ms, struct error *err)
 {
-    if (errand_is_busy(&feed->link))
+    if (async_call_is_busy(&feed->locate))
         return 0;
-    if (feed->orders.first != NULL && !feed->is_started)
+    if (feed->commands.n > 0 && !feed->is_started)
         return begin_start(feed, err);
     if (feed->endpoint.url == NULL && now_ms >= feed->look_at_ms)
         return begin_find(feed, err);
@@ -348,10 +334,10 @@ static int work_on_sandbox(struct bash_feed *feed, int64_t now_ms, struct error 
     if (feed->endpoint.url == NULL)
         return 0;
     if (!feed->is_placed)
-        return errand_is_busy(&feed->poll) ? 0 : begin_place(feed, err);
-    if (!errand_is_busy(&feed->poll) && now_ms >= feed->look_at_ms && begin_news(feed, err) < 0)
+        return async_call_is_busy(&feed->poll) ? 0 : begin_place(feed, err);
+    if (!async_call_is_busy(&feed->poll) && now_ms >= feed->look_at_ms && begin_news(feed, err) < 0)
         return -1;
-    if (feed->orders.first != NULL && feed->is_started && !errand_is_busy(&feed->post))
+    if (feed->commands.n > 0 && feed->is_started && !async_call_is_busy(&feed->post))
         return begin_post(feed, err);
     return 0;
 }
@@ -361,28 +347,30 @@ void bash_feed_work(struct bash_feed *feed)
     int64_t now_ms = clock_monotonic_ms();
     struct error err = ERROR_INIT;
 
-    if (feed->n_sockets == 0 && feed->orders.first == NULL) {
+    if (feed->n_readers == 0 && feed->commands.n == 0) {
         feed_free(feed);
         return;
     }
-    if (work_on_link(feed, now_ms, &err) == 0 && work_on_sandbox(feed, now_ms, &err) == 0)
+    if (work_on_location(feed, now_ms, &err) == 0 && work_on_sandbox(feed, now_ms, &err) == 0)
         return;
     lose_sandbox(feed, &err);
-    fail_orders(feed, &err);
+    fail_commands(feed, &err);
 }
 
-void bash_feeds_tick(struct gateway *gateway)
+void bash_feeds_tick(struct bash_feeds *feeds)
 {
-    struct bash_feed *next = NULL;
+    struct bash_feed *feed = LIST_FIRST(&feeds->all);
 
-    for (struct bash_feed *feed = gateway->feeds; feed != NULL; feed = next) {
-        next = feed->next;
+    while (feed != NULL) {
+        struct bash_feed *next = LIST_NEXT(feed, link);
+
         bash_feed_work(feed);
+        feed = next;
     }
 }
 
-void bash_feeds_done(struct gateway *gateway)
+void bash_feeds_done(struct bash_feeds *feeds)
 {
-    while (gateway->feeds != NULL)
-        feed_free(gateway->feeds);
+    while (!LIST_EMPTY(&feeds->all))
+        feed_free(LIST_FIRST(&feeds->all));
 }

@@ -1,4 +1,4 @@
-#include "gateway/bash_window.h"
+#include "gateway/bash/bash_window.h"
 
 #include <stdbool.h>
 
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "gateway/frame.h"
+#include "gateway/core/frame.h"
 
 enum { MAX_BYTES = 2 << 20 };
 
@@ -65,7 +65,7 @@ static bool read_stamp(const json_t *event, int64_t after_us, int64_t *stamp_us_
            *stamp_us_out > after_us;
 }
 
-/* What to drop when the window is full: the oldest events, or the new ones. */
+/* Which events to drop when the window is full: the oldest or the new ones. */
 enum overflow { DROP_OLDEST, DROP_REST };
 
 /* Adds the page's events after from_us; returns the time of the last one added. */

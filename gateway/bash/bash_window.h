@@ -4,8 +4,8 @@
  *
  * Ownership: holds its frames until bash_window_reset(). Bounds: 64 events and 2 MiB, or one event.
  */
-#ifndef DEFT_GATEWAY_BASH_WINDOW_H
-#define DEFT_GATEWAY_BASH_WINDOW_H
+#ifndef DEFT_GATEWAY_BASH_BASH_WINDOW_H
+#define DEFT_GATEWAY_BASH_BASH_WINDOW_H
 
 #include <stddef.h>
 #include <stdint.h>

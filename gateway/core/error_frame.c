@@ -1,4 +1,4 @@
-#include "gateway/complaint.h"
+#include "gateway/core/error_frame.h"
 
 #include <jansson.h>
 
@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
-#include "gateway/frame.h"
-#include "gateway/subscriber.h"
+#include "gateway/core/connection.h"
+#include "gateway/core/frame.h"
 
 static json_t *server_error_event(const char *code, const char *detail)
 {
@@ -58,11 +58,11 @@ static json_t *(*const forms[SOCKET_N_KINDS])(const char *code, const char *deta
     [SOCKET_BASH] = bash_error,
 };
 
-void complaint_send(struct subscriber *subscriber, const char *code, const char *detail)
+void error_frame_send(struct connection *connection, const char *code, const char *detail)
 {
-    json_auto_t *json = forms[subscriber->request.kind](code, detail);
+    json_auto_t *json = forms[connection->kind](code, detail);
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
     json_append_text(&text, json);
-    subscriber_reply(subscriber, frame_new(text.text, text.len));
+    connection_reply(connection, frame_new(text.text, text.len));
 }

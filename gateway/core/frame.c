@@ -1,4 +1,4 @@
-#include "gateway/frame.h"
+#include "gateway/core/frame.h"
 
 #include <string.h>
 

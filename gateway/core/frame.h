@@ -2,8 +2,8 @@
  * A reference-counted text frame that several sockets may send, with the room in front of the text
  * that libwebsockets needs.
  */
-#ifndef DEFT_GATEWAY_FRAME_H
-#define DEFT_GATEWAY_FRAME_H
+#ifndef DEFT_GATEWAY_CORE_FRAME_H
+#define DEFT_GATEWAY_CORE_FRAME_H
 
 #include <stddef.h>
 #include <stdint.h>

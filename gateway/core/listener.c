@@ -1,4 +1,4 @@
-#include "gateway/listener.h"
+#include "gateway/core/listener.h"
 
 #include <string.h>
 #include <sys/socket.h>

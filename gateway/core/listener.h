@@ -1,8 +1,8 @@
 /*
  * A listening Unix socket, which nginx connects to.
  */
-#ifndef DEFT_GATEWAY_LISTENER_H
-#define DEFT_GATEWAY_LISTENER_H
+#ifndef DEFT_GATEWAY_CORE_LISTENER_H
+#define DEFT_GATEWAY_CORE_LISTENER_H
 
 #include "base/attr.h"
 

@@ -7,8 +7,8 @@
  * Ownership: a table owns its texts.
  * Decision: docs/decisions/0040-model-troubles.md
  */
-#ifndef DEFT_GATEWAY_MODEL_WAITS_H
-#define DEFT_GATEWAY_MODEL_WAITS_H
+#ifndef DEFT_GATEWAY_FEED_MODEL_WAITS_H
+#define DEFT_GATEWAY_FEED_MODEL_WAITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

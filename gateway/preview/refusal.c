@@ -15,18 +15,18 @@ static const char head[] =
 static const char page[] = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
                            "<meta name=\"viewport\" content=\"width=device-width\">\n"
                            "<meta name=\"color-scheme\" content=\"light dark\">\n"
-                           "<title>The answer cannot be shown</title>\n"
-                           "<h1>The answer cannot be shown</h1>\n";
+                           "<title>The response cannot be shown</title>\n"
+                           "<h1>The response cannot be shown</h1>\n";
 
 void preview_refusal_append(struct strbuf *out, int status)
 {
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
 
     strbuf_append(&body, page);
-    strbuf_append(&body, "<p>What the program in the sandbox answers is no answer of HTTP");
+    strbuf_append(&body, "<p>The program in the sandbox did not send a valid HTTP response");
     if (status != 0)
-        strbuf_appendf(&body, ", or not the one to this request: its status is %03d", status);
-    strbuf_append(&body, ". Look at the program, or at what listens on its port.</p>\n</html>\n");
+        strbuf_appendf(&body, " to this request: its status is %03d", status);
+    strbuf_append(&body, ". Check the program, and what listens on that port.</p>\n</html>\n");
     strbuf_append(out, head);
     strbuf_appendf(out, "Content-Length: %zu\r\n\r\n", body.len);
     strbuf_append(out, body.text);

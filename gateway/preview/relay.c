@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "gateway/listener.h"
+#include "gateway/core/listener.h"
 #include "gateway/preview/refusal.h"
 #include "gateway/preview/request_head.h"
 #include "model/conversation/preview_answer.h"
@@ -40,7 +40,7 @@ enum link_phase {
     LINK_ENDED,      /* freed after this turn, which may still hold an event for it */
 };
 
-struct side {
+struct relay_side {
     struct preview_link *link;
     int fd;
     uint32_t watched; /* epoll events, armed until the next one is reported */
@@ -48,11 +48,10 @@ struct side {
 };
 
 struct preview_link {
-    struct preview_link *next;
-    struct preview_link *previous;
+    LIST_ENTRY(preview_link) entry; /* in use, or ended */
     struct preview_relay *relay;
-    struct side nginx;
-    struct side program;
+    struct relay_side nginx;
+    struct relay_side program;
     struct strbuf request; /* bytes that the program has not accepted yet */
     struct strbuf answer;  /* bytes that nginx has not accepted yet, or must not see yet */
     size_t n_informational_bytes;
@@ -91,23 +90,17 @@ static void end(struct preview_link *link)
     link->phase = LINK_ENDED;
     fd_close(&link->nginx.fd);
     fd_close(&link->program.fd);
-    if (link->previous != NULL)
-        link->previous->next = link->next;
-    else
-        relay->first = link->next;
-    if (link->next != NULL)
-        link->next->previous = link->previous;
-    link->next = relay->ended;
-    relay->ended = link;
+    LIST_REMOVE(link, entry);
+    LIST_INSERT_HEAD(&relay->ended, link, entry);
     relay->n_links--;
 }
 
 static void free_ended(struct preview_relay *relay)
 {
-    while (relay->ended != NULL) {
-        struct preview_link *link = relay->ended;
+    while (!LIST_EMPTY(&relay->ended)) {
+        struct preview_link *link = LIST_FIRST(&relay->ended);
 
-        relay->ended = link->next;
+        LIST_REMOVE(link, entry);
         strbuf_done(&link->request);
         strbuf_done(&link->answer);
         mem_free(link);
@@ -116,8 +109,8 @@ static void free_ended(struct preview_relay *relay)
 
 void preview_relay_close(struct preview_relay *relay)
 {
-    while (relay->first != NULL)
-        end(relay->first);
+    while (!LIST_EMPTY(&relay->links))
+        end(LIST_FIRST(&relay->links));
     free_ended(relay);
     fd_close(&relay->listen_fd);
     fd_close(&relay->epoll_fd);
@@ -151,7 +144,7 @@ static uint32_t wanted_of_program(const struct preview_link *link)
  * One-shot, rearmed after each event: a side that is not being read reports nothing, not even a
  * hang-up.
  */
-static void watch(struct side *side, uint32_t wanted)
+static void watch(struct relay_side *side, uint32_t wanted)
 {
     struct epoll_event event = {.events = wanted | EPOLLONESHOT, .data.ptr = side};
     int op = side->is_added ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
@@ -159,7 +152,7 @@ static void watch(struct side *side, uint32_t wanted)
     if (side->fd < 0 || wanted == side->watched)
         return;
     if (epoll_ctl(side->link->relay->epoll_fd, op, side->fd, &event) < 0) {
-        log_warning("preview.unwatched", LOG_INT("errno", errno));
+        log_warning("preview.epoll_failed", LOG_INT("errno", errno));
         end(side->link);
         return;
     }
@@ -185,7 +178,8 @@ static bool may_come_later(void)
 }
 
 /* Appends to held what the side does not accept at once; false when it accepts nothing any more. */
-static bool give(const struct side *side, const char *bytes, size_t len, struct strbuf *held)
+static bool send_bytes(const struct relay_side *side, const char *bytes, size_t len,
+                       struct strbuf *held)
 {
     ssize_t n = held->len == 0 ? send(side->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
 
@@ -196,7 +190,7 @@ static bool give(const struct side *side, const char *bytes, size_t len, struct 
     return true;
 }
 
-static bool give_held(const struct side *side, struct strbuf *held)
+static bool give_held(const struct relay_side *side, struct strbuf *held)
 {
     ssize_t n = send(side->fd, held->text, held->len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
@@ -222,7 +216,7 @@ static enum moved move_request(struct preview_link *link)
 
     if (n <= 0)
         return n < 0 && may_come_later() ? MOVED_NOTHING : MOVED_LAST;
-    if (!link->is_deaf && !give(&link->program, chunk, (size_t)n, &link->request))
+    if (!link->is_deaf && !send_bytes(&link->program, chunk, (size_t)n, &link->request))
         stop_request(link);
     return MOVED;
 }
@@ -245,7 +239,7 @@ static void copy_answer(struct preview_link *link)
         return;
     if (n <= 0)
         end_answer(link);
-    else if (!give(&link->nginx, chunk, (size_t)n, &link->answer))
+    else if (!send_bytes(&link->nginx, chunk, (size_t)n, &link->answer))
         end(link);
 }
 
@@ -260,7 +254,7 @@ static void give_answer(struct preview_link *link)
 
 static void refuse(struct preview_link *link, int status)
 {
-    log_info("preview.refused", LOG_INT("status", status));
+    log_info("preview.response_rejected", LOG_INT("status", status));
     fd_close(&link->program.fd);
     strbuf_reset(&link->answer);
     preview_refusal_append(&link->answer, status);
@@ -358,7 +352,7 @@ static void read_request(struct preview_link *link)
         return;
     }
     if (begin(link, &err) < 0) {
-        log_info("preview.not_connected", LOG_ERROR(&err));
+        log_info("preview.connect_failed", LOG_ERROR(&err));
         end(link);
     }
 }
@@ -421,7 +415,7 @@ static void on_program(struct preview_link *link, uint32_t events)
         copy_answer(link);
 }
 
-static void on_event(struct side *side, uint32_t events)
+static void on_event(struct relay_side *side, uint32_t events)
 {
     struct preview_link *link = side->link;
 
@@ -440,14 +434,11 @@ static void let_in(struct preview_relay *relay, int fd)
     struct preview_link *link = NEW(struct preview_link);
 
     link->relay = relay;
-    link->nginx = (struct side){.link = link, .fd = fd};
-    link->program = (struct side){.link = link, .fd = -1};
+    link->nginx = (struct relay_side){.link = link, .fd = fd};
+    link->program = (struct relay_side){.link = link, .fd = -1};
     link->request = (struct strbuf)STRBUF_INIT;
     link->answer = (struct strbuf)STRBUF_INIT;
-    link->next = relay->first;
-    if (relay->first != NULL)
-        relay->first->previous = link;
-    relay->first = link;
+    LIST_INSERT_HEAD(&relay->links, link, entry);
     relay->n_links++;
     watch_both(link);
 }

@@ -12,17 +12,20 @@
 #define DEFT_GATEWAY_PREVIEW_RELAY_H
 
 #include <stddef.h>
+#include <sys/queue.h>
 
 #include "base/attr.h"
 
 struct error;
 struct preview_link;
 
+LIST_HEAD(preview_links, preview_link);
+
 struct preview_relay {
     int listen_fd;
     int epoll_fd; /* of listen_fd and both sides of each connection; -1: no previews */
-    struct preview_link *first; /* in use */
-    struct preview_link *ended; /* in this event loop turn */
+    struct preview_links links; /* in use */
+    struct preview_links ended; /* in this event loop turn */
     size_t n_links;
     char *chunk; /* buffer for the reads and writes of one turn */
 };

@@ -26,7 +26,7 @@ static int read_address(const char *value, size_t len, struct sockaddr_in *addre
     int64_t port = 0;
 
     if (len >= sizeof(text))
-        return error_set(err, ERROR_INVALID, "the address is too long");
+        return error_set(err, ERROR_INVALID, "the address header is too long");
     memcpy(text, value, len);
     colon = strchr(text, ':');
     if (colon == NULL)
@@ -57,7 +57,7 @@ int preview_request_take(struct strbuf *bytes, struct preview_request *request_o
     const char *end = NULL;
 
     if (value == NULL)
-        return error_set(err, ERROR_INVALID, "the request names no address");
+        return error_set(err, ERROR_INVALID, "the request has no address header");
     end = memchr(value, '\r', n_head - (size_t)(value - bytes->text));
     if (end == NULL || read_address(value, (size_t)(end - value), &request_out->address, err) < 0)
         return -1;

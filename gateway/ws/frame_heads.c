@@ -1,4 +1,4 @@
-#include "gateway/frame_heads.h"
+#include "gateway/ws/frame_heads.h"
 
 #include <stdbool.h>
 

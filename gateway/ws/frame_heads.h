@@ -2,8 +2,8 @@
  * Parses the heads of a client's WebSocket frames incrementally, to check that each is masked. RFC
  * 6455, sections 5.1 and 5.2.
  */
-#ifndef DEFT_GATEWAY_FRAME_HEADS_H
-#define DEFT_GATEWAY_FRAME_HEADS_H
+#ifndef DEFT_GATEWAY_WS_FRAME_HEADS_H
+#define DEFT_GATEWAY_WS_FRAME_HEADS_H
 
 #include <stddef.h>
 #include <stdint.h>

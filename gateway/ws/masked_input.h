@@ -6,10 +6,8 @@
  * Threading: opened before other threads start, then used by the service thread only. recv() may be
  * called by any thread, for its own sockets.
  */
-#ifndef DEFT_GATEWAY_MASKED_INPUT_H
-#define DEFT_GATEWAY_MASKED_INPUT_H
-
-#include <stddef.h>
+#ifndef DEFT_GATEWAY_WS_MASKED_INPUT_H
+#define DEFT_GATEWAY_WS_MASKED_INPUT_H
 
 #include "base/attr.h"
 
@@ -22,8 +20,8 @@ typedef void masked_input_refuse(void *owner);
 int masked_input_open(struct error *err) NONNULL MUST_CHECK;
 /* No socket may be read after this. */
 void masked_input_close(void);
-/* Watches a socket; its next n_head_bytes are those of the upgrade. */
-void masked_input_watch(int fd, size_t n_head_bytes);
+/* Watches a new connection: frames follow the head of its request. */
+void masked_input_watch(int fd);
 /* Sets the callback; without one the bytes are still withheld. */
 void masked_input_tell(int fd, masked_input_refuse *refuse, void *owner) NONNULL;
 /* The socket is about to be closed. */

@@ -1,0 +1,64 @@
+#include "gateway/ws/receive.h"
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "gateway/bash/bash_reader.h"
+#include "gateway/core/connection.h"
+#include "gateway/core/error_frame.h"
+#include "gateway/ws/attach.h"
+#include "gateway/ws/client_messages.h"
+#include "gateway/ws/subscriber.h"
+
+static bool is_auth_frame(const json_t *frame)
+{
+    return text_equal(json_text_or(frame, "type", ""), "auth");
+}
+
+static void take_key(struct subscriber *subscriber, const json_t *frame)
+{
+    const char *key = json_text_or(frame, "session_api_key", "");
+
+    if (!is_auth_frame(frame) || key[0] == '\0')
+        connection_close(&subscriber->connection, CONNECTION_UNAUTHENTICATED);
+    else
+        attach_key(subscriber, key);
+}
+
+static void take_message(struct subscriber *subscriber, const json_t *message)
+{
+    if (subscriber->messages == NULL)
+        subscriber->messages =
+            client_messages_new(subscriber->services, &subscriber->connection,
+                                &subscriber->principal, &subscriber->request.conversation_id);
+    client_messages_take(subscriber->messages, message);
+}
+
+static void take_frame(struct subscriber *subscriber, const json_t *frame)
+{
+    /* A client that came with its key in the URL may send it again: nothing to do. */
+    if (is_auth_frame(frame))
+        return;
+    if (subscriber->request.kind != SOCKET_BASH)
+        take_message(subscriber, frame);
+    else if (subscriber->bash != NULL && subscriber->connection.end == CONNECTION_OPEN)
+        bash_reader_take_command(subscriber->bash, frame);
+}
+
+void receive_frame(struct subscriber *subscriber)
+{
+    json_auto_t *frame = NULL;
+    struct error err = ERROR_INIT;
+    int rc = json_parse(subscriber->incoming.text, subscriber->incoming.len, &frame, &err);
+
+    if (subscriber->principal.kind == PRINCIPAL_NOBODY)
+        take_key(subscriber, rc == 0 ? frame : NULL);
+    else if (rc < 0)
+        error_frame_send(&subscriber->connection, "JSONDecodeError", err.message);
+    else
+        take_frame(subscriber, frame);
+}

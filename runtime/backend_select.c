@@ -1,24 +1,24 @@
-#include "runtime/choice.h"
+#include "runtime/backend_select.h"
 
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime/backend/backend.h"
-#include "runtime/bwrap/process.h"
+#include "runtime/bwrap/bwrap_backend.h"
 #include "runtime/core/service.h"
-#include "runtime/docker/docker.h"
+#include "runtime/docker/docker_backend.h"
 
-int choice_check(const struct runtime_settings *settings, struct error *err)
+int backend_select_check(const struct runtime_settings *settings, struct error *err)
 {
     if (runtime_has_processes(settings) || text_equal(settings->backend, "docker"))
         return 0;
-    return error_set(err, ERROR_INVALID, "DEFT_RUNTIME: docker or process");
+    return error_set(err, ERROR_INVALID, "DEFT_RUNTIME: must be docker or process");
 }
 
 /* Copies the settings that both back ends share. */
-static struct process_settings fill(const struct runtime_settings *settings)
+static struct bwrap_settings shared_settings(const struct runtime_settings *settings)
 {
     const struct docker_profile *profile = &settings->docker.profile;
-    struct process_settings filled = settings->process;
+    struct bwrap_settings filled = settings->process;
 
     filled.instance = settings->docker.instance;
     filled.image = settings->image;
@@ -37,19 +37,19 @@ static struct process_settings fill(const struct runtime_settings *settings)
     return filled;
 }
 
-int choice_open(const struct runtime_settings *settings, struct http *http,
-                struct backend **backend_out, struct error *err)
+int backend_select_open(const struct runtime_settings *settings, struct http *http,
+                        struct backend **backend_out, struct error *err)
 {
-    const struct process_settings filled = fill(settings);
+    const struct bwrap_settings filled = shared_settings(settings);
     struct docker_settings docker = settings->docker;
 
     if (runtime_has_processes(settings))
-        return process_new(&filled, backend_out, err);
+        return bwrap_backend_new(&filled, backend_out, err);
     docker.own_image = settings->image;
-    return docker_new(&docker, http, backend_out, err);
+    return docker_backend_new(&docker, http, backend_out, err);
 }
 
-int choice_end_all(struct backend *backend, struct error *err)
+int backend_select_end_all(struct backend *backend, struct error *err)
 {
     CLEANUP(seen_list_done) struct seen_list list = {.items = NULL};
 

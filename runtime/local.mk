@@ -1,101 +1,114 @@
 # runtime
 bin_PROGRAMS += deft-runtime
 RUNTIME_SOURCES = \
-	runtime/api/admin.c runtime/api/admin.h \
+	runtime/api/admin_auth.c runtime/api/admin_auth.h \
 	runtime/api/api.c \
-	runtime/backend/backend.c runtime/backend/backend.h \
-	runtime/backend/bridge.c runtime/backend/bridge.h \
 	runtime/api/build_api.c runtime/api/build_api.h \
-	runtime/build/build_context.c runtime/build/build_context.h \
-	runtime/build/build_form.c runtime/build/build_form.h \
-	runtime/images/builder.c runtime/images/builder.h \
-	runtime/choice.c runtime/choice.h \
-	runtime/docker/docker_settings.h \
-	runtime/docker/docker.c runtime/docker/docker.h \
-	runtime/docker/docker_body.c runtime/docker/docker_body.h \
-	runtime/backend/sandbox_users.c runtime/backend/sandbox_users.h \
-	runtime/docker/docker_build.c \
-	runtime/docker/docker_disk.c \
-	runtime/docker/docker_image.c \
-	runtime/docker/docker_parts.c runtime/docker/docker_parts.h \
-	runtime/docker/docker_pause.c \
-	runtime/docker/docker_prepare.c \
-	runtime/docker/docker_rest.c runtime/docker/docker_spares.c \
-	runtime/docker/docker_start.c \
-	runtime/docker/docker_sweep.c \
-	runtime/docker/docker_watch.c \
-	runtime/build/dockerfile.c runtime/build/dockerfile.h \
-	runtime/lifecycle/doubt.c runtime/lifecycle/doubt.h \
-	runtime/egress/dns.c runtime/egress/dns.h \
-	runtime/egress/egress.c runtime/egress/egress.h runtime/egress/egress_parts.h runtime/egress/egress_resolver.c \
-	runtime/egress/egress_book.c runtime/egress/egress_book.h runtime/egress/egress_book_rules.c \
-	runtime/egress/egress_policy.c runtime/egress/egress_policy.h \
-	runtime/docker/engine.c runtime/docker/engine.h \
-	runtime/backend/failure.c runtime/backend/failure.h \
-	runtime/docker/frames.c runtime/docker/frames.h \
-	runtime/core/gate.c runtime/core/gate.h \
+	runtime/api/denials_api.c runtime/api/denials_api.h \
 	runtime/api/front_route.h \
 	runtime/api/http_front.c runtime/api/http_front.h \
 	runtime/api/image_api.c runtime/api/image_api.h \
-	runtime/images/image_name.c runtime/images/image_name.h \
-	runtime/build/image_source.c runtime/build/image_source.h \
-	runtime/egress/iptables.c runtime/egress/iptables.h \
-	runtime/lifecycle/life.c runtime/lifecycle/life.h \
-	runtime/lifecycle/life_begin.c runtime/lifecycle/life_begin.h \
-	runtime/core/demand.c runtime/core/demand.h \
-	runtime/core/handover.c runtime/core/handover.h \
-	runtime/backend/layout.h \
-	runtime/core/metrics.c runtime/core/metrics.h \
-	runtime/egress/name_tally.c runtime/egress/name_tally.h \
-	runtime/egress/nflog.c runtime/egress/nflog.h runtime/egress/nflog_parse.c \
-	runtime/lifecycle/pool.c runtime/lifecycle/pool.h \
-	runtime/bwrap/process_settings.h \
-	runtime/bwrap/process.c \
-	runtime/bwrap/process.h \
-	runtime/bwrap/process_box.c \
-	runtime/bwrap/process_command.c \
-	runtime/bwrap/process_command.h \
-	runtime/bwrap/process_end.c \
-	runtime/bwrap/process_group.c \
-	runtime/bwrap/process_group.h \
-	runtime/bwrap/process_home.c \
-	runtime/bwrap/process_parts.h \
-	runtime/bwrap/process_prepare.c \
-	runtime/bwrap/process_spawn.c \
-	runtime/bwrap/process_spawn.h \
-	runtime/bwrap/process_start.c \
-	runtime/bwrap/process_tree.c \
-	runtime/bwrap/process_tree.h \
-	runtime/bwrap/process_watch.c \
-	runtime/lifecycle/reconciler.c runtime/lifecycle/reconciler.h \
-	runtime/lifecycle/reconcile.c runtime/lifecycle/reconcile.h \
-	runtime/egress/refusals.c runtime/egress/refusals.h \
-	runtime/api/refusals_api.c runtime/api/refusals_api.h \
-	runtime/egress/resolver.c runtime/egress/resolver.h \
-	runtime/lifecycle/rest.c runtime/lifecycle/rest.h \
-	runtime/core/row.c runtime/core/row.h \
-	runtime/egress/rules.c runtime/egress/rules.h \
-	runtime/egress/rules_log.c runtime/egress/rules_log.h \
+	runtime/api/runtime_json.c runtime/api/runtime_json.h \
+	runtime/api/warm_api.c runtime/api/warm_api.h \
+	runtime/backend/backend.c runtime/backend/backend.h \
+	runtime/backend/bridge.c runtime/backend/bridge.h \
+	runtime/backend/command_run.c runtime/backend/command_run.h \
+	runtime/backend/failure_reason.c runtime/backend/failure_reason.h \
+	runtime/backend/mount_paths.h \
+	runtime/backend/prealloc.c runtime/backend/prealloc.h \
+	runtime/backend/sandbox_users.c runtime/backend/sandbox_users.h \
 	runtime/backend/seccomp_filter.c runtime/backend/seccomp_filter.h \
-	runtime/core/service.c runtime/core/service.h \
-	runtime/backend/spares.c runtime/backend/spares.h \
-	runtime/backend/spawn.c runtime/backend/spawn.h \
-	runtime/core/spec.c runtime/core/spec.h \
-	runtime/core/state.c runtime/core/state.h \
 	runtime/backend/subnet.c runtime/backend/subnet.h \
-	runtime/egress/tally.c runtime/egress/tally.h \
-	runtime/docker/tar.c runtime/docker/tar.h \
+	runtime/backend_select.c runtime/backend_select.h \
+	runtime/build/build_context.c runtime/build/build_context.h \
+	runtime/build/build_form.c runtime/build/build_form.h \
+	runtime/build/dockerfile.c runtime/build/dockerfile.h \
+	runtime/build/dockerfile_text.c runtime/build/dockerfile_text.h \
+	runtime/build/dockerfile_variables.c runtime/build/dockerfile_variables.h \
+	runtime/build/image_source.c runtime/build/image_source.h \
+	runtime/bwrap/box.c runtime/bwrap/box.h \
+	runtime/bwrap/box_end.c runtime/bwrap/box_end.h \
+	runtime/bwrap/box_start.c runtime/bwrap/box_start.h \
+	runtime/bwrap/box_watch.c runtime/bwrap/box_watch.h \
+	runtime/bwrap/bwrap_arguments.c runtime/bwrap/bwrap_arguments.h \
+	runtime/bwrap/bwrap_backend.c runtime/bwrap/bwrap_backend.h \
+	runtime/bwrap/bwrap_host.h \
+	runtime/bwrap/bwrap_image.c runtime/bwrap/bwrap_image.h \
+	runtime/bwrap/bwrap_settings.h \
+	runtime/bwrap/cgroup.c runtime/bwrap/cgroup.h \
+	runtime/bwrap/home_folder.c runtime/bwrap/home_folder.h \
+	runtime/bwrap/host_prepare.c runtime/bwrap/host_prepare.h \
+	runtime/bwrap/process_spawn.c runtime/bwrap/process_spawn.h \
+	runtime/bwrap/process_tree.c runtime/bwrap/process_tree.h \
+	runtime/core/id_set.c runtime/core/id_set.h \
+	runtime/core/pool_sizing.c runtime/core/pool_sizing.h \
+	runtime/core/runtime_lock.c runtime/core/runtime_lock.h \
+	runtime/core/runtime_metrics.c runtime/core/runtime_metrics.h \
+	runtime/core/runtime_record.c runtime/core/runtime_record.h \
+	runtime/core/runtime_state.c runtime/core/runtime_state.h \
+	runtime/core/sandbox_init.c runtime/core/sandbox_init.h \
+	runtime/core/service.c runtime/core/service.h \
+	runtime/core/start_queue.c runtime/core/start_queue.h \
+	runtime/core/start_spec.c runtime/core/start_spec.h \
 	runtime/core/tenant.c runtime/core/tenant.h \
-	runtime/api/view.c runtime/api/view.h \
-	runtime/api/warm_api.c runtime/api/warm_api.h
-deft_runtime_SOURCES = runtime/main.c $(RUNTIME_SOURCES)
-deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(SECCOMP_CFLAGS)
-deft_runtime_LDADD = $(CONFINE_LIBS) $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) -lpthread
+	runtime/docker/cleanup.c runtime/docker/cleanup.h \
+	runtime/docker/container.c runtime/docker/container.h \
+	runtime/docker/container_config.c runtime/docker/container_config.h \
+	runtime/docker/container_events.c runtime/docker/container_events.h \
+	runtime/docker/container_idle.c runtime/docker/container_idle.h \
+	runtime/docker/container_pause.c runtime/docker/container_pause.h \
+	runtime/docker/container_start.c runtime/docker/container_start.h \
+	runtime/docker/disk_limits.c runtime/docker/disk_limits.h \
+	runtime/docker/docker.c runtime/docker/docker.h \
+	runtime/docker/docker_backend.c runtime/docker/docker_backend.h \
+	runtime/docker/docker_settings.h \
+	runtime/docker/engine.c runtime/docker/engine.h \
+	runtime/docker/home_volumes.c runtime/docker/home_volumes.h \
+	runtime/docker/image_build.c runtime/docker/image_build.h \
+	runtime/docker/image_lookup.c runtime/docker/image_lookup.h \
+	runtime/docker/log_demux.c runtime/docker/log_demux.h \
+	runtime/docker/network.c runtime/docker/network.h \
+	runtime/docker/prealloc_refill.c runtime/docker/prealloc_refill.h \
+	runtime/docker/shared_objects.c runtime/docker/shared_objects.h \
+	runtime/docker/tar.c runtime/docker/tar.h \
+	runtime/docker/volume.c runtime/docker/volume.h \
+	runtime/egress/denial_counter.c runtime/egress/denial_counter.h \
+	runtime/egress/dns_answer.c runtime/egress/dns_answer.h \
+	runtime/egress/dns_denial_counter.c runtime/egress/dns_denial_counter.h \
+	runtime/egress/dns_message.c runtime/egress/dns_message.h \
+	runtime/egress/dns_server.c runtime/egress/dns_server.h \
+	runtime/egress/dns_sockets.c runtime/egress/dns_sockets.h \
+	runtime/egress/dns_tcp.c runtime/egress/dns_tcp.h \
+	runtime/egress/dnsmasq_command.c runtime/egress/dnsmasq_command.h \
+	runtime/egress/egress.c runtime/egress/egress.h \
+	runtime/egress/egress_loader.c runtime/egress/egress_loader.h \
+	runtime/egress/egress_denials.c runtime/egress/egress_denials.h \
+	runtime/egress/egress_state.h \
+	runtime/egress/egress_policy.c runtime/egress/egress_policy.h \
+	runtime/egress/egress_table.c runtime/egress/egress_table.h \
+	runtime/egress/egress_table_rules.c runtime/egress/egress_table_rules.h \
+	runtime/egress/firewall.c runtime/egress/firewall.h \
+	runtime/egress/firewall_log.c runtime/egress/firewall_log.h \
+	runtime/egress/iptables.c runtime/egress/iptables.h \
+	runtime/egress/nflog.c runtime/egress/nflog.h \
+	runtime/egress/nflog_parse.c runtime/egress/nflog_parse.h \
+	runtime/images/build_queue.c runtime/images/build_queue.h \
+	runtime/images/image_name.c runtime/images/image_name.h \
+	runtime/lifecycle/idle_reaper.c runtime/lifecycle/idle_reaper.h \
+	runtime/lifecycle/lifecycle.c runtime/lifecycle/lifecycle.h \
+	runtime/lifecycle/lifecycle_create.c runtime/lifecycle/lifecycle_create.h \
+	runtime/lifecycle/liveness_check.c runtime/lifecycle/liveness_check.h \
+	runtime/lifecycle/reconcile.c runtime/lifecycle/reconcile.h \
+	runtime/lifecycle/reconcile_queue.c runtime/lifecycle/reconcile_queue.h \
+	runtime/lifecycle/warm_pool.c runtime/lifecycle/warm_pool.h
+deft_runtime_SOURCES = runtime/main.c runtime/runtime_settings.c runtime/runtime_settings.h $(RUNTIME_SOURCES)
+deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(SECCOMP_CFLAGS) $(MNL_CFLAGS)
+deft_runtime_LDADD = $(CONFINE_LIBS) libweb.a $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) $(MNL_LIBS) -lpthread
 
 # resolver: becomes dnsmasq, for sandboxes
 bin_PROGRAMS += deft-resolver
-deft_resolver_SOURCES = runtime/resolver_main.c runtime/egress/resolver.c runtime/egress/resolver.h \
-	runtime/backend/bridge.c runtime/egress/egress_policy.c runtime/egress/rules.c runtime/backend/spawn.c
+deft_resolver_SOURCES = runtime/resolver_main.c runtime/egress/dnsmasq_command.c runtime/egress/dnsmasq_command.h \
+	runtime/backend/bridge.c runtime/egress/egress_policy.c runtime/egress/firewall.c runtime/backend/command_run.c
 deft_resolver_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
 deft_resolver_LDADD = $(CONFINE_LIBS) $(BASE_LIBS)
 
@@ -103,31 +116,50 @@ dist_pkgdata_DATA = runtime/seccomp.json
 
 check_PROGRAMS += runtime_test
 runtime_test_SOURCES = \
+	tests/unit/runtime/backend/failure_reason_test.c \
+	tests/unit/runtime/backend/prealloc_test.c \
+	tests/unit/runtime/backend/sandbox_users_test.c \
 	tests/unit/runtime/build/build_context_test.c \
 	tests/unit/runtime/build/build_form_test.c \
-	tests/unit/runtime/core/demand_test.c \
-	tests/unit/runtime/egress/dns_test.c \
-	tests/unit/runtime/docker/docker_body_test.c \
 	tests/unit/runtime/build/dockerfile_test.c \
-	tests/unit/runtime/egress/egress_book_test.c \
-	tests/unit/runtime/egress/egress_policy_test.c \
-	tests/unit/runtime/backend/failure_test.c \
-	tests/unit/runtime/docker/frames_test.c \
-	tests/unit/runtime/core/gate_test.c \
-	tests/unit/runtime/egress/nflog_test.c \
-	tests/unit/runtime/bwrap/process_group_test.c \
-	tests/unit/runtime/bwrap/process_test.c \
-	tests/unit/runtime/egress/resolver_test.c \
-	tests/unit/runtime/egress/rules_log_test.c \
-	tests/unit/runtime/egress/rules_test.c \
-	tests/unit/runtime/runtime_test.c \
-	tests/unit/runtime/runtime_test.h \
-	tests/unit/runtime/backend/sandbox_users_test.c \
-	tests/unit/runtime/backend/spares_test.c \
-	tests/unit/runtime/core/spec_test.c \
-	tests/unit/runtime/core/state_test.c \
-	tests/unit/runtime/egress/tally_test.c \
+	tests/unit/runtime/build/dockerfile_text_test.c \
+	tests/unit/runtime/build/dockerfile_variables_test.c \
+	tests/unit/runtime/build/image_source_test.c \
+	tests/unit/runtime/bwrap/bwrap_backend_test.c \
+	tests/unit/runtime/bwrap/cgroup_test.c \
+	tests/unit/runtime/core/pool_sizing_test.c \
+	tests/unit/runtime/core/runtime_lock_test.c \
+	tests/unit/runtime/core/runtime_state_test.c \
+	tests/unit/runtime/core/start_queue_test.c \
+	tests/unit/runtime/core/start_spec_test.c \
+	tests/unit/runtime/core/tenant_test.c \
+	tests/unit/runtime/docker/container_config_test.c \
+	tests/unit/runtime/docker/log_demux_test.c \
 	tests/unit/runtime/docker/tar_test.c \
+	tests/unit/runtime/egress/denial_counter_test.c \
+	tests/unit/runtime/egress/dns_answer_test.c \
+	tests/unit/runtime/egress/dns_message_test.c \
+	tests/unit/runtime/egress/dns_tcp_test.c \
+	tests/unit/runtime/egress/dnsmasq_command_test.c \
+	tests/unit/runtime/egress/egress_policy_test.c \
+	tests/unit/runtime/egress/egress_table_test.c \
+	tests/unit/runtime/egress/firewall_log_test.c \
+	tests/unit/runtime/egress/firewall_test.c \
+	tests/unit/runtime/egress/nflog_test.c \
+	tests/unit/runtime/runtime_test.c tests/unit/runtime/runtime_test.h \
 	$(RUNTIME_SOURCES)
 runtime_test_CPPFLAGS = $(deft_runtime_CPPFLAGS) -I$(top_srcdir)/tests -DDEFT_TOP_SRCDIR='"$(abs_top_srcdir)"' $(CMOCKA_CFLAGS)
-runtime_test_LDADD = $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) $(CMOCKA_LIBS) -lpthread
+runtime_test_LDADD = libweb.a $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) $(MNL_LIBS) $(CMOCKA_LIBS) -lpthread
+
+# Has a PostgreSQL of its own.
+check_PROGRAMS += runtime_lifecycle_test
+runtime_lifecycle_test_SOURCES = \
+	tests/unit/runtime/api/http_front_test.c \
+	tests/unit/runtime/images/build_queue_test.c \
+	tests/unit/runtime/lifecycle/idle_reaper_test.c \
+	tests/unit/runtime/lifecycle/lifecycle_test.c \
+	tests/unit/runtime/lifecycle/service_fixture.c tests/unit/runtime/lifecycle/service_fixture.h \
+	tests/unit/runtime/lifecycle/warm_pool_test.c \
+	$(RUNTIME_SOURCES)
+runtime_lifecycle_test_CPPFLAGS = $(runtime_test_CPPFLAGS) -I$(top_srcdir)/tests/unit
+runtime_lifecycle_test_LDADD = libtestsupport.a $(runtime_test_LDADD)

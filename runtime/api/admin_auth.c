@@ -1,4 +1,4 @@
-#include "runtime/api/admin.h"
+#include "runtime/api/admin_auth.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,8 +30,8 @@ static const char for_challenge[] = "admin.challenge";
 static const char for_token[] = "admin.token";
 
 /* Covers purpose, expiry, nonce and password: changing the password invalidates all stamps. */
-static void sign(const struct service *service, const char *purpose, const char *text, size_t len,
-                 char hash[CRYPTO_HASH_HEX_BYTES])
+static void sign_stamp(const struct service *service, const char *purpose, const char *text,
+                       size_t len, char hash[CRYPTO_HASH_HEX_BYTES])
 {
     CLEANUP(strbuf_done) struct strbuf signed_text = STRBUF_INIT;
 
@@ -52,7 +52,7 @@ static void append_stamp(const struct service *service, const char *purpose, int
 
     crypto_random_token(nonce);
     strbuf_appendf(stamp, "%lld.%s", (long long)end_s, nonce);
-    sign(service, purpose, stamp->text, stamp->len, hash);
+    sign_stamp(service, purpose, stamp->text, stamp->len, hash);
     strbuf_appendf(stamp, ".%s", hash);
 }
 
@@ -69,7 +69,7 @@ static bool stamp_holds(const struct service *service, const char *purpose, cons
     if (last == NULL || strnlen(stamp, STAMP_MAX_BYTES) == STAMP_MAX_BYTES ||
         end_len >= sizeof(end_text))
         return false;
-    sign(service, purpose, stamp, (size_t)(last - stamp), hash);
+    sign_stamp(service, purpose, stamp, (size_t)(last - stamp), hash);
     if (!text_equal_secret(last + 1, hash))
         return false;
     memcpy(end_text, stamp, end_len);

@@ -3,8 +3,8 @@
  * challenge with a hash of both and gets a token that expires. Challenges and tokens carry their
  * expiry time and a signature with the instance's key, so any process accepts those of another.
  */
-#ifndef DEFT_RUNTIME_API_ADMIN_H
-#define DEFT_RUNTIME_API_ADMIN_H
+#ifndef DEFT_RUNTIME_API_ADMIN_AUTH_H
+#define DEFT_RUNTIME_API_ADMIN_AUTH_H
 
 #include "base/attr.h"
 #include "runtime/api/front_route.h"

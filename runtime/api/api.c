@@ -1,29 +1,28 @@
-/* The Runtime API's handlers: parse, call life.h, reply. */
+/* The Runtime API's handlers: parse, call lifecycle.h, reply. */
 #include <assert.h>
-#include <string.h>
 
 #include "base/clock.h"
-#include "base/encode.h"
+#include "base/codec/query.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/api/admin.h"
+#include "runtime/api/admin_auth.h"
 #include "runtime/api/build_api.h"
+#include "runtime/api/denials_api.h"
 #include "runtime/api/http_front.h"
 #include "runtime/api/image_api.h"
-#include "runtime/api/refusals_api.h"
-#include "runtime/api/view.h"
+#include "runtime/api/runtime_json.h"
 #include "runtime/api/warm_api.h"
 #include "runtime/backend/backend.h"
-#include "runtime/core/gate.h"
-#include "runtime/core/metrics.h"
+#include "runtime/core/runtime_metrics.h"
 #include "runtime/core/service.h"
+#include "runtime/core/start_queue.h"
 #include "runtime/core/tenant.h"
 #include "runtime/images/image_name.h"
-#include "runtime/lifecycle/doubt.h"
-#include "runtime/lifecycle/life.h"
-#include "runtime/lifecycle/life_begin.h"
+#include "runtime/lifecycle/lifecycle.h"
+#include "runtime/lifecycle/lifecycle_create.h"
+#include "runtime/lifecycle/liveness_check.h"
 #include "store/runtime/runtime_count_store.h"
 #include "store/runtime/runtime_store.h"
 
@@ -31,8 +30,8 @@
 #define BODY_MAX_BYTES (1024L * 1024)
 #define SMALL_BODY_MAX_BYTES (16L * 1024)
 
-static int show(struct service *service, const struct front_request *request,
-                const struct runtime *runtime, json_t **reply_out, struct error *err)
+static int reply_with_runtime(struct service *service, const struct front_request *request,
+                              const struct runtime *runtime, json_t **reply_out, struct error *err)
 {
     *reply_out =
         request->tenant == NULL
@@ -52,13 +51,13 @@ static int show_id(struct service *service, const struct front_request *request,
     if (runtime_store_get(service->db, id, &runtime, err) < 0 ||
         tenant_check(request->tenant, &runtime, err) < 0)
         return -1;
-    return show(service, request, &runtime, reply_out, err);
+    return reply_with_runtime(service, request, &runtime, reply_out, err);
 }
 
 /* Waits until the start has ended, at most wait_ms; 0 does not wait. */
 static void await_start(struct service *service, const char *id, int64_t wait_ms)
 {
-    if (wait_ms > 0 && !gate_wait_start(service->gate, id, clock_monotonic_ms() + wait_ms))
+    if (wait_ms > 0 && !start_queue_wait(service->starts, id, clock_monotonic_ms() + wait_ms))
         return;
 }
 
@@ -71,7 +70,7 @@ static int show_begun(struct service *service, const struct front_request *reque
     if (err->code != ERROR_NOT_FOUND)
         return -1;
     begun->status = RUNTIME_STOPPED;
-    return show(service, request, begun, reply_out, err);
+    return reply_with_runtime(service, request, begun, reply_out, err);
 }
 
 /* POST /start -> 200 runtime | 400 | 404 | 429 | 503 */
@@ -86,12 +85,12 @@ static int api_start(struct service *service, const struct front_request *reques
         return -1;
     if (request->tenant != NULL)
         tenant_own_start(&service->keyring, request->tenant, &spec);
-    if (spec.is_doubted && doubt_settle(service, spec.session_id, err) < 0)
+    if (spec.is_doubted && liveness_check_settle(service, spec.session_id, err) < 0)
         return -1;
-    if (life_begin(service, &spec, &runtime, err) < 0)
+    if (lifecycle_create(service, &spec, &runtime, err) < 0)
         return -1;
     if (runtime.status == RUNTIME_RUNNING)
-        return show(service, request, &runtime, reply_out, err);
+        return reply_with_runtime(service, request, &runtime, reply_out, err);
     await_start(service, runtime.id, spec.wait_ms);
     return show_begun(service, request, &runtime, reply_out, err);
 }
@@ -102,7 +101,7 @@ static int read_runtime_id(const struct front_request *request, const char **id_
     const char *id = json_text_or(request->body, "runtime_id", NULL);
 
     if (id == NULL)
-        return error_set(err, ERROR_INVALID, "runtime_id: is missing");
+        return error_set(err, ERROR_INVALID, "runtime_id: missing");
     *id_out = id;
     return 0;
 }
@@ -121,12 +120,12 @@ static int check_id(struct service *service, const struct front_request *request
     return tenant_check(request->tenant, &runtime, err);
 }
 
-static int wish(struct service *service, const struct front_request *request, enum verb verb,
-                json_t **reply_out, struct error *err)
+static int request_verb(struct service *service, const struct front_request *request,
+                        enum runtime_verb verb, json_t **reply_out, struct error *err)
 {
     const char *id = "";
 
-    if (check_id(service, request, &id, err) < 0 || life_wish(service, verb, id, err) < 0)
+    if (check_id(service, request, &id, err) < 0 || lifecycle_request(service, verb, id, err) < 0)
         return -1;
     return show_id(service, request, id, reply_out, err);
 }
@@ -137,7 +136,8 @@ static int stop_for_good(struct service *service, const struct front_request *re
 {
     const char *id = "";
 
-    if (check_id(service, request, &id, err) < 0 || life_wish(service, VERB_DELETE, id, err) < 0)
+    if (check_id(service, request, &id, err) < 0 ||
+        lifecycle_request(service, VERB_DELETE, id, err) < 0)
         return -1;
     *reply_out = json_build(err, "{s:s, s:s, s:s}", "runtime_id", id, "status",
                             runtime_status_to_string(RUNTIME_STOPPED), "pod_status", "not found");
@@ -150,14 +150,14 @@ static int api_stop(struct service *service, const struct front_request *request
 {
     if (request->tenant != NULL || json_is_true(json_object_get(request->body, "forget")))
         return stop_for_good(service, request, reply_out, err);
-    return wish(service, request, VERB_STOP, reply_out, err);
+    return request_verb(service, request, VERB_STOP, reply_out, err);
 }
 
 /* POST /pause {"runtime_id"} -> 200 | 404 */
 static int api_pause(struct service *service, const struct front_request *request,
                      json_t **reply_out, struct error *err)
 {
-    return wish(service, request, VERB_PAUSE, reply_out, err);
+    return request_verb(service, request, VERB_PAUSE, reply_out, err);
 }
 
 /* POST /resume {"runtime_id"} -> 200 runtime | 404 | 429 | 503 */
@@ -169,7 +169,7 @@ static int api_resume(struct service *service, const struct front_request *reque
 
     if (read_runtime_id(request, &id, err) < 0)
         return -1;
-    if (life_resume(service, id, request->tenant, err) < 0)
+    if (lifecycle_resume(service, id, request->tenant, err) < 0)
         return -1;
     wait_ms = json_int_or(request->body, "wait_ms", 0);
     await_start(service, id, wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS);
@@ -191,15 +191,13 @@ static int get_session(struct service *service, const struct front_request *requ
 static int api_session(struct service *service, const struct front_request *request,
                        json_t **reply_out, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
-    percent_decode(&id, request->id, strlen(request->id), '+');
-    if (get_session(service, request, id.text, &runtime, err) < 0)
+    if (get_session(service, request, request->id, &runtime, err) < 0)
         return -1;
     if (runtime.desired == DESIRED_DELETED)
         return error_set(err, ERROR_NOT_FOUND, "no runtime has that session");
-    return show(service, request, &runtime, reply_out, err);
+    return reply_with_runtime(service, request, &runtime, reply_out, err);
 }
 
 static int append_session(struct service *service, const struct front_request *request,
@@ -220,21 +218,21 @@ static int api_batch(struct service *service, const struct front_request *reques
                      json_t **reply_out, struct error *err)
 {
     json_auto_t *list = json_array();
-    const char *item = request->query;
+    struct query_reader reader = {request->query};
     size_t n = 0;
 
-    while (*item != '\0') {
-        size_t len = strcspn(item, "&");
+    for (;;) {
+        CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
         CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
 
-        if (text_starts_with(item, "ids=") && len > 4) {
-            if (++n > BATCH_MAX)
-                return error_set(err, ERROR_INVALID, "ids: at most %d", BATCH_MAX);
-            strbuf_append_bytes(&id, item + 4, len - 4);
-            if (append_session(service, request, id.text, list, err) < 0)
-                return -1;
-        }
-        item += len + (item[len] == '&');
+        if (!query_next(&reader, &name, &id))
+            break;
+        if (!text_equal(name.text, "ids") || id.len == 0)
+            continue;
+        if (++n > BATCH_MAX)
+            return error_set(err, ERROR_INVALID, "ids: there may be at most %d", BATCH_MAX);
+        if (append_session(service, request, id.text, list, err) < 0)
+            return -1;
     }
     *reply_out = json_incref(list);
     return 0;
@@ -262,7 +260,7 @@ static int api_list(struct service *service, const struct front_request *request
 
         if (rows.items[i].desired == DESIRED_DELETED)
             continue;
-        if (show(service, request, &rows.items[i], &object, err) < 0)
+        if (reply_with_runtime(service, request, &rows.items[i], &object, err) < 0)
             return -1;
         json_push(list, object);
     }
@@ -285,7 +283,7 @@ static int api_health(struct service *service, const struct front_request *reque
     const char *detail = NULL;
 
     (void)request;
-    if (service_check(service, &why) < 0 || service_check_room(service, &why) < 0)
+    if (service_check(service, &why) < 0 || service_check_space(service, &why) < 0)
         detail = why.message;
     *reply_out =
         json_build(err, "{s:s, s:s, s:s?, s:s}", "status", "ok", "sandboxes",
@@ -300,15 +298,15 @@ static int api_metrics(struct service *service, const struct front_request *requ
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     CLEANUP(tenant_count_list_done) struct tenant_count_list counts = {.items = NULL};
-    struct backend_room room = {.free_bytes = -1};
+    struct backend_space space = {.free_bytes = -1};
     struct error unseen = ERROR_INIT;
 
     (void)request;
     if (runtime_count_store_list(service->db, &counts, err) < 0)
         return -1;
-    error_ignore(service->backend->functions->room(service->backend, &room, &unseen),
-                 "then nothing is said of it");
-    metrics_append(service->metrics, &counts, &room, &text);
+    error_ignore(service->backend->functions->space(service->backend, &space, &unseen),
+                 "it is then left out of the reply");
+    metrics_append(service->metrics, &counts, &space, &text);
     *reply_out = json_text(text.text, text.len);
     return 0;
 }
@@ -324,7 +322,7 @@ const struct front_route api_routes[] = {
     {"GET", "/sessions/batch", ACCESS_KEY, 0, api_batch},
     {"GET", "/sessions/{id}", ACCESS_KEY, 0, api_session},
     {"GET", "/runtime/{id}", ACCESS_KEY, 0, api_runtime},
-    {"GET", "/egress_refusals/{id}", ACCESS_KEY, 0, refusals_handle_list},
+    {"GET", "/egress_refusals/{id}", ACCESS_KEY, 0, denials_handle_list},
     {"GET", "/registry_prefix", ACCESS_KEY, 0, image_handle_prefix},
     {"GET", "/image_exists", ACCESS_KEY, 0, image_handle_exists},
     {"GET", "/api/warm-runtime-configs", ACCESS_KEY, 0, warm_handle_list},

@@ -2,16 +2,18 @@
 
 #include <string.h>
 
+#include "base/codec/query.h"
 #include "base/crypto.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/api/http_front.h"
 #include "runtime/backend/backend.h"
 #include "runtime/build/build_form.h"
-#include "runtime/core/row.h"
+#include "runtime/core/runtime_record.h"
 #include "runtime/core/service.h"
-#include "runtime/images/builder.h"
+#include "runtime/images/build_queue.h"
 #include "runtime/images/image_name.h"
 #include "store/runtime/build_store.h"
 #include "store/runtime/runtime_key_store.h"
@@ -28,9 +30,9 @@ static int check_may_build(struct service *service, struct error *err)
 {
     if (service->settings->may_build == 0)
         return error_set(err, ERROR_UNSUPPORTED,
-                         "no images are built here (DEFT_BUILDS); name one that is on the host or "
-                         "in a registry");
-    return service_check(service, err) < 0 ? -1 : service_check_room(service, err);
+                         "image builds are disabled (DEFT_BUILDS); use an image that is on the "
+                         "host or in a registry");
+    return service_check(service, err) < 0 ? -1 : service_check_space(service, err);
 }
 
 /* base64 takes four characters for three bytes, plus line ends. */
@@ -86,11 +88,11 @@ static void fill_build(const struct front_request *request, const struct build_f
     char hash[CRYPTO_HASH_HEX_BYTES] = "";
 
     crypto_sha256_hex(form->context.text, form->context.len, hash);
-    row_make_id(build->id);
+    runtime_record_make_id(build->id);
     build->tenant_id = tenant_of(request);
-    row_set_text(&build->image, json_string_value(json_array_get(form->names, 0)));
+    runtime_record_set_text(&build->image, json_string_value(json_array_get(form->names, 0)));
     build->tags = json_incref(form->names);
-    row_set_text(&build->context_hash, hash);
+    runtime_record_set_text(&build->context_hash, hash);
 }
 
 /* The row may exist although the reply was lost: no thread would build it, so it gets an error. */
@@ -99,9 +101,9 @@ static void give_up(struct service *service, struct image_build *build)
     struct error ignored = ERROR_INIT;
 
     build->status = BUILD_INTERNAL_ERROR;
-    row_set_text(&build->error, "The build was not begun. Post it again.");
+    runtime_record_set_text(&build->error, "The build was not started. Post it again.");
     error_ignore(build_store_update(service->db, build, &ignored),
-                 "there is no such row, or the next start ends it");
+                 "there is no such row, or the next start of the service fails it");
 }
 
 /* A request with another context must wait: the id of the current build is for another image. */
@@ -110,13 +112,14 @@ static int check_context(const struct image_build *same, const struct image_buil
 {
     if (text_equal(same->context_hash, wanted->context_hash))
         return 0;
-    return error_set(err, ERROR_CONFLICT,
-                     "%.120s is being built from another context. Post this one when that is over.",
-                     wanted->image);
+    return error_set(
+        err, ERROR_CONFLICT,
+        "%.120s is being built from another context. Post this one after that build has ended.",
+        wanted->image);
 }
 
 /* Posting the same context again returns the same build, even for two concurrent requests. */
-static int find_or_queue(struct service *service, struct build_place *place,
+static int find_or_queue(struct service *service, struct build_slot *place,
                          struct image_build *build, struct strbuf *context, struct error *err)
 {
     CLEANUP(image_build_done) struct image_build same = IMAGE_BUILD_INIT;
@@ -124,7 +127,7 @@ static int find_or_queue(struct service *service, struct build_place *place,
     if (find_same(service, build, &same, err) < 0 && err->code != ERROR_NOT_FOUND)
         return -1;
     if (same.id[0] == '\0' && build_store_add(service->db, build, err) == 0) {
-        builder_queue(place, build, context);
+        build_queue_add(place, build, context);
         return 0;
     }
     if (same.id[0] == '\0' && err->code != ERROR_CONFLICT) {
@@ -142,14 +145,14 @@ static int find_or_queue(struct service *service, struct build_place *place,
 int build_handle_post(struct service *service, const struct front_request *request,
                       json_t **reply_out, struct error *err)
 {
-    CLEANUP(build_place_leave) struct build_place place = {.builder = NULL};
+    CLEANUP(build_slot_release) struct build_slot place = {.build_queue = NULL};
     CLEANUP(build_form_done) struct build_form form = BUILD_FORM_INIT;
     CLEANUP(image_build_done) struct image_build build = IMAGE_BUILD_INIT;
     const struct uuid tenant_id = tenant_of(request);
     char id[BUILD_ID_BYTES] = "";
 
     if (check_may_build(service, err) < 0 ||
-        builder_take_place(service->builder, &tenant_id, &place, err) < 0 ||
+        build_queue_take_slot(service->build_queue, &tenant_id, &place, err) < 0 ||
         read_form(service, request, &form, err) < 0)
         return -1;
     fill_build(request, &form, &build);
@@ -168,7 +171,7 @@ int build_handle_status(struct service *service, const struct front_request *req
     CLEANUP(image_build_done) struct image_build build = IMAGE_BUILD_INIT;
     const struct uuid tenant_id = tenant_of(request);
 
-    front_query_member(request, "build_id", &id);
+    query_append_value(request->query, "build_id", &id);
     if (build_store_get(service->db, id.text, &build, err) < 0)
         return -1;
     if (!text_equal(build.tenant_id.text, tenant_id.text))

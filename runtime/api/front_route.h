@@ -9,18 +9,18 @@
 #include <jansson.h>
 
 struct error;
-struct front_source;
+struct request_input;
 struct service;
 struct tenant;
 
 /* A parsed request. All members are borrowed for the call. */
 struct front_request {
-    const char *id;              /* value of {id} in the route; "" without one */
-    const char *query;           /* raw */
-    json_t *body;                /* NULL if there is none */
-    const struct tenant *tenant; /* NULL: one of deft's own processes */
-    const char *content_type;    /* "" if there is none */
-    struct front_source *source; /* of a body that the handler reads itself */
+    const char *id;                    /* value of {id} in the route, decoded; "" without one */
+    const char *query;                 /* raw */
+    json_t *body;                      /* NULL if there is none */
+    const struct tenant *tenant;       /* NULL: one of deft's own processes */
+    const char *content_type;          /* "" if there is none */
+    const struct request_input *input; /* of a body that the handler reads itself */
 };
 
 /* *reply_out becomes the body of a 200; a JSON string is sent as plain text. */
@@ -36,7 +36,7 @@ enum front_access {
 
 struct front_route {
     const char *method;
-    const char *path; /* may end in {id} */
+    const char *path; /* may hold {id} */
     enum front_access access;
     long body_max_bytes; /* 0: the body is not read */
     front_handle *handle;

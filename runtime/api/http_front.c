@@ -1,48 +1,51 @@
 #include "runtime/api/http_front.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <fcgiapp.h>
 
 #include "auth/wrong_keys.h"
 #include "base/clock.h"
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/api/admin.h"
+#include "runtime/api/admin_auth.h"
 #include "runtime/core/service.h"
 #include "runtime/core/tenant.h"
 #include "store/runtime/runtime_key_store.h"
+#include "web/reply_output.h"
+#include "web/reply_status.h"
+#include "web/request_input.h"
+#include "web/transfer_rate.h"
+#include "web/url_path.h"
 
-#define BACKLOG 256
-#define ID_PLACE "{id}"
-#define ID_MAX_BYTES 256
 /* Value with which nginx marks external requests. */
 #define OUTSIDE "outside"
 
-static const int status_of_code[ERROR_N_CODES] = {
-    [ERROR_NONE] = 500,        [ERROR_INVALID] = 400,    [ERROR_UNAUTHENTICATED] = 401,
-    [ERROR_FORBIDDEN] = 403,   [ERROR_NOT_FOUND] = 404,  [ERROR_CONFLICT] = 409,
-    [ERROR_STALE] = 409,       [ERROR_TOO_LARGE] = 413,  [ERROR_RATE_LIMITED] = 429,
-    [ERROR_TIMEOUT] = 504,     [ERROR_CANCELLED] = 503,  [ERROR_UNAVAILABLE] = 503,
-    [ERROR_UNSUPPORTED] = 501, [ERROR_MEDIA_TYPE] = 415, [ERROR_SLOW_CLIENT] = 408,
-    [ERROR_INTERNAL] = 500,
-};
+/* As in the other APIs, except that invalid input is 400, which clients of this API expect. */
+static int status_of(enum error_code code)
+{
+    return code == ERROR_INVALID ? 400 : reply_status(code);
+}
+
+static void append_head(struct strbuf *text, int status, const char *type, size_t body_len)
+{
+    strbuf_appendf(text, "Status: %d\r\nContent-Type: %s\r\nContent-Length: %zu\r\n", status, type,
+                   body_len);
+    if (status == 503)
+        strbuf_append(text, "Retry-After: 1\r\n");
+    if (status == 429)
+        strbuf_append(text, "Retry-After: " WRONG_KEYS_RETRY_S "\r\n");
+    strbuf_append(text, "\r\n");
+}
 
 /* Clients crash on an error body that is not an object. */
-static void write_reply(FCGX_Stream *out, int status, const json_t *body)
+static void write_reply(const struct reply_output *output, int status, const json_t *body)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
+    struct transfer_rate rate = {.grace_ms = TRANSFER_CLIENT_GRACE_MS};
     const char *type = "application/json";
 
     if (json_is_string(body)) {
@@ -51,88 +54,57 @@ static void write_reply(FCGX_Stream *out, int status, const json_t *body)
     } else {
         json_append_text(&text, body);
     }
-    FCGX_FPrintF(out, "Status: %d\r\nContent-Type: %s\r\nContent-Length: %d\r\n", status, type,
-                 (int)text.len);
-    if (status == 503)
-        FCGX_FPrintF(out, "Retry-After: 1\r\n");
-    if (status == 429)
-        FCGX_FPrintF(out, "Retry-After: " WRONG_KEYS_RETRY_S "\r\n");
-    FCGX_FPrintF(out, "\r\n");
-    FCGX_PutStr(text.text, (int)text.len, out);
+    append_head(&whole, status, type, text.len);
+    strbuf_append_bytes(&whole, text.text, text.len);
+    if (!reply_output_write(output, &rate, whole.text, whole.len))
+        log_debug("request.client_gone");
 }
 
-static void write_error(FCGX_Stream *out, const struct error *error, int *status_out)
+static void write_error(const struct reply_output *output, const struct error *error,
+                        int *status_out)
 {
     json_auto_t *body = json_object();
 
-    *status_out = status_of_code[error->code];
+    *status_out = status_of(error->code);
     json_put_text(body, "detail", *status_out == 500 ? "internal error" : error->message);
-    write_reply(out, *status_out, body);
+    write_reply(output, *status_out, body);
 }
 
-static int read_body(FCGX_Request *fcgi, int64_t max_bytes, struct strbuf *text, struct error *err)
+static int read_body(const struct request_input *input, int64_t max_bytes, struct strbuf *body,
+                     struct error *err)
 {
-    const char *length = FCGX_GetParam("CONTENT_LENGTH", fcgi->envp);
-    int64_t n = 0;
+    int64_t length = 0;
 
-    if (length != NULL && length[0] != '\0' && text_parse_int(length, 0, INT64_MAX, &n, err) < 0)
+    if (request_input_content_length(input, &length, err) < 0)
         return error_wrap(err, "Content-Length");
-    if (n > max_bytes)
+    if (length < 0)
+        return 0;
+    if (length > max_bytes)
         return error_set(err, ERROR_TOO_LARGE, "the body is larger than %lld bytes",
                          (long long)max_bytes);
-    strbuf_reserve(text, (size_t)n + 1);
-    while (text->len < (size_t)n) {
-        char bytes[16384];
-        size_t left = (size_t)n - text->len;
-        int got =
-            FCGX_GetStr(bytes, left < sizeof(bytes) ? (int)left : (int)sizeof(bytes), fcgi->in);
-
-        if (got <= 0)
-            return error_set(err, ERROR_INVALID, "the body ended early");
-        strbuf_append_bytes(text, bytes, (size_t)got);
-    }
-    return 0;
+    return request_input_read_body(input, length, (size_t)max_bytes, body, err);
 }
-
-struct front_source {
-    FCGX_Request *fcgi;
-};
 
 int front_read_body(const struct front_request *request, int64_t max_bytes, struct strbuf *body,
                     struct error *err)
 {
-    return read_body(request->source->fcgi, max_bytes, body, err);
+    return read_body(request->input, max_bytes, body, err);
 }
 
-void front_query_member(const struct front_request *request, const char *name, struct strbuf *value)
+static const char *param(const struct request_input *input, const char *name)
 {
-    const char *item = request->query;
-    size_t name_len = strlen(name);
-
-    while (*item != '\0') {
-        size_t len = strcspn(item, "&");
-
-        if (text_starts_with(item, name) && item[name_len] == '=') {
-            percent_decode(value, item + name_len + 1, len - name_len - 1, ' ');
-            return;
-        }
-        item += len + (item[len] == '&');
-    }
-}
-
-static const char *param(FCGX_Request *fcgi, const char *name)
-{
-    const char *value = FCGX_GetParam(name, fcgi->envp);
+    const char *value = request_input_param(input, name);
 
     return value != NULL ? value : "";
 }
 
-static int read_json(FCGX_Request *fcgi, long max_bytes, json_t **body_out, struct error *err)
+static int read_json(const struct request_input *input, long max_bytes, json_t **body_out,
+                     struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    const char *type = param(fcgi, "CONTENT_TYPE");
+    const char *type = param(input, "CONTENT_TYPE");
 
-    if (read_body(fcgi, max_bytes, &text, err) < 0)
+    if (read_body(input, max_bytes, &text, err) < 0)
         return -1;
     if (text.len == 0)
         return 0;
@@ -141,50 +113,38 @@ static int read_json(FCGX_Request *fcgi, long max_bytes, json_t **body_out, stru
     return json_parse(text.text, text.len, body_out, err);
 }
 
-/* A path's last segment may match {id}. */
-static bool path_fits(const char *pattern, const char *path, char id[ID_MAX_BYTES])
-{
-    size_t fixed = strlen(pattern);
-
-    if (!text_ends_with(pattern, ID_PLACE))
-        return text_equal(pattern, path);
-    fixed -= sizeof(ID_PLACE) - 1;
-    if (strncmp(pattern, path, fixed) != 0 || path[fixed] == '\0' ||
-        strchr(path + fixed, '/') != NULL || strlen(path + fixed) >= ID_MAX_BYTES)
-        return false;
-    memcpy(id, path + fixed, strlen(path + fixed) + 1);
-    return true;
-}
-
-struct asked {
+/* A request as far as routes and keys decide on it. */
+struct front_call {
+    const struct request_input *input;
     const char *method;
-    const char *path;
+    struct url_path path;
     bool is_outside;
 };
 
-static int find_route(const struct asked *asked, const struct front_route **route_out,
-                      char id[ID_MAX_BYTES], struct error *err)
+static int find_route(const struct front_call *call, const struct front_route **route_out,
+                      struct error *err)
 {
     bool has_path = false;
 
     for (const struct front_route *route = api_routes; route->method != NULL; route++) {
-        if ((asked->is_outside && route->access == ACCESS_HOUSE) ||
-            !path_fits(route->path, asked->path, id))
+        if ((call->is_outside && route->access == ACCESS_HOUSE) ||
+            !url_path_matches(&call->path, route->path))
             continue;
         has_path = true;
-        if (text_equal(route->method, asked->method)) {
+        if (text_equal(route->method, call->method)) {
             *route_out = route;
             return 0;
         }
     }
     if (has_path)
-        return error_set(err, ERROR_INVALID, "%.10s is not for this path", asked->method);
+        return error_set(err, ERROR_INVALID, "%.10s is not for this path", call->method);
     return error_set(err, ERROR_NOT_FOUND, "no such path");
 }
 
-static int check_key(const struct service *service, FCGX_Request *fcgi, struct error *err)
+static int check_key(const struct service *service, const struct request_input *input,
+                     struct error *err)
 {
-    const char *key = FCGX_GetParam("HTTP_X_API_KEY", fcgi->envp);
+    const char *key = request_input_param(input, "HTTP_X_API_KEY");
 
     if (key != NULL && text_equal_secret(key, secret_reveal(&service->settings->api_key)))
         return 0;
@@ -192,113 +152,113 @@ static int check_key(const struct service *service, FCGX_Request *fcgi, struct e
 }
 
 /* Counts invalid keys of external callers. */
-static int refuse_key(const struct service *service, FCGX_Request *fcgi, const char *key_param,
-                      struct error *err)
+static int refuse_key(const struct service *service, const struct request_input *input,
+                      const char *key_param, struct error *err)
 {
-    if (param(fcgi, key_param)[0] == '\0')
+    if (request_input_param(input, key_param) == NULL)
         return -1;
-    return wrong_keys_refuse(service->wrong_keys, FCGX_GetParam("REMOTE_ADDR", fcgi->envp), err);
+    return wrong_keys_refuse(service->wrong_keys, request_input_param(input, "REMOTE_ADDR"), err);
 }
 
 /* tenant: set for external callers. */
-static int check_caller(struct service *service, FCGX_Request *fcgi, const struct asked *asked,
+static int check_caller(struct service *service, const struct front_call *call,
                         struct tenant *tenant, struct error *err)
 {
-    if (!asked->is_outside)
-        return check_key(service, fcgi, err);
-    if (tenant_find(service, FCGX_GetParam("HTTP_X_API_KEY", fcgi->envp), tenant, err) < 0)
-        return refuse_key(service, fcgi, "HTTP_X_API_KEY", err);
+    if (!call->is_outside)
+        return check_key(service, call->input, err);
+    if (tenant_find(service, request_input_param(call->input, "HTTP_X_API_KEY"), tenant, err) < 0)
+        return refuse_key(service, call->input, "HTTP_X_API_KEY", err);
     return 0;
 }
 
-static int serve(struct service *service, FCGX_Request *fcgi, const char *path, json_t **reply_out,
-                 struct error *err)
+/* route: NULL when there is none. */
+static int authenticate(struct service *service, const struct front_call *call,
+                        const struct front_route *route, struct tenant *tenant, struct error *err)
 {
-    const struct asked asked = {.method = param(fcgi, "REQUEST_METHOD"),
-                                .path = path,
-                                .is_outside = text_equal(param(fcgi, "DEFT_ORIGIN"), OUTSIDE)};
+    if (route != NULL && route->access == ACCESS_OPEN)
+        return 0;
+    if (route == NULL || !call->is_outside || route->access != ACCESS_ADMIN)
+        return check_caller(service, call, tenant, err);
+    if (admin_check(service, request_input_param(call->input, "HTTP_AUTHORIZATION"), err) < 0)
+        return refuse_key(service, call->input, "HTTP_AUTHORIZATION", err);
+    return 0;
+}
+
+static int handle_call(struct service *service, const struct front_call *call, json_t **reply_out,
+                       struct error *err)
+{
     const struct front_route *route = NULL;
     struct tenant tenant = TENANT_INIT;
     json_auto_t *body = NULL;
-    char id[ID_MAX_BYTES] = "";
-    struct front_source source = {.fcgi = fcgi};
-    struct front_request request = {.id = id,
-                                    .query = param(fcgi, "QUERY_STRING"),
-                                    .content_type = param(fcgi, "CONTENT_TYPE"),
-                                    .source = &source};
+    CLEANUP(path_params_done) struct path_params params = {.n = 0};
+    struct front_request request = {.query = param(call->input, "QUERY_STRING"),
+                                    .content_type = param(call->input, "CONTENT_TYPE"),
+                                    .input = call->input};
     struct error missing = ERROR_INIT;
 
     /* Without a valid key a caller does not even learn which paths exist. */
-    error_ignore(find_route(&asked, &route, id, &missing), "said below, to those who have a key");
-    if (route != NULL && asked.is_outside && route->access == ACCESS_ADMIN) {
-        if (admin_check(service, FCGX_GetParam("HTTP_AUTHORIZATION", fcgi->envp), err) < 0)
-            return refuse_key(service, fcgi, "HTTP_AUTHORIZATION", err);
-    } else if ((route == NULL || route->access != ACCESS_OPEN) &&
-               check_caller(service, fcgi, &asked, &tenant, err) < 0) {
+    error_ignore(find_route(call, &route, &missing),
+                 "reported below, to authenticated clients only");
+    if (authenticate(service, call, route, &tenant, err) < 0)
         return -1;
-    }
     if (route == NULL) {
         *err = missing;
         return -1;
     }
-    if (route->body_max_bytes > 0 && read_json(fcgi, route->body_max_bytes, &body, err) < 0)
+    if (route->body_max_bytes > 0 && read_json(call->input, route->body_max_bytes, &body, err) < 0)
         return -1;
+    url_path_take_params(&call->path, route->path, &params);
+    request.id = path_params_text(&params, "id");
     request.body = body;
-    request.tenant = asked.is_outside && route->access != ACCESS_ADMIN ? &tenant : NULL;
+    request.tenant = call->is_outside && route->access != ACCESS_ADMIN ? &tenant : NULL;
     return route->handle(service, &request, reply_out, err);
 }
 
-static void handle(struct service *service, FCGX_Request *fcgi)
+/* A malformed path matches no route; only authenticated clients learn that. */
+static void read_call(struct front_call *call, const struct request_input *input)
 {
-    CLEANUP(mem_freep) char *path = mem_dup_text(param(fcgi, "REQUEST_URI"));
+    struct error ignored = ERROR_INIT;
+
+    call->input = input;
+    call->method = param(input, "REQUEST_METHOD");
+    call->is_outside = text_equal(param(input, "DEFT_ORIGIN"), OUTSIDE);
+    if (url_path_read(&call->path, param(input, "REQUEST_URI"), &ignored) < 0)
+        url_path_done(&call->path);
+}
+
+static void front_call_done(struct front_call *call)
+{
+    url_path_done(&call->path);
+}
+
+static int answer(struct service *service, const struct request_input *input, json_t **reply_out,
+                  struct error *err)
+{
+    CLEANUP(front_call_done) struct front_call call = {.input = NULL};
+
+    read_call(&call, input);
+    return handle_call(service, &call, reply_out, err);
+}
+
+void front_serve(void *context, const struct request_input *input,
+                 const struct reply_output *output)
+{
+    struct service *service = context;
+    CLEANUP(mem_freep) char *path = mem_dup_text(param(input, "REQUEST_URI"));
     json_auto_t *reply = NULL;
     struct error err = ERROR_INIT;
     int64_t begun_ms = clock_monotonic_ms();
     int status = 200;
 
     path[strcspn(path, "?")] = '\0';
-    if (serve(service, fcgi, path, &reply, &err) == 0)
-        write_reply(fcgi->out, status, reply);
+    if (answer(service, input, &reply, &err) == 0)
+        write_reply(output, status, reply);
     else
-        write_error(fcgi->out, &err, &status);
+        write_error(output, &err, &status);
     if (status >= 500)
         log_warning("request.failed", LOG_STR("path", path), LOG_INT("status", status),
                     LOG_ERROR(&err));
-    log_info("request.served", LOG_STR("method", param(fcgi, "REQUEST_METHOD")),
+    log_info("request.served", LOG_STR("method", param(input, "REQUEST_METHOD")),
              LOG_STR("path", path), LOG_INT("status", status),
              LOG_INT("duration_ms", clock_monotonic_ms() - begun_ms));
-}
-
-int front_listen(const char *path, int *fd_out, struct error *err)
-{
-    int fd = -1;
-
-    if (FCGX_Init() != 0)
-        return error_set(err, ERROR_INTERNAL, "libfcgi cannot be set up");
-    fd = FCGX_OpenSocket(path, BACKLOG);
-    if (fd < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "listening on %s: %m", path);
-    if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "%s: %m", path);
-    *fd_out = fd;
-    return 0;
-}
-
-void front_run(struct service *service, int fd)
-{
-    FCGX_Request fcgi;
-
-    if (FCGX_InitRequest(&fcgi, fd, 0) != 0)
-        return;
-    while (FCGX_Accept_r(&fcgi) == 0) {
-        handle(service, &fcgi);
-        FCGX_Finish_r(&fcgi);
-    }
-    FCGX_Free(&fcgi, 1);
-}
-
-void front_stop(int fd)
-{
-    FCGX_ShutdownPending();
-    (void)shutdown(fd, SHUT_RDWR);
 }

@@ -6,7 +6,7 @@
  * tenants (tenant.h), who authenticate with their own keys; the service's key is not accepted
  * there.
  *
- * Threading: front_run() is the body of each of several threads; they share the listening socket.
+ * Threading: front_serve() runs on several threads.
  */
 #ifndef DEFT_RUNTIME_API_HTTP_FRONT_H
 #define DEFT_RUNTIME_API_HTTP_FRONT_H
@@ -17,6 +17,8 @@
 #include "runtime/api/front_route.h"
 
 struct error;
+struct reply_output;
+struct request_input;
 struct service;
 struct strbuf;
 
@@ -26,14 +28,8 @@ extern const struct front_route api_routes[];
 /* Reads the body of a route whose body_max_bytes is 0; ERROR_TOO_LARGE. */
 int front_read_body(const struct front_request *request, int64_t max_bytes, struct strbuf *body,
                     struct error *err) NONNULL MUST_CHECK;
-/* Appends the decoded first query parameter of that name; nothing if there is none. */
-void front_query_member(const struct front_request *request, const char *name,
-                        struct strbuf *value) NONNULL;
-
-/* Creates the socket; the umask determines its mode. */
-int front_listen(const char *path, int *fd_out, struct error *err) NONNULL MUST_CHECK;
-void front_run(struct service *service, int fd) NONNULL;
-/* Wakes all threads that wait for a request; they return. */
-void front_stop(int fd);
+/* Serves one request, as a listener of web/fastcgi_server.h. context: the service. */
+void front_serve(void *context, const struct request_input *input,
+                 const struct reply_output *output) NONNULL;
 
 #endif

@@ -1,11 +1,12 @@
 #include "runtime/api/image_api.h"
 
+#include "base/codec/query.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "runtime/backend/backend.h"
 #include "runtime/core/service.h"
-#include "runtime/core/spec.h"
+#include "runtime/core/start_spec.h"
 #include "runtime/images/image_name.h"
 
 int image_handle_prefix(struct service *service, const struct front_request *request,
@@ -24,7 +25,7 @@ int image_handle_exists(struct service *service, const struct front_request *req
     CLEANUP(strbuf_done) struct strbuf image = STRBUF_INIT;
     struct seen_image seen = {.created_at = ""};
 
-    front_query_member(request, "image", &image);
+    query_append_value(request->query, "image", &image);
     if (start_spec_check_image(image.text, err) < 0)
         return -1;
     if (image_name_check_use(service, request->tenant, image.text, err) < 0 ||

@@ -1,4 +1,4 @@
-#include "runtime/api/view.h"
+#include "runtime/api/runtime_json.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -7,8 +7,8 @@
 #include "base/strbuf.h"
 #include "client/sandbox_call.h"
 #include "model/conversation/preview.h"
-#include "runtime/backend/failure.h"
-#include "runtime/core/row.h"
+#include "runtime/backend/failure_reason.h"
+#include "runtime/core/runtime_record.h"
 #include "store/runtime/runtime_store.h"
 
 /* Older clients read only this member, which must never be null. */
@@ -32,7 +32,7 @@ static json_t *create_reasons(const struct runtime *runtime)
 {
     json_t *reasons = json_array();
     const char *reason =
-        runtime->status_detail != NULL ? failure_reason(runtime->status_detail) : NULL;
+        runtime->status_detail != NULL ? failure_reason_find(runtime->status_detail) : NULL;
 
     if (reason != NULL)
         json_push(reasons, json_text_of(reason));
@@ -65,7 +65,7 @@ json_t *runtime_to_tenant_json(const struct runtime *runtime, const struct keyri
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
     json_t *object = NULL;
 
-    if (row_open_endpoint(runtime, keyring, &endpoint, err) < 0)
+    if (runtime_record_open_endpoint(runtime, keyring, &endpoint, err) < 0)
         return NULL;
     object = create_object(runtime, secret_reveal(&endpoint.session_key), err);
     if (object == NULL)
@@ -83,7 +83,7 @@ json_t *runtime_to_json(const struct runtime *runtime, const struct keyring *key
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
     json_t *object = NULL;
 
-    if (row_open_endpoint(runtime, keyring, &endpoint, err) < 0)
+    if (runtime_record_open_endpoint(runtime, keyring, &endpoint, err) < 0)
         return NULL;
     object = create_object(runtime, secret_reveal(&endpoint.session_key), err);
     if (object == NULL)

@@ -1,8 +1,8 @@
 /*
  * JSON representation of a runtime in the Runtime API.
  */
-#ifndef DEFT_RUNTIME_API_VIEW_H
-#define DEFT_RUNTIME_API_VIEW_H
+#ifndef DEFT_RUNTIME_API_RUNTIME_JSON_H
+#define DEFT_RUNTIME_API_RUNTIME_JSON_H
 
 #include <jansson.h>
 

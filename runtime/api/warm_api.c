@@ -1,18 +1,15 @@
 #include "runtime/api/warm_api.h"
 
-#include <string.h>
-
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/backend/layout.h"
-#include "runtime/core/demand.h"
-#include "runtime/core/row.h"
+#include "runtime/backend/mount_paths.h"
+#include "runtime/core/pool_sizing.h"
+#include "runtime/core/runtime_record.h"
 #include "runtime/core/service.h"
-#include "runtime/core/spec.h"
-#include "runtime/lifecycle/pool.h"
+#include "runtime/core/start_spec.h"
+#include "runtime/lifecycle/warm_pool.h"
 #include "store/runtime/warm_config_store.h"
 
 #define NAME_MAX_BYTES 100
@@ -23,8 +20,8 @@
 static json_t *create_default(const struct runtime_settings *settings, struct error *err)
 {
     return json_build(err, "{s:s, s:s, s:s, s:[s], s:{}, s:s, s:I, s:I, s:I, s:I}", "name",
-                      POOL_DEFAULT_CONFIG, "source", "file", "image", settings->image, "command",
-                      "deft-action", "environment", "working_dir", WORKING_DIR, "count",
+                      WARM_POOL_DEFAULT_CONFIG, "source", "file", "image", settings->image,
+                      "command", "deft-action", "environment", "working_dir", WORKING_DIR, "count",
                       (json_int_t)settings->warm_least, "run_as_user", (json_int_t)SANDBOX_UID,
                       "run_as_group", (json_int_t)SANDBOX_UID, "fs_group", (json_int_t)SANDBOX_UID);
 }
@@ -57,7 +54,7 @@ int warm_handle_list(struct service *service, const struct front_request *reques
     if (warm_config_store_list(service->db, &stored, err) < 0)
         return -1;
     for (size_t i = 0; i < stored.n; i++) {
-        has_default |= text_equal(stored.items[i].name, POOL_DEFAULT_CONFIG);
+        has_default |= text_equal(stored.items[i].name, WARM_POOL_DEFAULT_CONFIG);
         json_push(list, create_stored(&stored.items[i], err));
     }
     if (!has_default)
@@ -68,9 +65,9 @@ int warm_handle_list(struct service *service, const struct front_request *reques
 
 static int read_name(const struct front_request *request, struct strbuf *name, struct error *err)
 {
-    percent_decode(name, request->id, strlen(request->id), '+');
-    if (name->len == 0 || name->len > NAME_MAX_BYTES || strlen(name->text) != name->len)
-        return error_set(err, ERROR_INVALID, "name: 1 to %d bytes", NAME_MAX_BYTES);
+    strbuf_append(name, request->id);
+    if (name->len == 0 || name->len > NAME_MAX_BYTES)
+        return error_set(err, ERROR_INVALID, "name: must have 1 to %d bytes", NAME_MAX_BYTES);
     return 0;
 }
 
@@ -83,7 +80,8 @@ static int read_count(const json_t *body, int64_t fallback, int64_t *count_out, 
         return 0;
     *count_out = json_integer_value(count);
     if (!json_is_integer(count) || *count_out < 0 || *count_out > COUNT_MAX)
-        return error_set(err, ERROR_INVALID, "count: a whole number from 0 to %d", COUNT_MAX);
+        return error_set(err, ERROR_INVALID, "count: must be a whole number from 0 to %d",
+                         COUNT_MAX);
     return 0;
 }
 
@@ -98,13 +96,13 @@ static int read_config(const struct service *service, const struct front_request
     if (read_name(request, &name, err) < 0)
         return -1;
     if (start == NULL || !json_is_string(json_object_get(start, "image")))
-        return error_set(err, ERROR_INVALID, "an object with an image");
+        return error_set(err, ERROR_INVALID, "the body must be an object with an image");
     json_put_text(start, "session_id", "warm");
     if (start_spec_read(start, &service->limits, &spec, err) < 0 ||
         read_count(start, service->settings->warm_least, &config->count, err) < 0)
         return -1;
-    row_set_text(&config->name, name.text);
-    row_set_text(&config->image, spec.image);
+    runtime_record_set_text(&config->name, name.text);
+    runtime_record_set_text(&config->image, spec.image);
     config->memory_bytes = spec.memory_bytes;
     config->nano_cpus = spec.nano_cpus;
     config->config = json_incref(request->body);
@@ -117,9 +115,9 @@ int warm_handle_put(struct service *service, const struct front_request *request
     CLEANUP(warm_config_done) struct warm_config config = WARM_CONFIG_INIT;
 
     if (read_config(service, request, &config, err) < 0 ||
-        warm_config_store_put(service->db, &config, DEMAND_CONFIGS_MAX - 1, err) < 0)
+        warm_config_store_put(service->db, &config, POOL_CONFIGS_MAX - 1, err) < 0)
         return -1;
-    pool_ask(service->pool);
+    warm_pool_wake(service->pool);
     *reply_out = create_stored(&config, err);
     return *reply_out != NULL ? 0 : -1;
 }
@@ -132,7 +130,7 @@ int warm_handle_delete(struct service *service, const struct front_request *requ
     if (read_name(request, &name, err) < 0 ||
         warm_config_store_remove(service->db, name.text, err) < 0)
         return -1;
-    pool_ask(service->pool);
-    *reply_out = json_build(err, "{s:s}", "message", "removed; what the settings say counts again");
+    warm_pool_wake(service->pool);
+    *reply_out = json_build(err, "{s:s}", "message", "removed; the configured values apply again");
     return *reply_out != NULL ? 0 : -1;
 }

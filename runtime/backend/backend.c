@@ -39,14 +39,15 @@ void kept_names_add_home(struct kept_names *kept, const char *name)
     (void)snprintf(kept->homes[kept->n_homes++], BACKEND_NAME_BYTES, "%s", name);
 }
 
-int backend_read_room(const char *path, struct backend_room *room_out, struct error *err)
+int backend_read_room(const char *path, struct backend_space *space_out, struct error *err)
 {
     struct statvfs facts = {.f_bavail = 0};
 
     if (statvfs(path, &facts) < 0)
-        return error_set(err, ERROR_NOT_FOUND, "the disk below %s cannot be seen: %m", path);
-    room_out->free_bytes = (int64_t)(facts.f_bavail * facts.f_frsize);
+        return error_set(err, ERROR_NOT_FOUND,
+                         "the free space of the disk at %s cannot be read: %m", path);
+    space_out->free_bytes = (int64_t)(facts.f_bavail * facts.f_frsize);
     /* File systems without a fixed number of inodes report none. */
-    room_out->n_free_files = facts.f_files != 0 ? (int64_t)facts.f_favail : INT64_MAX;
+    space_out->n_free_files = facts.f_files != 0 ? (int64_t)facts.f_favail : INT64_MAX;
     return 0;
 }

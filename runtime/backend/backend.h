@@ -7,9 +7,9 @@
  * function is optional: one that a back end cannot implement fails with an error that says so.
  *
  * Ownership: texts passed in are borrowed; returned lists are released with seen_list_done().
- * Threading: all functions from any thread; calls for the same runtime never overlap (gate.h).
- * Errors: ERROR_UNAVAILABLE if the back end cannot be reached; messages are readable by users.
- * Decision: docs/decisions/0030-backends.md
+ * Threading: all functions from any thread; calls for the same runtime never overlap
+ * (runtime_lock.h). Errors: ERROR_UNAVAILABLE if the back end cannot be reached; messages are
+ * readable by users. Decision: docs/decisions/0030-backends.md
  */
 #ifndef DEFT_RUNTIME_BACKEND_BACKEND_H
 #define DEFT_RUNTIME_BACKEND_BACKEND_H
@@ -32,7 +32,7 @@ struct strbuf;
 #define BACKEND_KEY_BYTES 64
 
 /* A sandbox to start. */
-struct sandbox_order {
+struct sandbox_config {
     const char *runtime_id;
     const char *session_id;      /* "" if it has no session yet; a label only */
     const char *conversation_id; /* "" if unknown; a label only */
@@ -43,7 +43,7 @@ struct sandbox_order {
 };
 
 /* A started sandbox. */
-struct sandbox_place {
+struct started_sandbox {
     char container_id[72];
     char network[BACKEND_NAME_BYTES];
     char url[BACKEND_URL_BYTES];
@@ -74,7 +74,7 @@ struct seen_image {
 };
 
 /* An image to build. */
-struct image_order {
+struct image_build_request {
     const json_t *names;          /* its names */
     const struct strbuf *context; /* a gzipped archive with a Dockerfile */
 };
@@ -94,24 +94,30 @@ struct kept_source {
 };
 
 /* Events that the back end reports while it is followed. */
-enum news_kind { NEWS_ENDED, NEWS_OUT_OF_MEMORY, NEWS_PAUSED, NEWS_UNPAUSED, NEWS_N_KINDS };
+enum backend_event_kind {
+    BACKEND_EVENT_ENDED,
+    BACKEND_EVENT_OUT_OF_MEMORY,
+    BACKEND_EVENT_PAUSED,
+    BACKEND_EVENT_UNPAUSED,
+    BACKEND_EVENT_N_KINDS
+};
 
-struct news {
-    enum news_kind kind;
+struct backend_event {
+    enum backend_event_kind kind;
     char runtime_id[24];
     char container_id[72];
     int64_t exit_code;
 };
 
-struct news_sink {
+struct backend_event_sink {
     void *context;
     /* The back end is reachable and prepared: reconcile everything. */
     void (*up)(void *context);
     void (*down)(void *context, const struct error *why);
-    void (*news)(void *context, const struct news *news);
+    void (*event)(void *context, const struct backend_event *event);
 };
 
-struct backend_room {
+struct backend_space {
     int64_t free_bytes;
     int64_t n_free_files; /* INT64_MAX: limited only by bytes */
 };
@@ -122,9 +128,9 @@ struct backend_functions {
     /* Returns 0 while the back end is reachable and prepared; otherwise err says why not. */
     int (*check)(struct backend *backend, struct error *err);
     /* Free space of the disk that sandboxes use; ERROR_NOT_FOUND if unknown. */
-    int (*room)(struct backend *backend, struct backend_room *room_out, struct error *err);
+    int (*space)(struct backend *backend, struct backend_space *space_out, struct error *err);
     /* A prepared home that is in no row yet; false if there is none. Does not block. */
-    bool (*take_spare_home)(struct backend *backend, char home_out[BACKEND_NAME_BYTES]);
+    bool (*take_ready_home)(struct backend *backend, char home_out[BACKEND_NAME_BYTES]);
     /* A home for a new sandbox, in no row yet: a prepared one, or a new one. */
     int (*take_home)(struct backend *backend, char home_out[BACKEND_NAME_BYTES], struct error *err);
     /* The home or network is in a row now and no longer tracked here. */
@@ -133,11 +139,11 @@ struct backend_functions {
     /* Returns an unused home. */
     void (*give_home)(struct backend *backend, const char *home);
     /* Identifies what a start puts into a sandbox now; another deft-action gives another value. */
-    const char *(*fittings)(struct backend *backend);
+    const char *(*agent_build)(struct backend *backend);
     /* Returns once the server in the sandbox listens; it is dormant until it gets its key. On
      * failure nothing is left of the sandbox. */
-    int (*start)(struct backend *backend, const struct sandbox_order *order,
-                 struct sandbox_place *place_out, struct error *err);
+    int (*start)(struct backend *backend, const struct sandbox_config *order,
+                 struct started_sandbox *place_out, struct error *err);
     /* Ends the sandbox, releases its network ("" or NULL: none); success if it does not exist. */
     int (*remove)(struct backend *backend, const char *runtime_id, const char *network,
                   struct error *err);
@@ -159,7 +165,7 @@ struct backend_functions {
                       struct error *err);
     /* Builds an image, with a sandbox's limits of network, memory and processor. Appends the end of
      * the build's output to `said`. ERROR_INVALID: its Dockerfile failed. */
-    int (*build)(struct backend *backend, const struct image_order *order,
+    int (*build)(struct backend *backend, const struct image_build_request *order,
                  char image_id[BACKEND_IMAGE_BYTES], struct strbuf *said, struct error *err);
     /* Ends the running build and all later ones with ERROR_CANCELLED. */
     void (*stop_building)(struct backend *backend);
@@ -172,12 +178,12 @@ struct backend_functions {
     /* Makes one network or home in advance; *is_full_out: none is missing any more. */
     int (*refill)(struct backend *backend, bool *is_full_out, struct error *err);
     /* Follows the back end until stop_following(); reconnects by itself. */
-    void (*follow)(struct backend *backend, const struct news_sink *sink);
+    void (*follow)(struct backend *backend, const struct backend_event_sink *sink);
     void (*stop_following)(struct backend *backend);
     /* Checks that it still answers; one that hangs counts as down. Blocks a few seconds at most. */
     void (*ping)(struct backend *backend);
     /* Removes everything of this instance. */
-    int (*reap)(struct backend *backend, struct error *err);
+    int (*remove_all)(struct backend *backend, struct error *err);
     void (*free)(struct backend *backend);
 };
 
@@ -194,7 +200,7 @@ void kept_names_add_network(struct kept_names *kept, const char *name) NONNULL;
 void kept_names_add_home(struct kept_names *kept, const char *name) NONNULL;
 
 /* From the file system that contains a path. ERROR_NOT_FOUND if it cannot be queried. */
-int backend_read_room(const char *path, struct backend_room *room_out,
+int backend_read_room(const char *path, struct backend_space *space_out,
                       struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -29,9 +29,9 @@ void bridge_new_id(const char *instance, char id[BRIDGE_ID_BYTES])
     hex_encode(bytes, sizeof(bytes), id + TAG_DIGITS);
 }
 
-void bridge_network_name(const char *instance, const char *id, char network[SPARE_NAME_BYTES])
+void bridge_network_name(const char *instance, const char *id, char network[PREALLOC_NAME_BYTES])
 {
-    (void)snprintf(network, SPARE_NAME_BYTES, "%.40s-net-%s", instance, id);
+    (void)snprintf(network, PREALLOC_NAME_BYTES, "%.40s-net-%s", instance, id);
 }
 
 void bridge_name(const char *id, char name[BRIDGE_NAME_BYTES])
@@ -39,7 +39,8 @@ void bridge_name(const char *id, char name[BRIDGE_NAME_BYTES])
     (void)snprintf(name, BRIDGE_NAME_BYTES, PREFIX "%s", id);
 }
 
-bool bridge_find_network(const char *instance, const char *bridge, char network[SPARE_NAME_BYTES])
+bool bridge_find_network(const char *instance, const char *bridge,
+                         char network[PREALLOC_NAME_BYTES])
 {
     char tag[BRIDGE_TAG_BYTES] = "";
 
@@ -54,7 +55,7 @@ bool bridge_find_network(const char *instance, const char *bridge, char network[
 bool bridge_is_seen(const char *instance, const char *network)
 {
     char name[BRIDGE_NAME_BYTES] = "";
-    char again[SPARE_NAME_BYTES] = "";
+    char again[PREALLOC_NAME_BYTES] = "";
     const char *id = strrchr(network, '-');
 
     if (id == NULL || strlen(id + 1) != BRIDGE_ID_BYTES - 1)

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "base/attr.h"
-#include "runtime/backend/spares.h"
+#include "runtime/backend/prealloc.h"
 
 /* IFNAMSIZ. */
 #define BRIDGE_NAME_BYTES 16
@@ -24,11 +24,11 @@ void bridge_tag(const char *instance, char tag[BRIDGE_TAG_BYTES]) NONNULL;
 void bridge_new_id(const char *instance, char id[BRIDGE_ID_BYTES]) NONNULL;
 /* Names of the network with that id, and of its bridge. */
 void bridge_network_name(const char *instance, const char *id,
-                         char network[SPARE_NAME_BYTES]) NONNULL;
+                         char network[PREALLOC_NAME_BYTES]) NONNULL;
 void bridge_name(const char *id, char name[BRIDGE_NAME_BYTES]) NONNULL;
 /* The network of a bridge; false if the bridge is not this instance's. */
 bool bridge_find_network(const char *instance, const char *bridge,
-                         char network[SPARE_NAME_BYTES]) NONNULL MUST_CHECK;
+                         char network[PREALLOC_NAME_BYTES]) NONNULL MUST_CHECK;
 /* True if the instance's rules match the network's bridge: those of older versions are named
  * differently. */
 bool bridge_is_seen(const char *instance, const char *network) NONNULL MUST_CHECK;

@@ -1,4 +1,4 @@
-#include "runtime/backend/spawn.h"
+#include "runtime/backend/command_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,8 @@ static int open_file(const char *text, int *fd, struct error *err)
     return 0;
 }
 
-static int start(const char *const *argv, int input, int output, pid_t *pid_out, struct error *err)
+static int start_command(const char *const *argv, int input, int output, pid_t *pid_out,
+                         struct error *err)
 {
     const char *const environment[] = {SAFE_PATH, "LC_ALL=C", NULL};
     posix_spawn_file_actions_t actions;
@@ -55,7 +56,7 @@ static int start(const char *const *argv, int input, int output, pid_t *pid_out,
     return error_set(err, ERROR_UNAVAILABLE, "%s: %m", argv[0]);
 }
 
-static int await(pid_t pid, int *status_out, struct error *err)
+static int wait_for_exit(pid_t pid, int *status_out, struct error *err)
 {
     pid_t done = -1;
 
@@ -80,8 +81,8 @@ static void read_output(int fd, struct strbuf *said_out)
     } while (n > 0 && said_out->len < SAID_MAX_BYTES);
 }
 
-int spawn_run(const char *const *argv, const char *input, struct strbuf *said_out,
-              struct error *err)
+int command_run(const char *const *argv, const char *input, struct strbuf *said_out,
+                struct error *err)
 {
     CLEANUP(fd_close) int in = -1;
     CLEANUP(fd_close) int out = -1;
@@ -90,7 +91,7 @@ int spawn_run(const char *const *argv, const char *input, struct strbuf *said_ou
 
     if (open_file(input, &in, err) < 0 || open_file("", &out, err) < 0)
         return -1;
-    if (start(argv, in, out, &pid, err) < 0 || await(pid, &status, err) < 0)
+    if (start_command(argv, in, out, &pid, err) < 0 || wait_for_exit(pid, &status, err) < 0)
         return -1;
     read_output(out, said_out);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)

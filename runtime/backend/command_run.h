@@ -1,8 +1,8 @@
 /*
  * Runs programs of the host from an argument list, without a shell.
  */
-#ifndef DEFT_RUNTIME_BACKEND_SPAWN_H
-#define DEFT_RUNTIME_BACKEND_SPAWN_H
+#ifndef DEFT_RUNTIME_BACKEND_COMMAND_RUN_H
+#define DEFT_RUNTIME_BACKEND_COMMAND_RUN_H
 
 #include "base/attr.h"
 
@@ -13,7 +13,7 @@ struct strbuf;
  * Runs argv (searched in PATH; ends with NULL) with `input` on standard input, and waits. *said_out
  * gets standard output and error. ERROR_UNAVAILABLE if it cannot be run or exits non-zero.
  */
-int spawn_run(const char *const *argv, const char *input, struct strbuf *said_out,
-              struct error *err) NONNULL MUST_CHECK;
+int command_run(const char *const *argv, const char *input, struct strbuf *said_out,
+                struct error *err) NONNULL MUST_CHECK;
 
 #endif

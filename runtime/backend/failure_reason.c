@@ -1,29 +1,29 @@
-#include "runtime/backend/failure.h"
+#include "runtime/backend/failure_reason.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/text.h"
 
-struct failure {
+struct failure_pattern {
     const char *needle; /* substring of the message, case-insensitive; first match counts */
     const char *reason; /* Kubernetes' term, if it has one */
     const char *words;  /* NULL: the message is clear by itself */
 };
 
-static const struct failure failures[] = {
+static const struct failure_pattern failures[] = {
     {"OOM-killed", "OOMKilled", "the sandbox has too little memory to start in"},
     {"memory limit too low", "OOMKilled", "the sandbox has too little memory to start in"},
-    {"minimum memory limit", "OOMKilled", "less memory is asked for than a sandbox starts in"},
+    {"minimum memory limit", "OOMKilled", "less memory is requested than a sandbox needs to start"},
     {"ran out of memory", "OOMKilled", NULL},
     {"cannot allocate memory", "HostOutOfMemory", "the host is out of memory"},
     {"exec format error", "ExecFormatError",
-     "deft-action or the image is for another processor than this host's"},
+     "deft-action or the image is built for another processor architecture"},
     {"processors, this host has", "ExecFormatError", NULL},
     {", not Linux", "ExecFormatError", NULL},
-    {"executable file not found", "CommandNotFound", "there is no such command in the sandbox"},
+    {"executable file not found", "CommandNotFound", "the command does not exist in the sandbox"},
     {"no such file or directory: unknown", "CommandNotFound",
-     "there is no such command in the sandbox"},
+     "the command does not exist in the sandbox"},
     {"permission denied: unknown", "NotExecutable", "the sandbox's server cannot be executed"},
     {"no space left on device", "DiskFull", "the host's disk is full"},
     {"disk quota exceeded", "DiskFull", "the host's disk is full"},
@@ -32,7 +32,7 @@ static const struct failure failures[] = {
     {"no such image", "ImageNotFound", "the image is not on this host"},
     {"unknown runtime", "NoSuchRuntime",
      "the container engine has no such runtime (DEFT_SANDBOX_OCI_RUNTIME)"},
-    {"range of CPUs", "TooManyProcessors", "more processors are asked for than the host has"},
+    {"range of CPUs", "TooManyProcessors", "more processors are requested than the host has"},
     {"setting rlimits", "LimitsRefused",
      "the host does not allow the sandbox's limits (DEFT_SANDBOX_FILES)"},
     {"did not get ready", "StartTimeout", NULL},
@@ -43,7 +43,7 @@ static const struct failure failures[] = {
     {"ended with exit code", "Error", NULL},
 };
 
-static const struct failure *find(const char *text)
+static const struct failure_pattern *find_pattern(const char *text)
 {
     for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
         if (strcasestr(text, failures[i].needle) != NULL ||
@@ -53,16 +53,16 @@ static const struct failure *find(const char *text)
     return NULL;
 }
 
-const char *failure_words(const char *said)
+const char *failure_reason_explain(const char *said)
 {
-    const struct failure *failure = find(said);
+    const struct failure_pattern *failure = find_pattern(said);
 
     return failure != NULL ? failure->words : NULL;
 }
 
-const char *failure_reason(const char *detail)
+const char *failure_reason_find(const char *detail)
 {
-    const struct failure *failure = find(detail);
+    const struct failure_pattern *failure = find_pattern(detail);
 
     return failure != NULL ? failure->reason : NULL;
 }
@@ -77,11 +77,11 @@ static size_t first_of(const char *reason)
     return i;
 }
 
-size_t failure_index(const char *detail)
+size_t failure_reason_index(const char *detail)
 {
-    const struct failure *failure = find(detail);
+    const struct failure_pattern *failure = find_pattern(detail);
 
-    static_assert(ARRAY_SIZE(failures) < FAILURE_REASONS_MAX, "a number for each, and one more");
+    static_assert(ARRAY_SIZE(failures) < FAILURE_REASONS_MAX, "one number each, and one more");
     return failure != NULL ? first_of(failure->reason) : FAILURE_REASONS_MAX - 1;
 }
 

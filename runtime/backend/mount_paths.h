@@ -1,8 +1,8 @@
 /*
  * Paths and accounts in every sandbox, whatever the back end.
  */
-#ifndef DEFT_RUNTIME_BACKEND_LAYOUT_H
-#define DEFT_RUNTIME_BACKEND_LAYOUT_H
+#ifndef DEFT_RUNTIME_BACKEND_MOUNT_PATHS_H
+#define DEFT_RUNTIME_BACKEND_MOUNT_PATHS_H
 
 /* The account in images made for deft, and the commands' user in sandboxes whose home predates the
  * user range. */

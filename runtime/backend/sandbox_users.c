@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/backend/layout.h"
+#include "runtime/backend/mount_paths.h"
 
 enum { DIGITS = 5, NO_PAIR = -1 };
 

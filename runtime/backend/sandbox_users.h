@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "runtime/backend/layout.h"
+#include "runtime/backend/mount_paths.h"
 
 /*
  * Below 65536, the limit of an engine's user namespace mapping; five digits, as SANDBOX_UID has

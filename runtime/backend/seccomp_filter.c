@@ -13,12 +13,12 @@
 
 #define ARGUMENTS_MAX 6
 
-struct word {
+struct action_word {
     const char *name;
     uint32_t value;
 };
 
-static const struct word comparisons[] = {
+static const struct action_word comparisons[] = {
     {"SCMP_CMP_NE", SCMP_CMP_NE},
     {"SCMP_CMP_LT", SCMP_CMP_LT},
     {"SCMP_CMP_LE", SCMP_CMP_LE},
@@ -40,7 +40,7 @@ static int read_action(const json_t *holder, const char *member, uint32_t *actio
     else if (text_equal(name, "SCMP_ACT_ERRNO"))
         *action_out = SCMP_ACT_ERRNO((uint32_t)json_int_or(holder, "errnoRet", EPERM));
     else
-        return error_set(err, ERROR_INVALID, "seccomp profile: '%.40s' is no action known here",
+        return error_set(err, ERROR_INVALID, "seccomp profile: '%.40s' is not a supported action",
                          name);
     return 0;
 }
@@ -51,7 +51,8 @@ static int read_argument(const json_t *holder, struct scmp_arg_cmp *argument_out
     json_int_t index = json_int_or(holder, "index", -1);
 
     if (index < 0 || index >= ARGUMENTS_MAX)
-        return error_set(err, ERROR_INVALID, "seccomp profile: no argument %lld", (long long)index);
+        return error_set(err, ERROR_INVALID, "seccomp profile: there is no argument %lld",
+                         (long long)index);
     for (size_t i = 0; i < ARRAY_SIZE(comparisons); i++) {
         if (!text_equal(comparisons[i].name, name))
             continue;
@@ -62,7 +63,7 @@ static int read_argument(const json_t *holder, struct scmp_arg_cmp *argument_out
                                   .datum_b = (uint64_t)json_int_or(holder, "valueTwo", 0)};
         return 0;
     }
-    return error_set(err, ERROR_INVALID, "seccomp profile: '%.40s' is no comparison", name);
+    return error_set(err, ERROR_INVALID, "seccomp profile: '%.40s' is not a comparison", name);
 }
 
 /* Ignoring an unknown condition could allow more than the profile does. */
@@ -75,8 +76,7 @@ static int check_members(const json_t *rule, struct error *err)
     for (size_t i = 0; i < ARRAY_SIZE(rule_members); i++)
         n_known += json_object_get(members, rule_members[i]) != NULL;
     if (json_object_size(members) != n_known)
-        rc = error_set(err, ERROR_INVALID,
-                       "seccomp profile: a rule has members that are not known here");
+        rc = error_set(err, ERROR_INVALID, "seccomp profile: a rule has unsupported members");
     json_decref(members);
     return rc;
 }
@@ -137,7 +137,8 @@ int seccomp_filter_write(const char *profile, int fd, struct error *err)
         return -1;
     filter = seccomp_init(action);
     if (filter == NULL)
-        return error_set(err, ERROR_INVALID, "seccomp profile: no filter begins with its action");
+        return error_set(err, ERROR_INVALID,
+                         "seccomp profile: a filter cannot have its default action");
     rc = fill(filter, json, err);
     if (rc == 0 && seccomp_export_bpf(filter, fd) < 0)
         rc = error_set(err, ERROR_UNAVAILABLE, "the seccomp filter cannot be written");

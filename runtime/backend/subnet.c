@@ -25,10 +25,10 @@ static int range_parse(const char *text, struct range *range_out, struct error *
     int64_t prefix = 0;
 
     if (slash == NULL || (size_t)(slash - text) >= sizeof(address))
-        return error_set(err, ERROR_INVALID, "%s is no IPv4 range", text);
+        return error_set(err, ERROR_INVALID, "%s is not an IPv4 range", text);
     memcpy(address, text, (size_t)(slash - text));
     if (inet_pton(AF_INET, address, &parsed) != 1)
-        return error_set(err, ERROR_INVALID, "%s is no IPv4 range", text);
+        return error_set(err, ERROR_INVALID, "%s is not an IPv4 range", text);
     if (text_parse_int(slash + 1, 8, SUBNET_PREFIX, &prefix, err) < 0)
         return error_wrap(err, "%s", text);
     range_out->prefix = (unsigned)prefix;

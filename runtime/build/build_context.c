@@ -37,7 +37,7 @@ enum {
 /* Destination of an entry's data. */
 enum purpose { PURPOSE_NONE, PURPOSE_DOCKERFILE, PURPOSE_EXTENDED, PURPOSE_LONG_NAME };
 
-struct reader {
+struct context_reader {
     char block[BLOCK_BYTES];
     size_t n_block;
     int64_t n_left; /* of the entry's data, including padding to a block */
@@ -83,7 +83,8 @@ static void clean_name(const char *name, struct strbuf *out)
     }
 }
 
-static int note_name(struct reader *reader, json_t *names, const char *name, struct error *err)
+static int note_name(struct context_reader *reader, json_t *names, const char *name,
+                     struct error *err)
 {
     reader->n_names += strlen(name) + 1;
     if (reader->n_names > NAMES_MAX_BYTES)
@@ -93,7 +94,7 @@ static int note_name(struct reader *reader, json_t *names, const char *name, str
 }
 
 /* Adds all parent folders of a name; those of a known folder are known. */
-static int note_folders(struct reader *reader, const char *name, struct error *err)
+static int note_folders(struct context_reader *reader, const char *name, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
 
@@ -135,12 +136,12 @@ static int read_size(const char *field, int64_t *size_out, struct error *err)
     while (i < SIZE_BYTES && (field[i] == ' ' || field[i] == '\0'))
         i++;
     if (i < SIZE_BYTES)
-        return refuse("an entry's size makes no sense", err);
+        return refuse("has an entry with an invalid size", err);
     *size_out = size;
     return 0;
 }
 
-static int read_name(struct reader *reader, struct strbuf *name, struct error *err)
+static int read_name(struct context_reader *reader, struct strbuf *name, struct error *err)
 {
     const char *block = reader->block;
     bool is_posix = memcmp(block + AT_MAGIC, "ustar", 6) == 0;
@@ -151,9 +152,9 @@ static int read_name(struct reader *reader, struct strbuf *name, struct error *e
         return 0;
     }
     if (!is_posix && block[AT_PREFIX] != '\0')
-        return refuse("is in a format of tar that is not read here; use ustar or pax", err);
+        return refuse("has an unsupported tar format; use ustar or pax", err);
     if (is_posix && memcmp(block + AT_TRAILER, "tar", 3) == 0)
-        return refuse("is in a format of tar that is not read here; use ustar or pax", err);
+        return refuse("has an unsupported tar format; use ustar or pax", err);
     {
         CLEANUP(strbuf_done) struct strbuf raw = STRBUF_INIT;
 
@@ -168,16 +169,16 @@ static int read_name(struct reader *reader, struct strbuf *name, struct error *e
 }
 
 /* Accepts one regular file "Dockerfile"; refuses other spellings, which engines fall back to. */
-static int check_root(struct reader *reader, const char *name, char type, struct error *err)
+static int check_root(struct context_reader *reader, const char *name, char type, struct error *err)
 {
     if (text_starts_with(name, ".wh."))
         return refuse("has files that delete others", err);
     if (strcasecmp(name, DOCKERFILE) != 0)
         return 0;
     if (!text_equal(name, DOCKERFILE))
-        return refuse("its " DOCKERFILE " is spelt in another way", err);
+        return refuse("its " DOCKERFILE " is spelt differently", err);
     if (type != '0' && type != '\0')
-        return refuse("its " DOCKERFILE " is no plain file", err);
+        return refuse("its " DOCKERFILE " is not a regular file", err);
     if (reader->has_dockerfile)
         return refuse("has two files " DOCKERFILE, err);
     reader->has_dockerfile = true;
@@ -185,7 +186,7 @@ static int check_root(struct reader *reader, const char *name, char type, struct
     return 0;
 }
 
-static int take_file(struct reader *reader, char type, struct error *err)
+static int take_file(struct context_reader *reader, char type, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
 
@@ -194,7 +195,7 @@ static int take_file(struct reader *reader, char type, struct error *err)
     if (name.len == 0)
         return 0;
     if (name.len > NAME_MAX_BYTES || !utf8_is_valid(name.text, name.len))
-        return refuse("a file's name is too long, or no UTF-8", err);
+        return refuse("has a file name that is too long or not UTF-8", err);
     if (strchr(name.text, '/') == NULL && check_root(reader, name.text, type, err) < 0)
         return -1;
     if ((type == '1' || type == '2') && note_name(reader, reader->links, name.text, err) < 0)
@@ -207,15 +208,15 @@ static bool has_no_data(char type)
     return type >= '1' && type <= '6';
 }
 
-static int begin_special(struct reader *reader, enum purpose purpose, struct error *err)
+static int begin_special(struct context_reader *reader, enum purpose purpose, struct error *err)
 {
     if (reader->n_data > (int64_t)EXTENDED_MAX_BYTES)
-        return refuse("an extended header is too large", err);
+        return refuse("has an extended header that is too large", err);
     reader->purpose = purpose;
     return 0;
 }
 
-static int take_header(struct reader *reader, struct error *err)
+static int take_header(struct context_reader *reader, struct error *err)
 {
     char type = reader->block[AT_TYPE];
 
@@ -226,7 +227,7 @@ static int take_header(struct reader *reader, struct error *err)
     if (read_size(reader->block + AT_SIZE, &reader->n_data, err) < 0)
         return -1;
     if (has_no_data(type) && reader->n_data != 0)
-        return refuse("a link or a folder has bytes", err);
+        return refuse("has a link or a folder with content", err);
     reader->type = type;
     reader->n_left = (reader->n_data + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
     reader->purpose = PURPOSE_NONE;
@@ -249,14 +250,15 @@ static int take_header(struct reader *reader, struct error *err)
 /* --- entries --- */
 
 /* A record "key=value" of an extended header: takes names, refuses records that change sizes. */
-static int take_record(struct reader *reader, const char *record, size_t len, struct error *err)
+static int take_record(struct context_reader *reader, const char *record, size_t len,
+                       struct error *err)
 {
     static const char path[] = "path=";
 
     if (len >= strlen(path) && memcmp(record, path, strlen(path)) == 0) {
         if (reader->type == 'g' || memchr(record, '\0', len) != NULL || reader->long_name.len > 0 ||
             len == strlen(path))
-            return refuse("a file has two names", err);
+            return refuse("has a file with two names", err);
         strbuf_append_bytes(&reader->long_name, record + strlen(path), len - strlen(path));
         return 0;
     }
@@ -267,7 +269,7 @@ static int take_record(struct reader *reader, const char *record, size_t len, st
 }
 
 /* A sequence of "length key=value\n". */
-static int take_records(struct reader *reader, struct error *err)
+static int take_records(struct context_reader *reader, struct error *err)
 {
     const char *at = reader->data.text;
     size_t left = reader->data.len;
@@ -280,7 +282,7 @@ static int take_records(struct reader *reader, struct error *err)
             len = len * 10 + (size_t)(at[i] - '0');
         if (digits == 0 || digits > 6 || at[digits] != ' ' || len > left || len < digits + 2 ||
             at[len - 1] != '\n')
-            return refuse("an extended header makes no sense", err);
+            return refuse("has an invalid extended header", err);
         if (take_record(reader, at + digits + 1, len - digits - 2, err) < 0)
             return -1;
         at += len;
@@ -289,15 +291,15 @@ static int take_records(struct reader *reader, struct error *err)
     return 0;
 }
 
-static int take_long_name(struct reader *reader, struct error *err)
+static int take_long_name(struct context_reader *reader, struct error *err)
 {
     if (reader->long_name.len > 0)
-        return refuse("a file has two names", err);
+        return refuse("has a file with two names", err);
     strbuf_append(&reader->long_name, reader->data.text); /* up to its first NUL */
-    return reader->long_name.len > 0 ? 0 : refuse("a file has no name", err);
+    return reader->long_name.len > 0 ? 0 : refuse("has a file without a name", err);
 }
 
-static int end_entry(struct reader *reader, struct error *err)
+static int end_entry(struct context_reader *reader, struct error *err)
 {
     switch (reader->purpose) {
     case PURPOSE_NONE:
@@ -313,7 +315,7 @@ static int end_entry(struct reader *reader, struct error *err)
     return 0;
 }
 
-static int take_data(struct reader *reader, struct error *err)
+static int take_data(struct context_reader *reader, struct error *err)
 {
     size_t n = reader->n_data < BLOCK_BYTES ? (size_t)reader->n_data : BLOCK_BYTES;
 
@@ -327,20 +329,20 @@ static int take_data(struct reader *reader, struct error *err)
     return reader->n_left == 0 ? end_entry(reader, err) : 0;
 }
 
-static int take_block(struct reader *reader, struct error *err)
+static int take_block(struct context_reader *reader, struct error *err)
 {
     if (reader->is_over)
-        return is_zero(reader->block, BLOCK_BYTES) ? 0 : refuse("goes on after its end", err);
+        return is_zero(reader->block, BLOCK_BYTES) ? 0 : refuse("has data after its end", err);
     return reader->n_left > 0 ? take_data(reader, err) : take_header(reader, err);
 }
 
 static int take_bytes(void *owner, const unsigned char *bytes, size_t len, struct error *err)
 {
-    struct reader *reader = owner;
+    struct context_reader *reader = owner;
 
     while (len > 0) {
-        size_t room = BLOCK_BYTES - reader->n_block;
-        size_t n = len < room ? len : room;
+        size_t space = BLOCK_BYTES - reader->n_block;
+        size_t n = len < space ? len : space;
 
         memcpy(reader->block + reader->n_block, bytes, n);
         reader->n_block += n;
@@ -358,19 +360,19 @@ static int take_bytes(void *owner, const unsigned char *bytes, size_t len, struc
 /* --- the whole --- */
 
 /* Through a link to a folder, a file of another name could replace the Dockerfile. */
-static int check_links(const struct reader *reader, struct error *err)
+static int check_links(const struct context_reader *reader, struct error *err)
 {
     const char *name = NULL;
     json_t *is_there = NULL;
 
     json_object_foreach (reader->links, name, is_there) {
         if (json_object_get(reader->folders, name) != NULL)
-            return refuse("has files behind a link", err);
+            return refuse("has files below a link", err);
     }
     return 0;
 }
 
-static int read_all(struct reader *reader, const struct strbuf *context, int64_t max_bytes,
+static int read_all(struct context_reader *reader, const struct strbuf *context, int64_t max_bytes,
                     struct error *err)
 {
     const struct unpack_sink sink = {take_bytes, reader};
@@ -378,7 +380,7 @@ static int read_all(struct reader *reader, const struct strbuf *context, int64_t
     if (build_form_unpack(context, max_bytes, &sink, err) < 0)
         return -1;
     if (reader->n_block > 0 || reader->n_left > 0)
-        return refuse("the archive ends early", err);
+        return refuse("is truncated", err);
     if (!reader->has_dockerfile)
         return refuse("has no " DOCKERFILE, err);
     return check_links(reader, err);
@@ -387,11 +389,11 @@ static int read_all(struct reader *reader, const struct strbuf *context, int64_t
 int build_context_list_images(const struct strbuf *context, int64_t max_bytes,
                               struct dockerfile_images *images_out, struct error *err)
 {
-    struct reader reader = {.data = STRBUF_INIT,
-                            .long_name = STRBUF_INIT,
-                            .dockerfile = STRBUF_INIT,
-                            .folders = json_object(),
-                            .links = json_object()};
+    struct context_reader reader = {.data = STRBUF_INIT,
+                                    .long_name = STRBUF_INIT,
+                                    .dockerfile = STRBUF_INIT,
+                                    .folders = json_object(),
+                                    .links = json_object()};
     int rc = read_all(&reader, context, max_bytes, err);
 
     if (rc == 0)

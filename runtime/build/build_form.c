@@ -5,16 +5,17 @@
 
 #include <zlib.h>
 
+#include "base/codec/multipart.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 
-#define BOUNDARY_MAX_BYTES 70
 #define NAME_MAX_BYTES 255
 #define GZIP_WINDOW_BITS (16 + MAX_WBITS)
 #define PIECE_BYTES 16384
+#define FEED_BYTES ((size_t)(64 * 1024))
 
 void build_form_done(struct build_form *form)
 {
@@ -26,58 +27,6 @@ void build_form_done(struct build_form *form)
 }
 
 /* --- parts --- */
-
-struct span {
-    const char *begin;
-    size_t len;
-};
-
-static struct span span_from(const char *begin, const char *end)
-{
-    return (struct span){.begin = begin, .len = (size_t)(end - begin)};
-}
-
-static const char *span_find(struct span span, const char *text, size_t len)
-{
-    return memmem(span.begin, span.len, text, len);
-}
-
-/* "--" and the boundary; RFC 2046, section 5.1.1. */
-static int read_delimiter(const char *content_type, struct strbuf *delimiter, struct error *err)
-{
-    const char *boundary = strcasestr(content_type, "boundary=");
-    size_t len = 0;
-
-    if (strncasecmp(content_type, "multipart/form-data", strlen("multipart/form-data")) != 0 ||
-        boundary == NULL)
-        return error_set(err, ERROR_INVALID, "the body must be multipart/form-data");
-    boundary += strlen("boundary=");
-    if (*boundary == '"')
-        boundary++;
-    len = strcspn(boundary, "\";, \t");
-    if (len == 0 || len > BOUNDARY_MAX_BYTES)
-        return error_set(err, ERROR_INVALID, "the form has no boundary");
-    strbuf_append(delimiter, "--");
-    strbuf_append_bytes(delimiter, boundary, len);
-    return 0;
-}
-
-/* The value of "name" in a part's headers; "filename" does not match. */
-static bool read_name(struct span headers, struct strbuf *name)
-{
-    static const char key[] = "; name=\"";
-    const char *at = span_find(headers, key, sizeof(key) - 1);
-    const char *end = NULL;
-
-    if (at == NULL)
-        return false;
-    at += sizeof(key) - 1;
-    end = memchr(at, '"', headers.len - (size_t)(at - headers.begin));
-    if (end == NULL)
-        return false;
-    strbuf_append_bytes(name, at, (size_t)(end - at));
-    return true;
-}
 
 static bool has_name(const json_t *names, const char *name)
 {
@@ -91,16 +40,17 @@ static bool has_name(const json_t *names, const char *name)
     return false;
 }
 
-static int add_name(struct build_form *form, bool is_target, struct span value, struct error *err)
+static int add_name(struct build_form *form, bool is_target, const struct strbuf *value,
+                    struct error *err)
 {
     json_t *name = NULL;
 
-    if (value.len > NAME_MAX_BYTES || !utf8_is_valid(value.begin, value.len))
-        return error_set(err, ERROR_INVALID, "target_image and tags: names of images");
-    name = json_text(value.begin, value.len);
+    if (value->len > NAME_MAX_BYTES || !utf8_is_valid(value->text, value->len))
+        return error_set(err, ERROR_INVALID, "target_image and tags: must be image names");
+    name = json_text(value->text, value->len);
     if (json_array_size(form->names) >= BUILD_TAGS_MAX) {
         json_decref(name);
-        return error_set(err, ERROR_INVALID, "tags: at most %d", BUILD_TAGS_MAX);
+        return error_set(err, ERROR_INVALID, "tags: there may be at most %d", BUILD_TAGS_MAX);
     }
     if (has_name(form->names, json_string_value(name)))
         json_decref(name);
@@ -112,82 +62,112 @@ static int add_name(struct build_form *form, bool is_target, struct span value, 
 }
 
 /* Some clients send the archive without base64. */
-static int take_context(struct build_form *form, struct span value, struct error *err)
+static int take_context(struct build_form *form, const struct strbuf *value, struct error *err)
 {
     static const char magic[] = "\x1f\x8b";
 
-    if (value.len >= 2 && memcmp(value.begin, magic, 2) == 0) {
-        strbuf_append_bytes(&form->context, value.begin, value.len);
+    if (value->len >= 2 && memcmp(value->text, magic, 2) == 0) {
+        strbuf_append_bytes(&form->context, value->text, value->len);
         return 0;
     }
-    if (base64_decode(value.begin, value.len, &form->context, err) < 0)
+    if (base64_decode(value->text, value->len, &form->context, err) < 0)
         return error_wrap(err, "context");
     return 0;
 }
 
-struct seen_fields {
+enum form_field { FIELD_OTHER, FIELD_TARGET, FIELD_TAG, FIELD_CONTEXT };
+
+/* A form that is being read. */
+struct form_reader {
+    struct build_form *form;
+    enum form_field field; /* of the part that is being read */
+    struct strbuf value;
     bool has_target;
     bool has_context;
 };
 
-static int take_part(struct build_form *form, struct seen_fields *seen, struct span part,
-                     struct error *err)
+static int begin_part(void *state, const char *name, struct error *err)
 {
-    static const char gap[] = "\r\n\r\n";
-    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
-    const char *end = span_find(part, gap, sizeof(gap) - 1);
-    struct span value = {.begin = NULL};
+    struct form_reader *reader = state;
 
-    if (end == NULL || !read_name(span_from(part.begin, end), &name))
+    strbuf_reset(&reader->value);
+    reader->field = FIELD_OTHER;
+    if (name[0] == '\0')
         return error_set(err, ERROR_INVALID, "a part of the form has no name");
-    value = span_from(end + sizeof(gap) - 1, part.begin + part.len);
-    if (text_equal(name.text, "target_image")) {
-        seen->has_target = true;
-        return add_name(form, true, value, err);
-    }
-    if (text_equal(name.text, "tags"))
-        return add_name(form, false, value, err);
-    if (!text_equal(name.text, "context"))
-        return 0;
-    if (seen->has_context)
-        return error_set(err, ERROR_INVALID, "context: comes twice");
-    seen->has_context = true;
-    return take_context(form, value, err);
+    if (text_equal(name, "target_image"))
+        reader->field = FIELD_TARGET;
+    else if (text_equal(name, "tags"))
+        reader->field = FIELD_TAG;
+    else if (text_equal(name, "context"))
+        reader->field = FIELD_CONTEXT;
+    if (reader->field == FIELD_CONTEXT && reader->has_context)
+        return error_set(err, ERROR_INVALID, "context: given twice");
+    return 0;
 }
 
-static int take_parts(struct build_form *form, const struct strbuf *delimiter, struct span body,
-                      struct error *err)
+static int take_bytes(void *state, const char *bytes, size_t len, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf next = STRBUF_INIT;
-    struct seen_fields seen = {.has_target = false};
-    const char *at = span_find(body, delimiter->text, delimiter->len);
-    const char *body_end = body.begin + body.len;
+    struct form_reader *reader = state;
 
-    strbuf_appendf(&next, "\r\n%s", delimiter->text);
-    while (at != NULL && !text_starts_with(at + delimiter->len, "--")) {
-        const char *begin = at + delimiter->len;
-        const char *end = span_find(span_from(begin, body_end), next.text, next.len);
+    (void)err;
+    if (reader->field != FIELD_OTHER)
+        strbuf_append_bytes(&reader->value, bytes, len);
+    return 0;
+}
 
-        if (end == NULL)
-            return error_set(err, ERROR_INVALID, "the form ends early");
-        if (take_part(form, &seen, span_from(begin, end), err) < 0)
-            return -1;
-        at = end + 2;
+static int end_part(void *state, struct error *err)
+{
+    struct form_reader *reader = state;
+
+    switch (reader->field) {
+    case FIELD_TARGET:
+        reader->has_target = true;
+        return add_name(reader->form, true, &reader->value, err);
+    case FIELD_TAG:
+        return add_name(reader->form, false, &reader->value, err);
+    case FIELD_CONTEXT:
+        reader->has_context = true;
+        return take_context(reader->form, &reader->value, err);
+    case FIELD_OTHER:
+        break;
     }
-    if (at == NULL || !seen.has_target || !seen.has_context)
-        return error_set(err, ERROR_INVALID, "the form needs a target_image and a context");
+    return 0;
+}
+
+/* In pieces, so that the codec keeps no copy of the body. */
+static int read_parts(struct form_reader *reader, const char *content_type,
+                      const struct strbuf *body, struct error *err)
+{
+    CLEANUP(multipart_done) struct multipart multipart = {.pending = STRBUF_INIT};
+    const struct multipart_target target = {
+        .state = reader, .begin = begin_part, .take = take_bytes, .end = end_part};
+
+    if (multipart_init(&multipart, content_type, NULL, err) < 0)
+        return -1;
+    for (size_t at = 0; at < body->len; at += FEED_BYTES) {
+        size_t n = body->len - at < FEED_BYTES ? body->len - at : FEED_BYTES;
+
+        if (multipart_feed(&multipart, body->text + at, n, &target, err) < 0)
+            return -1;
+    }
+    if (!multipart_is_complete(&multipart))
+        return error_set(err, ERROR_INVALID, "the form is truncated");
+    if (!reader->has_target || !reader->has_context)
+        return error_set(err, ERROR_INVALID, "the form must have a target_image and a context");
     return 0;
 }
 
 int build_form_read(const char *content_type, const struct strbuf *body,
                     struct build_form *form_out, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf delimiter = STRBUF_INIT;
     struct build_form form = BUILD_FORM_INIT;
+    struct form_reader reader = {.form = &form, .value = STRBUF_INIT};
+    int rc = 0;
 
     form.names = json_array();
-    if (read_delimiter(content_type, &delimiter, err) < 0 ||
-        take_parts(&form, &delimiter, (struct span){body->text, body->len}, err) < 0) {
+    rc = read_parts(&reader, content_type, body, err);
+    strbuf_done(&reader.value);
+    if (rc < 0) {
         build_form_done(&form);
         return -1;
     }
@@ -197,11 +177,16 @@ int build_form_read(const char *content_type, const struct strbuf *body,
 
 /* --- the archive --- */
 
+struct unpacker {
+    z_stream stream;
+    unsigned char piece[PIECE_BYTES];
+};
+
 /* Unpacks all members of the gzip file through a fixed buffer and enforces max_bytes. */
-static int unpack(z_stream *stream, int64_t max_bytes, const struct unpack_sink *sink,
+static int unpack(struct unpacker *unpacker, int64_t max_bytes, const struct unpack_sink *sink,
                   struct error *err)
 {
-    unsigned char piece[PIECE_BYTES] = {0};
+    z_stream *stream = &unpacker->stream;
     int64_t n_bytes = 0;
     int rc = Z_OK;
 
@@ -210,7 +195,7 @@ static int unpack(z_stream *stream, int64_t max_bytes, const struct unpack_sink 
 
         if (rc == Z_STREAM_END && inflateReset(stream) != Z_OK)
             break;
-        stream->next_out = piece;
+        stream->next_out = unpacker->piece;
         stream->avail_out = PIECE_BYTES;
         rc = inflate(stream, Z_NO_FLUSH);
         n = PIECE_BYTES - stream->avail_out;
@@ -218,25 +203,25 @@ static int unpack(z_stream *stream, int64_t max_bytes, const struct unpack_sink 
         if (n_bytes > max_bytes)
             return error_set(err, ERROR_TOO_LARGE, "context: unpacks to more than %lld bytes",
                              (long long)max_bytes);
-        if (sink->take(sink->owner, piece, n, err) < 0)
+        if (sink->take(sink->owner, unpacker->piece, n, err) < 0)
             return -1;
     }
     if (rc != Z_STREAM_END)
-        return error_set(err, ERROR_INVALID, "context: is no whole gzip archive");
+        return error_set(err, ERROR_INVALID, "context: not a complete gzip archive");
     return 0;
 }
 
 int build_form_unpack(const struct strbuf *context, int64_t max_bytes,
                       const struct unpack_sink *sink, struct error *err)
 {
-    z_stream stream = {.next_in = (unsigned char *)context->text,
-                       .avail_in = (unsigned)context->len};
+    struct unpacker unpacker = {
+        .stream = {.next_in = (unsigned char *)context->text, .avail_in = (unsigned)context->len}};
     int rc = 0;
 
-    if (context->len > UINT32_MAX || inflateInit2(&stream, GZIP_WINDOW_BITS) != Z_OK)
+    if (context->len > UINT32_MAX || inflateInit2(&unpacker.stream, GZIP_WINDOW_BITS) != Z_OK)
         return error_set(err, ERROR_INVALID, "context: cannot be unpacked");
-    rc = unpack(&stream, max_bytes, sink, err);
-    (void)inflateEnd(&stream);
+    rc = unpack(&unpacker, max_bytes, sink, err);
+    (void)inflateEnd(&unpacker.stream);
     return rc;
 }
 

@@ -1,4 +1,5 @@
-/* Boxes: the folders that record started sandboxes, whether they still run, and why they ended. */
+#include "runtime/bwrap/box.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -12,8 +13,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/bwrap/process_parts.h"
+#include "runtime/bwrap/bwrap_host.h"
 #include "runtime/bwrap/process_tree.h"
 
 #define FILE_MAX_BYTES (64UL * 1024)
@@ -22,14 +24,14 @@
 #define EXIT_CODE_KILLED 137
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
-void box_append_path(const struct process_host *host, const char *box, const char *file,
+void box_append_path(const struct bwrap_host *host, const char *box, const char *file,
                      struct strbuf *path)
 {
     strbuf_appendf(path, "%s/boxes/%s%s%s", host->settings.folder, box, file[0] != '\0' ? "/" : "",
                    file);
 }
 
-static int read_text(const struct process_host *host, const char *box, const char *file,
+static int read_text(const struct bwrap_host *host, const char *box, const char *file,
                      struct strbuf *text, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -40,7 +42,7 @@ static int read_text(const struct process_host *host, const char *box, const cha
 
 /* --- order.json --- */
 
-static int write_order(const struct process_host *host, const char *box, const json_t *order,
+static int write_order(const struct bwrap_host *host, const char *box, const json_t *order,
                        struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -59,7 +61,7 @@ static int write_order(const struct process_host *host, const char *box, const j
     return 0;
 }
 
-int box_make(const struct process_host *host, const char *box, const struct sandbox_order *order,
+int box_make(const struct bwrap_host *host, const char *box, const struct sandbox_config *order,
              struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -69,7 +71,7 @@ int box_make(const struct process_host *host, const char *box, const struct sand
     if (file_read(BOOT_ID, FILE_MAX_BYTES, &boot, err) < 0)
         return -1;
     facts = json_build(err, "{s:s, s:s, s:s, s:s, s:I}", "runtime_id", order->runtime_id, "home",
-                       order->home, "fittings", host->fittings, "boot_id", boot.text,
+                       order->home, "fittings", host->agent_build, "boot_id", boot.text,
                        "created_at_s", (json_int_t)(clock_utc_us() / 1000000));
     if (facts == NULL)
         return -1;
@@ -79,7 +81,7 @@ int box_make(const struct process_host *host, const char *box, const struct sand
     return write_order(host, box, facts, err);
 }
 
-static int read_order(const struct process_host *host, const char *box, json_t **order_out,
+static int read_order(const struct bwrap_host *host, const char *box, json_t **order_out,
                       struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -92,7 +94,7 @@ static int read_order(const struct process_host *host, const char *box, json_t *
 /* --- status, as bubblewrap reports it --- */
 
 /* The members of all lines, each of which is an object. Never NULL. */
-static json_t *read_status(const struct process_host *host, const char *box)
+static json_t *read_status(const struct bwrap_host *host, const char *box)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     struct error ignored = ERROR_INIT;
@@ -134,7 +136,7 @@ static bool is_same(pid_t pid, const json_t *status, const json_t *order)
            is_this_boot(order);
 }
 
-int box_open(const struct process_host *host, const char *box, int *pidfd_out, pid_t *pid_out,
+int box_open(const struct bwrap_host *host, const char *box, int *pidfd_out, pid_t *pid_out,
              struct error *err)
 {
     CLEANUP(fd_close) int pidfd = -1;
@@ -181,7 +183,7 @@ static bool is_guardian(pid_t pid, const json_t *status, const json_t *order)
            (json_int_t)entry.started == json_int_or(status, "guardian-started", -1);
 }
 
-int box_open_guardian(const struct process_host *host, const char *box, int *pidfd_out,
+int box_open_guardian(const struct bwrap_host *host, const char *box, int *pidfd_out,
                       pid_t *pid_out, struct error *err)
 {
     CLEANUP(fd_close) int pidfd = -1;
@@ -199,24 +201,24 @@ int box_open_guardian(const struct process_host *host, const char *box, int *pid
     return 0;
 }
 
-int box_exit_code(const struct process_host *host, const char *box)
+int box_exit_code(const struct bwrap_host *host, const char *box)
 {
     json_auto_t *status = read_status(host, box);
 
     return (int)json_int_or(status, "exit-code", -1);
 }
 
-bool box_is_paused(const struct process_host *host, const char *box, pid_t pid)
+bool box_is_paused(const struct bwrap_host *host, const char *box, pid_t pid)
 {
-    if (group_has_life(&host->groups, box))
-        return group_is_frozen(&host->groups, box);
+    if (cgroup_has_freezer(&host->cgroups, box))
+        return cgroup_is_frozen(&host->cgroups, box);
     return process_tree_is_stopped(pid);
 }
 
 /* --- listing --- */
 
 /* Also works without an order: a start is about to write it, or was interrupted before. */
-static int64_t made_at_s(const struct process_host *host, const char *box, const json_t *order)
+static int64_t made_at_s(const struct bwrap_host *host, const char *box, const json_t *order)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     struct stat facts = {.st_mtime = 0};
@@ -226,7 +228,7 @@ static int64_t made_at_s(const struct process_host *host, const char *box, const
     return json_int_or(order, "created_at_s", facts.st_mtime);
 }
 
-static void list_add(const struct process_host *host, struct seen_list *list, const char *box)
+static void list_add(const struct bwrap_host *host, struct seen_list *list, const char *box)
 {
     struct seen_sandbox *seen = seen_list_add(list);
     json_auto_t *order = NULL;
@@ -238,7 +240,7 @@ static void list_add(const struct process_host *host, struct seen_list *list, co
     (void)snprintf(seen->runtime_id, sizeof(seen->runtime_id), "%.*s", (int)strcspn(box, "-"), box);
     (void)snprintf(seen->container_id, sizeof(seen->container_id), "%.*s", BOX_ID_BYTES - 1, box);
     seen->created_at_s = made_at_s(host, box, order);
-    seen->is_outdated = !text_equal(json_text_or(order, "fittings", ""), host->fittings);
+    seen->is_outdated = !text_equal(json_text_or(order, "fittings", ""), host->agent_build);
     /* After its server has ended, a sandbox counts as ended, even if programs remain. */
     if (box_exit_code(host, box) >= 0 || box_open(host, box, &pidfd, &pid, &ended) < 0)
         seen->state = SEEN_ENDED;
@@ -246,7 +248,7 @@ static void list_add(const struct process_host *host, struct seen_list *list, co
         seen->state = box_is_paused(host, box, pid) ? SEEN_PAUSED : SEEN_RUNNING;
 }
 
-int box_list(const struct process_host *host, struct seen_list *list_out, struct error *err)
+int box_list(const struct bwrap_host *host, struct seen_list *list_out, struct error *err)
 {
     CLEANUP(seen_list_done) struct seen_list list = {.items = NULL};
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
@@ -271,26 +273,27 @@ int box_list(const struct process_host *host, struct seen_list *list_out, struct
 /* --- why it ended --- */
 
 /* The last line of its output. */
-static void read_tail(const struct process_host *host, const char *box, char tail[TAIL_MAX_BYTES])
+static void read_tail(const struct bwrap_host *host, const char *box, char tail[TAIL_MAX_BYTES])
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     struct error ignored = ERROR_INIT;
     const char *begin = NULL;
 
-    error_ignore(read_text(host, box, "said", &text, &ignored), "then it said nothing");
+    error_ignore(read_text(host, box, "said", &text, &ignored),
+                 "without output there is nothing to add");
     while (text.len > 0 && text.text[text.len - 1] == '\n')
         strbuf_truncate(&text, text.len - 1);
     begin = strrchr(text.text, '\n');
     (void)snprintf(tail, TAIL_MAX_BYTES, "%s", begin != NULL ? begin + 1 : text.text);
 }
 
-void box_explain(const struct process_host *host, const char *box, struct error *why_out)
+void box_explain(const struct bwrap_host *host, const char *box, struct error *why_out)
 {
     char tail[TAIL_MAX_BYTES] = "";
     int code = box_exit_code(host, box);
 
     read_tail(host, box, tail);
-    if (group_ran_out_of_memory(&host->groups, box))
+    if (cgroup_ran_out_of_memory(&host->cgroups, box))
         error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ran out of memory and was ended");
     else if (code == EXIT_CODE_KILLED)
         error_set(why_out, ERROR_UNAVAILABLE, "the sandbox was killed (exit code 137)");

@@ -1,4 +1,5 @@
-/* Ends sandboxes and removes their folders. */
+#include "runtime/bwrap/box_end.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
@@ -10,21 +11,23 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/backend/spawn.h"
-#include "runtime/bwrap/process_parts.h"
+#include "runtime/backend/command_run.h"
+#include "runtime/bwrap/box.h"
+#include "runtime/bwrap/bwrap_host.h"
 #include "runtime/bwrap/process_tree.h"
 
 #define END_MS 10000
 #define KILL_MS 5000
 
 /* Uses rm, which handles paths longer than the kernel accepts and skips other file systems. */
-int process_remove_folder(const char *path, struct error *err)
+int folder_remove(const char *path, struct error *err)
 {
     const char *const argv[] = {"rm", "-rf", "--one-file-system", "--", path, NULL};
     CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
 
-    return spawn_run(argv, "", &said, err);
+    return command_run(argv, "", &said, err);
 }
 
 /* Processes of a box that still exist; -1: gone. */
@@ -41,14 +44,14 @@ static void remains_done(struct remains *remains)
     fd_close(&remains->guardian);
 }
 
-static void open_remains(const struct process_host *host, const char *box, struct remains *remains)
+static void open_remains(const struct bwrap_host *host, const char *box, struct remains *remains)
 {
     struct error ended = ERROR_INIT;
 
     error_ignore(box_open(host, box, &remains->first, &remains->first_pid, &ended),
-                 "then it need not be ended");
+                 "a process that has ended needs no signal");
     error_ignore(box_open_guardian(host, box, &remains->guardian, &remains->guardian_pid, &ended),
-                 "then it need not be ended");
+                 "a process that has ended needs no signal");
 }
 
 /* Waits until one of the two has ended; -1 is ignored. */
@@ -67,14 +70,14 @@ static bool has_ended(int one, int other, int64_t wait_ms)
 }
 
 /* A frozen process does not handle signals. */
-static void let_go_on(struct process_host *host, const char *box, pid_t pid)
+static void let_go_on(struct bwrap_host *host, const char *box, pid_t pid)
 {
     struct error gone = ERROR_INIT;
 
-    if (group_has_life(&host->groups, box))
-        error_ignore(group_thaw(&host->groups, box, &gone), "it is ended anyway");
+    if (cgroup_has_freezer(&host->cgroups, box))
+        error_ignore(cgroup_thaw(&host->cgroups, box, &gone), "it is killed anyway");
     else
-        error_ignore(process_tree_continue(pid, &gone), "it is ended anyway");
+        error_ignore(process_tree_continue(pid, &gone), "it is killed anyway");
 }
 
 /* Signals the server only: it ends its programs. */
@@ -90,7 +93,7 @@ static void ask_to_end(pid_t pid)
 }
 
 /* Waits for either: the guardian ends with the server, even if programs keep the first process. */
-static void let_end(struct process_host *host, const char *box, const struct remains *remains)
+static void let_end(struct bwrap_host *host, const char *box, const struct remains *remains)
 {
     let_go_on(host, box, remains->first_pid);
     if (box_exit_code(host, box) >= 0)
@@ -100,7 +103,7 @@ static void let_end(struct process_host *host, const char *box, const struct rem
 }
 
 /* If the start was interrupted, the guardian is known but not the first process. */
-static int end_by_force(struct process_host *host, const char *box, const struct remains *remains,
+static int end_by_force(struct bwrap_host *host, const char *box, const struct remains *remains,
                         struct error *err)
 {
     struct error gone = ERROR_INIT;
@@ -108,16 +111,17 @@ static int end_by_force(struct process_host *host, const char *box, const struct
     if (remains->first >= 0)
         (void)pidfd_send_signal(remains->first, SIGKILL, NULL, 0);
     else if (remains->guardian >= 0)
-        error_ignore(process_tree_end(remains->guardian_pid, &gone), "its end is waited for");
-    if (group_end(&host->groups, box, err) < 0)
+        error_ignore(process_tree_end(remains->guardian_pid, &gone),
+                     "the wait below reports a failure");
+    if (cgroup_end(&host->cgroups, box, err) < 0)
         return -1;
     if ((remains->first >= 0 && !has_ended(remains->first, -1, KILL_MS)) ||
         (remains->guardian >= 0 && !has_ended(remains->guardian, -1, KILL_MS)))
-        return error_set(err, ERROR_TIMEOUT, "the sandbox's processes do not end");
+        return error_set(err, ERROR_TIMEOUT, "the sandbox's processes did not end");
     return 0;
 }
 
-static int end_processes(struct process_host *host, const char *box, struct error *err)
+static int end_processes(struct bwrap_host *host, const char *box, struct error *err)
 {
     CLEANUP(remains_done) struct remains remains = {.first = -1, .guardian = -1};
 
@@ -127,14 +131,14 @@ static int end_processes(struct process_host *host, const char *box, struct erro
     return end_by_force(host, box, &remains, err);
 }
 
-int box_end(struct process_host *host, const char *box, struct error *err)
+int box_end(struct bwrap_host *host, const char *box, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
-    if (end_processes(host, box, err) < 0 || group_remove(&host->groups, box, err) < 0)
+    if (end_processes(host, box, err) < 0 || cgroup_remove(&host->cgroups, box, err) < 0)
         return -1;
     box_append_path(host, box, "", &path);
-    return process_remove_folder(path.text, err);
+    return folder_remove(path.text, err);
 }
 
 static bool is_of(const char *box, const char *runtime_id)
@@ -144,7 +148,7 @@ static bool is_of(const char *box, const char *runtime_id)
     return text_starts_with(box, runtime_id) && box[len] == '-';
 }
 
-int boxes_end(struct process_host *host, const char *runtime_id, struct error *err)
+int boxes_end(struct bwrap_host *host, const char *runtime_id, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
     struct dirent **entries = NULL;

@@ -1,4 +1,5 @@
-/* Starts a sandbox with bubblewrap and waits until its server listens. */
+#include "runtime/bwrap/box_start.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,51 +18,37 @@
 #include "base/encode.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation/preview.h"
-#include "runtime/backend/layout.h"
-#include "runtime/bwrap/process_command.h"
-#include "runtime/bwrap/process_parts.h"
+#include "runtime/backend/mount_paths.h"
+#include "runtime/bwrap/box.h"
+#include "runtime/bwrap/box_end.h"
+#include "runtime/bwrap/box_watch.h"
+#include "runtime/bwrap/bwrap_arguments.h"
+#include "runtime/bwrap/bwrap_host.h"
+#include "runtime/bwrap/bwrap_image.h"
+#include "runtime/bwrap/home_folder.h"
+#include "runtime/bwrap/host_prepare.h"
 #include "runtime/bwrap/process_spawn.h"
 
 #define BACKLOG 128
 #define PORTS_TRIED 16
 #define PART_BYTES 4
 #define SAID_MAX_BYTES (64UL * 1024)
-#define HOST_FILES "host"
 
-struct launch {
-    struct process_host *host;
-    const struct sandbox_order *order;
+struct box_start {
+    struct bwrap_host *host;
+    const struct sandbox_config *order;
     char box[BOX_ID_BYTES];
     char init_key[CRYPTO_TOKEN_BYTES];
     int port;
     pid_t pid; /* of bubblewrap itself; 0 before its start */
-    int fds[COMMAND_N_FDS];
-    int ready_fd; /* the sandbox's standard output */
-    int gate[2];  /* pipe: the program starts once it contains a byte */
+    int fds[BWRAP_N_FDS];
+    int ready_fd;      /* the sandbox's standard output */
+    int start_pipe[2]; /* pipe: the program starts once it contains a byte */
     struct strbuf said;
 };
-
-const char *process_image_id(const struct process_host *host)
-{
-    const char *root = host->settings.root;
-    const char *last = strrchr(root, '/');
-
-    if (root[0] == '\0')
-        return HOST_FILES;
-    return last != NULL ? last + 1 : root;
-}
-
-int process_check_image(const struct process_host *host, const char *image, struct error *err)
-{
-    if (text_equal(image, host->settings.image))
-        return 0;
-    return error_set(err, ERROR_UNSUPPORTED,
-                     "sandboxes are processes of the host here (DEFT_RUNTIME=process) and all have "
-                     "the files of %.60s: the image %.60s needs a container engine",
-                     host->settings.image, image);
-}
 
 /* --- inherited descriptors --- */
 
@@ -77,25 +64,25 @@ static int open_socket(uint32_t host, uint16_t port, int *fd_out, struct error *
         listen(fd, BACKLOG) == 0)
         return 0;
     return error_set(err, errno == EADDRINUSE ? ERROR_CONFLICT : ERROR_UNAVAILABLE,
-                     "a socket for the sandbox: %m");
+                     "creating the sandbox's socket: %m");
 }
 
-static int try_listeners(struct launch *launch, struct error *err)
+static int try_listeners(struct box_start *launch, struct error *err)
 {
     struct sockaddr_in address = {.sin_port = 0};
     socklen_t len = sizeof(address);
     int fd = -1;
 
-    if (open_socket(INADDR_LOOPBACK, 0, &launch->fds[COMMAND_LISTENER_FD], err) < 0)
+    if (open_socket(INADDR_LOOPBACK, 0, &launch->fds[BWRAP_LISTENER_FD], err) < 0)
         return -1;
-    fd = launch->fds[COMMAND_LISTENER_FD];
+    fd = launch->fds[BWRAP_LISTENER_FD];
     if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "a socket for the sandbox: %m");
+        return error_set(err, ERROR_UNAVAILABLE, "creating the sandbox's socket: %m");
     launch->port = ntohs(address.sin_port);
     /* In the host's network, programs' own ports are reachable: no socket for previews. */
     if (text_equal(launch->host->settings.network, "host"))
         return 0;
-    return open_socket(PREVIEW_LOOPBACK, (uint16_t)launch->port, &launch->fds[COMMAND_PREVIEW_FD],
+    return open_socket(PREVIEW_LOOPBACK, (uint16_t)launch->port, &launch->fds[BWRAP_PREVIEW_FD],
                        err);
 }
 
@@ -104,19 +91,20 @@ static int try_listeners(struct launch *launch, struct error *err)
  * connections on them, but nothing in the sandbox can reach the host's network through them. The
  * second one, for previews, has the same port at another loopback address, which tells them apart.
  */
-static int open_listeners(struct launch *launch, struct error *err)
+static int open_listeners(struct box_start *launch, struct error *err)
 {
     int rc = try_listeners(launch, err);
 
     for (int i = 0; rc < 0 && err->code == ERROR_CONFLICT && i < PORTS_TRIED; i++) {
-        fd_close(&launch->fds[COMMAND_LISTENER_FD]);
-        fd_close(&launch->fds[COMMAND_PREVIEW_FD]);
+        fd_close(&launch->fds[BWRAP_LISTENER_FD]);
+        fd_close(&launch->fds[BWRAP_PREVIEW_FD]);
         rc = try_listeners(launch, err);
     }
     return rc;
 }
 
-static int open_file(const struct launch *launch, const char *name, int *fd_out, struct error *err)
+static int open_file(const struct box_start *launch, const char *name, int *fd_out,
+                     struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
@@ -127,24 +115,24 @@ static int open_file(const struct launch *launch, const char *name, int *fd_out,
     return 0;
 }
 
-static int open_filter(struct launch *launch, struct error *err)
+static int open_filter(struct box_start *launch, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
     if (launch->host->settings.seccomp_profile[0] == '\0')
         return 0;
-    fittings_append_path(launch->host, "filter", &path);
-    launch->fds[COMMAND_SECCOMP_FD] = open(path.text, O_RDONLY | O_CLOEXEC);
-    if (launch->fds[COMMAND_SECCOMP_FD] < 0)
+    agent_folder_append_path(launch->host, "filter", &path);
+    launch->fds[BWRAP_SECCOMP_FD] = open(path.text, O_RDONLY | O_CLOEXEC);
+    if (launch->fds[BWRAP_SECCOMP_FD] < 0)
         return error_set(err, ERROR_UNAVAILABLE, "%s: %m", path.text);
     return 0;
 }
 
-static int open_fds(struct launch *launch, struct error *err)
+static int open_fds(struct box_start *launch, struct error *err)
 {
     int ends[2] = {-1, -1};
 
-    if (pipe2(ends, O_CLOEXEC) < 0 || pipe2(launch->gate, O_CLOEXEC) < 0)
+    if (pipe2(ends, O_CLOEXEC) < 0 || pipe2(launch->start_pipe, O_CLOEXEC) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "pipe: %m");
     launch->ready_fd = ends[0];
     launch->fds[STDOUT_FILENO] = ends[1];
@@ -153,74 +141,74 @@ static int open_fds(struct launch *launch, struct error *err)
         return -1;
     if (open_file(launch, "said", &launch->fds[STDERR_FILENO], err) < 0)
         return -1;
-    return open_file(launch, "status", &launch->fds[COMMAND_STATUS_FD], err);
+    return open_file(launch, "status", &launch->fds[BWRAP_STATUS_FD], err);
 }
 
-static void close_fds(struct launch *launch)
+static void close_fds(struct box_start *launch)
 {
-    for (size_t i = 0; i < COMMAND_N_FDS; i++)
+    for (size_t i = 0; i < BWRAP_N_FDS; i++)
         fd_close(&launch->fds[i]);
-    fd_close(&launch->gate[0]);
-    fd_close(&launch->gate[1]);
+    fd_close(&launch->start_pipe[0]);
+    fd_close(&launch->start_pipe[1]);
 }
 
 /* --- the command --- */
 
 /* The sandbox sees its limits, as in a container: programs choose their size by them. */
 struct bounds {
-    struct strbuf from[GROUP_N_KINDS];
-    struct strbuf to[GROUP_N_KINDS];
-    struct command_view views[GROUP_N_KINDS];
+    struct strbuf from[CGROUP_N_KINDS];
+    struct strbuf to[CGROUP_N_KINDS];
+    struct bwrap_mount views[CGROUP_N_KINDS];
     size_t n;
 };
 
 static void bounds_done(struct bounds *bounds)
 {
-    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
+    for (size_t i = 0; i < CGROUP_N_KINDS; i++) {
         strbuf_done(&bounds->from[i]);
         strbuf_done(&bounds->to[i]);
     }
 }
 
-static void bounds_find(const struct launch *launch, struct bounds *bounds)
+static void bounds_find(const struct box_start *launch, struct bounds *bounds)
 {
-    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
+    for (size_t i = 0; i < CGROUP_N_KINDS; i++) {
         bounds->from[i] = (struct strbuf)STRBUF_INIT;
         bounds->to[i] = (struct strbuf)STRBUF_INIT;
-        if (group_append_view(&launch->host->groups, (enum group_kind)i, launch->box,
-                              &bounds->from[i], &bounds->to[i]))
+        if (cgroup_append_mount(&launch->host->cgroups, (enum cgroup_kind)i, launch->box,
+                                &bounds->from[i], &bounds->to[i]))
             bounds->views[bounds->n++] =
-                (struct command_view){bounds->from[i].text, bounds->to[i].text};
+                (struct bwrap_mount){bounds->from[i].text, bounds->to[i].text};
     }
 }
 
-static int make_arguments(const struct launch *launch, struct arguments *arguments,
+static int make_arguments(const struct box_start *launch, struct arguments *arguments,
                           struct error *err)
 {
-    const struct process_host *host = launch->host;
-    CLEANUP(strbuf_done) struct strbuf fittings = STRBUF_INIT;
+    const struct bwrap_host *host = launch->host;
+    CLEANUP(strbuf_done) struct strbuf agent_build = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf workspace = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf journal = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf user = STRBUF_INIT;
     CLEANUP(bounds_done) struct bounds bounds = {.n = 0};
-    struct command_places places = {.root = host->settings.root,
-                                    .tmp_bytes = host->settings.tmp_bytes,
-                                    .shm_bytes = host->settings.shm_bytes,
-                                    .has_host_network = text_equal(host->settings.network, "host"),
-                                    .has_seccomp = host->settings.seccomp_profile[0] != '\0'};
+    struct bwrap_paths places = {.root = host->settings.root,
+                                 .tmp_bytes = host->settings.tmp_bytes,
+                                 .shm_bytes = host->settings.shm_bytes,
+                                 .has_host_network = text_equal(host->settings.network, "host"),
+                                 .has_seccomp = host->settings.seccomp_profile[0] != '\0'};
 
-    fittings_append_path(host, "", &fittings);
+    agent_folder_append_path(host, "", &agent_build);
     home_append_path(host, launch->order->home, "workspace", &workspace);
     home_append_path(host, launch->order->home, "journal", &journal);
     home_append_path(host, launch->order->home, "user", &user);
-    places.fittings = fittings.text;
+    places.agent_build = agent_build.text;
     places.workspace = workspace.text;
     places.journal = journal.text;
     places.user = user.text;
     bounds_find(launch, &bounds);
     places.views = bounds.views;
     places.n_views = bounds.n;
-    if (command_append(arguments, &places, err) < 0)
+    if (bwrap_arguments_append(arguments, &places, err) < 0)
         return -1;
     arguments_add(arguments, "--");
     arguments_add(arguments, ACTION_MOUNT "/" ACTION_NAME);
@@ -228,7 +216,7 @@ static int make_arguments(const struct launch *launch, struct arguments *argumen
 }
 
 /* In the environment rather than in the arguments, which every user of the host can read. */
-static void make_environment(const struct launch *launch, struct arguments *environment)
+static void make_environment(const struct box_start *launch, struct arguments *environment)
 {
     CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
@@ -244,10 +232,10 @@ static void make_environment(const struct launch *launch, struct arguments *envi
     arguments_add(environment, id.text);
     strbuf_appendf(&key, "DEFT_ACTION_INIT_KEY=%s", launch->init_key);
     arguments_add(environment, key.text);
-    strbuf_appendf(&listener, "DEFT_ACTION_SOCKET=%d", COMMAND_LISTENER_FD);
+    strbuf_appendf(&listener, "DEFT_ACTION_SOCKET=%d", BWRAP_LISTENER_FD);
     arguments_add(environment, listener.text);
     strbuf_appendf(&preview, "DEFT_ACTION_PREVIEW_SOCKET=%d",
-                   launch->fds[COMMAND_PREVIEW_FD] >= 0 ? COMMAND_PREVIEW_FD : 0);
+                   launch->fds[BWRAP_PREVIEW_FD] >= 0 ? BWRAP_PREVIEW_FD : 0);
     arguments_add(environment, preview.text);
     /* In the host's network, the port would be shared by all sandboxes and the host. */
     arguments_add(environment, text_equal(launch->host->settings.network, "host")
@@ -255,13 +243,13 @@ static void make_environment(const struct launch *launch, struct arguments *envi
                                    : "DEFT_ACTION_BIND=127.0.0.1");
 }
 
-static void add_limit(struct spawn_plan *plan, int what, int64_t value)
+static void add_limit(struct spawn_options *plan, int what, int64_t value)
 {
     plan->limits[plan->n_limits++] = (struct spawn_limit){
         .what = what, .limit = {.rlim_cur = (rlim_t)value, .rlim_max = (rlim_t)value}};
 }
 
-static void set_limits(const struct process_settings *settings, struct spawn_plan *plan)
+static void set_limits(const struct bwrap_settings *settings, struct spawn_options *plan)
 {
     add_limit(plan, RLIMIT_CORE, 0);
     if (settings->n_files > 0)
@@ -273,59 +261,59 @@ static void set_limits(const struct process_settings *settings, struct spawn_pla
         add_limit(plan, RLIMIT_NPROC, settings->n_pids);
 }
 
-static void make_group(const struct launch *launch)
+static void make_group(const struct box_start *launch)
 {
-    const struct process_settings *settings = &launch->host->settings;
-    const struct sandbox_order *order = launch->order;
-    const struct group_limits limits = {
+    const struct bwrap_settings *settings = &launch->host->settings;
+    const struct sandbox_config *order = launch->order;
+    const struct cgroup_limits limits = {
         .memory_bytes = order->memory_bytes > 0 ? order->memory_bytes : settings->memory_bytes,
         .n_pids = settings->n_pids,
         .nano_cpus = order->nano_cpus > 0 ? order->nano_cpus : settings->nano_cpus};
 
-    group_make(&launch->host->groups, launch->box, &limits);
+    cgroup_make(&launch->host->cgroups, launch->box, &limits);
 }
 
-static int spawn(struct launch *launch, const struct arguments *arguments,
+static int spawn(struct box_start *launch, const struct arguments *arguments,
                  const struct arguments *environment, struct error *err)
 {
-    const struct process_settings *settings = &launch->host->settings;
-    int group_fds[GROUP_N_KINDS] = {-1, -1, -1, -1};
-    struct spawn_plan plan = {.argv = (const char *const *)arguments->items,
-                              .environment = (const char *const *)environment->items,
-                              .uid = home_uid(launch->order->home),
-                              .oom_score_adj = settings->oom_score_adj,
-                              .group_fds = group_fds,
-                              .n_group_fds = GROUP_N_KINDS,
-                              .n_fds = COMMAND_N_FDS,
-                              .has_gate = true,
-                              .gate_fd = launch->gate[0]};
+    const struct bwrap_settings *settings = &launch->host->settings;
+    int cgroup_fds[CGROUP_N_KINDS] = {-1, -1, -1, -1};
+    struct spawn_options plan = {.argv = (const char *const *)arguments->items,
+                                 .environment = (const char *const *)environment->items,
+                                 .uid = home_uid(launch->order->home),
+                                 .oom_score_adj = settings->oom_score_adj,
+                                 .cgroup_fds = cgroup_fds,
+                                 .n_group_fds = CGROUP_N_KINDS,
+                                 .n_fds = BWRAP_N_FDS,
+                                 .waits_for_start = true,
+                                 .start_fd = launch->start_pipe[0]};
     int rc = 0;
 
     memcpy(plan.fds, launch->fds, sizeof(launch->fds));
     set_limits(settings, &plan);
-    group_open(&launch->host->groups, launch->box, group_fds);
+    cgroup_open(&launch->host->cgroups, launch->box, cgroup_fds);
     rc = spawn_start(&plan, &launch->pid, err);
-    for (size_t i = 0; i < GROUP_N_KINDS; i++)
-        fd_close(&group_fds[i]);
+    for (size_t i = 0; i < CGROUP_N_KINDS; i++)
+        fd_close(&cgroup_fds[i]);
     return rc;
 }
 
 /* Starts the program only after its pid is recorded, so that a restarted service finds it. */
-static int open_gate(const struct launch *launch, struct error *err)
+static int open_gate(const struct box_start *launch, struct error *err)
 {
-    if (box_note_guardian(launch->fds[COMMAND_STATUS_FD], launch->pid, err) < 0)
+    if (box_note_guardian(launch->fds[BWRAP_STATUS_FD], launch->pid, err) < 0)
         return -1;
-    return fd_write_all(launch->gate[1], "g", 1, err);
+    return fd_write_all(launch->start_pipe[1], "g", 1, err);
 }
 
-static void end_child(struct launch *launch)
+static void end_child(struct box_start *launch)
 {
     (void)kill(launch->pid, SIGKILL);
     (void)waitpid(launch->pid, NULL, 0);
     launch->pid = 0;
 }
 
-static int run_command(struct launch *launch, struct error *err)
+static int run_command(struct box_start *launch, struct error *err)
 {
     CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
     CLEANUP(arguments_done) struct arguments environment = {.items = NULL};
@@ -344,13 +332,13 @@ static int run_command(struct launch *launch, struct error *err)
 
 /* --- readiness --- */
 
-static int read_some(struct launch *launch, bool *is_over_out, struct error *err)
+static int read_some(struct box_start *launch, bool *is_over_out, struct error *err)
 {
     char bytes[1024];
     ssize_t n = read(launch->ready_fd, bytes, sizeof(bytes));
 
     if (n < 0 && errno != EINTR)
-        return error_set(err, ERROR_UNAVAILABLE, "reading what the sandbox says: %m");
+        return error_set(err, ERROR_UNAVAILABLE, "reading the sandbox's output: %m");
     *is_over_out = n == 0 || launch->said.len > SAID_MAX_BYTES;
     if (n > 0)
         strbuf_append_bytes(&launch->said, bytes, (size_t)n);
@@ -358,7 +346,7 @@ static int read_some(struct launch *launch, bool *is_over_out, struct error *err
 }
 
 /* The server prints a single line of JSON there, and nothing else. */
-static int wait_ready(struct launch *launch, struct error *err)
+static int wait_ready(struct box_start *launch, struct error *err)
 {
     int64_t deadline_ms = clock_monotonic_ms() + launch->host->settings.ready_ms;
     struct pollfd polled = {.fd = launch->ready_fd, .events = POLLIN};
@@ -379,21 +367,21 @@ static int wait_ready(struct launch *launch, struct error *err)
     return 0;
 }
 
-static int follow(struct launch *launch, struct error *err)
+static int follow(struct box_start *launch, struct error *err)
 {
     int pidfd = pidfd_open(launch->pid, 0);
 
     if (pidfd < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "the sandbox's process: %m");
-    process_watch(launch->host, launch->box, pidfd, true);
+        return error_set(err, ERROR_UNAVAILABLE, "starting the sandbox's process: %m");
+    box_watch(launch->host, launch->box, pidfd, true);
     return 0;
 }
 
-static int run(struct launch *launch, struct error *err)
+static int run_steps(struct box_start *launch, struct error *err)
 {
     int rc = 0;
 
-    if (process_check_image(launch->host, launch->order->image, err) < 0 ||
+    if (bwrap_image_check(launch->host, launch->order->image, err) < 0 ||
         home_make(launch->host, launch->order->home, err) < 0)
         return -1;
     /* Ends leftovers of an earlier start, which would write to the same home. */
@@ -408,18 +396,18 @@ static int run(struct launch *launch, struct error *err)
     return follow(launch, err);
 }
 
-static void undo(struct launch *launch)
+static void undo(struct box_start *launch)
 {
     struct error err = ERROR_INIT;
 
     if (box_end(launch->host, launch->box, &err) < 0)
-        log_warning("container.left", LOG_STR("runtime_id", launch->order->runtime_id),
+        log_warning("container.remove_failed", LOG_STR("runtime_id", launch->order->runtime_id),
                     LOG_ERROR(&err));
     if (launch->pid != 0)
         end_child(launch);
 }
 
-static void name_box(struct launch *launch)
+static void name_box(struct box_start *launch)
 {
     unsigned char bytes[PART_BYTES];
     char part[2 * PART_BYTES + 1] = "";
@@ -429,30 +417,30 @@ static void name_box(struct launch *launch)
     (void)snprintf(launch->box, sizeof(launch->box), "%.20s-%s", launch->order->runtime_id, part);
 }
 
-int process_start(struct process_host *host, const struct sandbox_order *order,
-                  struct sandbox_place *place_out, struct error *err)
+int box_start(struct bwrap_host *host, const struct sandbox_config *order,
+              struct started_sandbox *place_out, struct error *err)
 {
-    struct launch launch = {.host = host,
-                            .order = order,
-                            .fds = {-1, -1, -1, -1, -1, -1, -1},
-                            .ready_fd = -1,
-                            .gate = {-1, -1},
-                            .said = STRBUF_INIT};
+    struct box_start launch = {.host = host,
+                               .order = order,
+                               .fds = {-1, -1, -1, -1, -1, -1, -1},
+                               .ready_fd = -1,
+                               .start_pipe = {-1, -1},
+                               .said = STRBUF_INIT};
     int rc = 0;
 
     name_box(&launch);
     crypto_random_token(launch.init_key);
-    rc = run(&launch, err);
+    rc = run_steps(&launch, err);
     fd_close(&launch.ready_fd);
     strbuf_done(&launch.said);
     if (rc < 0) {
         undo(&launch);
         return -1;
     }
-    *place_out = (struct sandbox_place){.network = ""};
+    *place_out = (struct started_sandbox){.network = ""};
     (void)snprintf(place_out->container_id, sizeof(place_out->container_id), "%s", launch.box);
     (void)snprintf(place_out->url, sizeof(place_out->url), "http://127.0.0.1:%d", launch.port);
-    (void)snprintf(place_out->image_id, sizeof(place_out->image_id), "%s", process_image_id(host));
+    (void)snprintf(place_out->image_id, sizeof(place_out->image_id), "%s", bwrap_image_id(host));
     (void)snprintf(place_out->init_key, sizeof(place_out->init_key), "%s", launch.init_key);
     return 0;
 }

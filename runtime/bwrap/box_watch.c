@@ -1,4 +1,5 @@
-/* Follows the ends of sandboxes by pidfd, including those started by an earlier process. */
+#include "runtime/bwrap/box_watch.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -13,30 +14,32 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runtime/bwrap/process_parts.h"
+#include "runtime/bwrap/box.h"
+#include "runtime/bwrap/bwrap_host.h"
+#include "runtime/bwrap/host_prepare.h"
 
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 5000
 
-static void wake(const struct process_host *host)
+static void wake(const struct bwrap_host *host)
 {
     const uint64_t one = 1;
 
     (void)!write(host->wake_fd, &one, sizeof(one));
 }
 
-void process_watch(struct process_host *host, const char *box, int pidfd, bool is_child)
+void box_watch(struct bwrap_host *host, const char *box, int pidfd, bool is_child)
 {
     lock_take(&host->lock);
     host->watched = mem_resize(host->watched, (host->n_watched + 1) * sizeof(host->watched[0]));
-    host->watched[host->n_watched] = (struct watched){.pidfd = pidfd, .is_child = is_child};
+    host->watched[host->n_watched] = (struct watched_box){.pidfd = pidfd, .is_child = is_child};
     (void)snprintf(host->watched[host->n_watched].box, BOX_ID_BYTES, "%s", box);
     host->n_watched++;
     lock_release(&host->lock);
     wake(host);
 }
 
-static bool is_watched(struct process_host *host, const char *box)
+static bool is_watched(struct bwrap_host *host, const char *box)
 {
     bool is = false;
 
@@ -49,7 +52,7 @@ static bool is_watched(struct process_host *host, const char *box)
 
 /* For a sandbox that we did not start: the guardian, which writes why it ended, or, if that was
  * killed, the first process. */
-static int open_followed(const struct process_host *host, const char *box, int pidfd)
+static int open_followed(const struct bwrap_host *host, const char *box, int pidfd)
 {
     CLEANUP(fd_close) int own = pidfd;
     CLEANUP(fd_close) int guardian = -1;
@@ -62,7 +65,7 @@ static int open_followed(const struct process_host *host, const char *box, int p
 }
 
 /* Follows the sandboxes of an earlier process. */
-static int find_all(struct process_host *host, struct error *err)
+static int find_all(struct bwrap_host *host, struct error *err)
 {
     CLEANUP(seen_list_done) struct seen_list list = {.items = NULL};
 
@@ -76,12 +79,12 @@ static int find_all(struct process_host *host, struct error *err)
 
         if (list.items[i].state != SEEN_ENDED && !is_watched(host, box) &&
             box_open(host, box, &pidfd, &pid, &ended) == 0)
-            process_watch(host, box, open_followed(host, box, pidfd), false);
+            box_watch(host, box, open_followed(host, box, pidfd), false);
     }
     return 0;
 }
 
-static bool is_stopping(struct process_host *host)
+static bool is_stopping(struct bwrap_host *host)
 {
     bool is = false;
 
@@ -91,7 +94,7 @@ static bool is_stopping(struct process_host *host)
     return is;
 }
 
-static void set_state(struct process_host *host, const struct error *state)
+static void set_state(struct bwrap_host *host, const struct error *state)
 {
     lock_take(&host->lock);
     host->state = *state;
@@ -99,7 +102,7 @@ static void set_state(struct process_host *host, const struct error *state)
 }
 
 /* All descriptors to poll: the wake-up first. The caller frees. */
-static struct pollfd *gather(struct process_host *host, size_t *n_out)
+static struct pollfd *gather(struct bwrap_host *host, size_t *n_out)
 {
     struct pollfd *polled = NULL;
 
@@ -113,7 +116,7 @@ static struct pollfd *gather(struct process_host *host, size_t *n_out)
     return polled;
 }
 
-static bool take_out(struct process_host *host, int pidfd, struct watched *watched_out)
+static bool take_out(struct bwrap_host *host, int pidfd, struct watched_box *watched_out)
 {
     bool is_there = false;
 
@@ -129,53 +132,53 @@ static bool take_out(struct process_host *host, int pidfd, struct watched *watch
     return is_there;
 }
 
-static void tell_end(struct process_host *host, int pidfd, const struct news_sink *sink)
+static void report_end(struct bwrap_host *host, int pidfd, const struct backend_event_sink *sink)
 {
-    struct watched watched = {.pidfd = -1};
-    struct news news = {.kind = NEWS_ENDED};
+    struct watched_box watched = {.pidfd = -1};
+    struct backend_event event = {.kind = BACKEND_EVENT_ENDED};
 
     if (!take_out(host, pidfd, &watched))
         return;
     if (watched.is_child)
         (void)waitid(P_PIDFD, (id_t)pidfd, &(siginfo_t){.si_pid = 0}, WEXITED | WNOHANG);
     fd_close(&watched.pidfd);
-    (void)snprintf(news.container_id, sizeof(news.container_id), "%s", watched.box);
-    (void)snprintf(news.runtime_id, sizeof(news.runtime_id), "%.*s", (int)strcspn(watched.box, "-"),
-                   watched.box);
-    news.exit_code = box_exit_code(host, watched.box);
-    sink->news(sink->context, &news);
+    (void)snprintf(event.container_id, sizeof(event.container_id), "%s", watched.box);
+    (void)snprintf(event.runtime_id, sizeof(event.runtime_id), "%.*s",
+                   (int)strcspn(watched.box, "-"), watched.box);
+    event.exit_code = box_exit_code(host, watched.box);
+    sink->event(sink->context, &event);
 }
 
-static void drain(const struct process_host *host)
+static void drain(const struct bwrap_host *host)
 {
     uint64_t n = 0;
 
     (void)!read(host->wake_fd, &n, sizeof(n));
 }
 
-static void take_news(struct process_host *host, const struct pollfd *polled, size_t n,
-                      const struct news_sink *sink)
+static void report_ends(struct bwrap_host *host, const struct pollfd *polled, size_t n,
+                        const struct backend_event_sink *sink)
 {
     drain(host);
     for (size_t i = 1; i < n; i++) {
         if (polled[i].revents != 0)
-            tell_end(host, polled[i].fd, sink);
+            report_end(host, polled[i].fd, sink);
     }
 }
 
-static void watch_all(struct process_host *host, const struct news_sink *sink)
+static void watch_all(struct bwrap_host *host, const struct backend_event_sink *sink)
 {
     while (!is_stopping(host)) {
         size_t n = 0;
         struct pollfd *polled = gather(host, &n);
 
         if (poll(polled, (nfds_t)n, -1) > 0)
-            take_news(host, polled, n, sink);
+            report_ends(host, polled, n, sink);
         mem_free(polled);
     }
 }
 
-static void pause_until_retry(struct process_host *host, int64_t delay_ms)
+static void pause_until_retry(struct bwrap_host *host, int64_t delay_ms)
 {
     struct pollfd polled = {.fd = host->wake_fd, .events = POLLIN};
 
@@ -183,14 +186,14 @@ static void pause_until_retry(struct process_host *host, int64_t delay_ms)
         drain(host);
 }
 
-void process_follow(struct process_host *host, const struct news_sink *sink)
+void box_follow_events(struct bwrap_host *host, const struct backend_event_sink *sink)
 {
     int64_t delay_ms = RETRY_FIRST_MS;
 
     while (!is_stopping(host)) {
         struct error err = ERROR_INIT;
 
-        if (process_prepare(host, &err) == 0 && find_all(host, &err) == 0) {
+        if (host_prepare(host, &err) == 0 && find_all(host, &err) == 0) {
             set_state(host, &err);
             sink->up(sink->context);
             watch_all(host, sink);
@@ -203,7 +206,7 @@ void process_follow(struct process_host *host, const struct news_sink *sink)
     }
 }
 
-void process_stop_following(struct process_host *host)
+void box_stop_following(struct bwrap_host *host)
 {
     lock_take(&host->lock);
     host->is_stopping = true;

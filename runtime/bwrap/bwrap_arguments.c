@@ -1,4 +1,4 @@
-#include "runtime/bwrap/process_command.h"
+#include "runtime/bwrap/bwrap_arguments.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/backend/layout.h"
+#include "runtime/backend/mount_paths.h"
 
 #define NUMBER_BYTES 24
 #define USER_HOME "/home/deft"
@@ -120,7 +120,7 @@ static int add_tree(struct arguments *arguments, const char *root, struct error 
 }
 
 /* The sandbox has its own short user and group lists instead of the host's. */
-static void add_host(struct arguments *arguments, const struct command_places *places)
+static void add_host(struct arguments *arguments, const struct bwrap_paths *places)
 {
     static const char *const lists[] = {"passwd", "group"};
 
@@ -136,13 +136,13 @@ static void add_host(struct arguments *arguments, const struct command_places *p
         CLEANUP(strbuf_done) struct strbuf from = STRBUF_INIT;
         CLEANUP(strbuf_done) struct strbuf to = STRBUF_INIT;
 
-        strbuf_appendf(&from, "%s/%s", places->fittings, lists[i]);
+        strbuf_appendf(&from, "%s/%s", places->agent_build, lists[i]);
         strbuf_appendf(&to, "/etc/%s", lists[i]);
         add(arguments, "--ro-bind", from.text, to.text);
     }
 }
 
-static void add_namespaces(struct arguments *arguments, const struct command_places *places)
+static void add_namespaces(struct arguments *arguments, const struct bwrap_paths *places)
 {
     static const char *const kinds[] = {"--unshare-user", "--unshare-pid", "--unshare-ipc",
                                         "--unshare-uts", "--unshare-cgroup-try"};
@@ -161,21 +161,21 @@ static void add_namespaces(struct arguments *arguments, const struct command_pla
     add(arguments, "--new-session", "", "");
 }
 
-static void add_descriptors(struct arguments *arguments, const struct command_places *places)
+static void add_descriptors(struct arguments *arguments, const struct bwrap_paths *places)
 {
     char number[NUMBER_BYTES] = "";
 
-    (void)snprintf(number, sizeof(number), "%d", COMMAND_STATUS_FD);
+    (void)snprintf(number, sizeof(number), "%d", BWRAP_STATUS_FD);
     add(arguments, "--json-status-fd", number, "");
     if (!places->has_seccomp)
         return;
-    (void)snprintf(number, sizeof(number), "%d", COMMAND_SECCOMP_FD);
+    (void)snprintf(number, sizeof(number), "%d", BWRAP_SECCOMP_FD);
     add(arguments, "--seccomp", number, "");
 }
 
 /* Order matters: later mounts cover earlier ones. The root is in memory, read-only at the end. */
-int command_append(struct arguments *arguments, const struct command_places *places,
-                   struct error *err)
+int bwrap_arguments_append(struct arguments *arguments, const struct bwrap_paths *places,
+                           struct error *err)
 {
     arguments_add(arguments, "bwrap");
     add_namespaces(arguments, places);
@@ -192,7 +192,7 @@ int command_append(struct arguments *arguments, const struct command_places *pla
     add_tmpfs(arguments, "/tmp", places->tmp_bytes);
     add_tmpfs(arguments, "/var/tmp", places->tmp_bytes);
     add_tmpfs(arguments, "/run", places->shm_bytes);
-    add(arguments, "--ro-bind", places->fittings, ACTION_MOUNT);
+    add(arguments, "--ro-bind", places->agent_build, ACTION_MOUNT);
     add(arguments, "--bind", places->journal, JOURNAL_MOUNT);
     add(arguments, "--bind", places->workspace, WORKSPACE_MOUNT);
     add(arguments, "--bind", places->user, USER_HOME);

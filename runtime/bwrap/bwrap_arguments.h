@@ -5,8 +5,8 @@
  * Ownership: a list of arguments is released with arguments_done().
  * Source:    bwrap(1)
  */
-#ifndef DEFT_RUNTIME_BWRAP_PROCESS_COMMAND_H
-#define DEFT_RUNTIME_BWRAP_PROCESS_COMMAND_H
+#ifndef DEFT_RUNTIME_BWRAP_BWRAP_ARGUMENTS_H
+#define DEFT_RUNTIME_BWRAP_BWRAP_ARGUMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,11 +18,11 @@ struct error;
 
 /* Inherited descriptors; all others are closed. */
 enum {
-    COMMAND_LISTENER_FD = 3,
-    COMMAND_STATUS_FD = 4,
-    COMMAND_SECCOMP_FD = 5,
-    COMMAND_PREVIEW_FD = 6,
-    COMMAND_N_FDS = 7
+    BWRAP_LISTENER_FD = 3,
+    BWRAP_STATUS_FD = 4,
+    BWRAP_SECCOMP_FD = 5,
+    BWRAP_PREVIEW_FD = 6,
+    BWRAP_N_FDS = 7
 };
 
 struct arguments {
@@ -34,19 +34,19 @@ void arguments_done(struct arguments *arguments) NONNULL;
 void arguments_add(struct arguments *arguments, const char *text) NONNULL;
 
 /* A folder of the host, and the path of its read-only mount. */
-struct command_view {
+struct bwrap_mount {
     const char *from;
     const char *to;
 };
 
 /* Paths on the host. */
-struct command_places {
+struct bwrap_paths {
     const char *root; /* "": the host's files */
-    const char *fittings;
+    const char *agent_build;
     const char *workspace;
     const char *journal;
     const char *user; /* the home folder's files */
-    const struct command_view *views;
+    const struct bwrap_mount *views;
     size_t n_views;
     int64_t tmp_bytes;
     int64_t shm_bytes;
@@ -55,7 +55,7 @@ struct command_places {
 };
 
 /* ERROR_UNAVAILABLE if the root cannot be read. */
-int command_append(struct arguments *arguments, const struct command_places *places,
-                   struct error *err) NONNULL MUST_CHECK;
+int bwrap_arguments_append(struct arguments *arguments, const struct bwrap_paths *places,
+                           struct error *err) NONNULL MUST_CHECK;
 
 #endif

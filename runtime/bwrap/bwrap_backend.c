@@ -1,4 +1,4 @@
-#include "runtime/bwrap/process.h"
+#include "runtime/bwrap/bwrap_backend.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -9,13 +9,21 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/bwrap/process_parts.h"
+#include "runtime/bwrap/box.h"
+#include "runtime/bwrap/box_end.h"
+#include "runtime/bwrap/box_start.h"
+#include "runtime/bwrap/box_watch.h"
+#include "runtime/bwrap/bwrap_host.h"
+#include "runtime/bwrap/bwrap_image.h"
+#include "runtime/bwrap/home_folder.h"
+#include "runtime/bwrap/host_prepare.h"
 #include "runtime/bwrap/process_tree.h"
 
-static struct process_host *of(struct backend *backend)
+static struct bwrap_host *bwrap_host_of(struct backend *backend)
 {
-    return (struct process_host *)(void *)backend;
+    return (struct bwrap_host *)(void *)backend;
 }
 
 static const char *do_name(struct backend *backend)
@@ -26,7 +34,7 @@ static const char *do_name(struct backend *backend)
 
 static int do_check(struct backend *backend, struct error *err)
 {
-    struct process_host *host = of(backend);
+    struct bwrap_host *host = bwrap_host_of(backend);
     bool is_up = false;
 
     lock_take(&host->lock);
@@ -38,29 +46,29 @@ static int do_check(struct backend *backend, struct error *err)
     return is_up ? 0 : -1;
 }
 
-static int do_room(struct backend *backend, struct backend_room *room_out, struct error *err)
+static int do_space(struct backend *backend, struct backend_space *space_out, struct error *err)
 {
-    return backend_read_room(of(backend)->settings.folder, room_out, err);
+    return backend_read_room(bwrap_host_of(backend)->settings.folder, space_out, err);
 }
 
-/* --- homes: folders, created fast enough to need no spares --- */
+/* --- homes: folders, created fast enough to need none in advance --- */
 
-static bool do_take_spare_home(struct backend *backend, char home_out[BACKEND_NAME_BYTES])
+static bool do_take_ready_home(struct backend *backend, char home_out[BACKEND_NAME_BYTES])
 {
-    return spares_take(of(backend)->spares, SPARE_HOME, home_out);
+    return prealloc_take(bwrap_host_of(backend)->prealloc, PREALLOC_HOME, home_out);
 }
 
 static int do_take_home(struct backend *backend, char home_out[BACKEND_NAME_BYTES],
                         struct error *err)
 {
-    if (do_take_spare_home(backend, home_out))
+    if (do_take_ready_home(backend, home_out))
         return 0;
-    return home_make_new(of(backend), home_out, err);
+    return home_make_new(bwrap_host_of(backend), home_out, err);
 }
 
 static void do_home_is_kept(struct backend *backend, const char *home)
 {
-    spares_forget(of(backend)->spares, SPARE_HOME, home);
+    prealloc_forget(bwrap_host_of(backend)->prealloc, PREALLOC_HOME, home);
 }
 
 static void do_network_is_kept(struct backend *backend, const char *network)
@@ -71,12 +79,12 @@ static void do_network_is_kept(struct backend *backend, const char *network)
 
 static void do_give_home(struct backend *backend, const char *home)
 {
-    spares_give(of(backend)->spares, SPARE_HOME, home);
+    prealloc_add_ready(bwrap_host_of(backend)->prealloc, PREALLOC_HOME, home);
 }
 
 static int do_remove_home(struct backend *backend, const char *home, struct error *err)
 {
-    return home_remove(of(backend), home, err);
+    return home_remove(bwrap_host_of(backend), home, err);
 }
 
 static int do_refill(struct backend *backend, bool *is_full_out, struct error *err)
@@ -89,62 +97,62 @@ static int do_refill(struct backend *backend, bool *is_full_out, struct error *e
 
 static int do_tidy(struct backend *backend, const struct kept_source *source, struct error *err)
 {
-    return homes_tidy(of(backend), source, err);
+    return homes_tidy(bwrap_host_of(backend), source, err);
 }
 
 /* --- life --- */
 
-static const char *do_fittings(struct backend *backend)
+static const char *do_agent_build(struct backend *backend)
 {
-    return of(backend)->fittings;
+    return bwrap_host_of(backend)->agent_build;
 }
 
-static int do_start(struct backend *backend, const struct sandbox_order *order,
-                    struct sandbox_place *place_out, struct error *err)
+static int do_start(struct backend *backend, const struct sandbox_config *order,
+                    struct started_sandbox *place_out, struct error *err)
 {
-    return process_start(of(backend), order, place_out, err);
+    return box_start(bwrap_host_of(backend), order, place_out, err);
 }
 
 static int do_remove(struct backend *backend, const char *runtime_id, const char *network,
                      struct error *err)
 {
     (void)network;
-    return boxes_end(of(backend), runtime_id, err);
+    return boxes_end(bwrap_host_of(backend), runtime_id, err);
 }
 
 static int do_remove_container(struct backend *backend, const char *box, struct error *err)
 {
-    return box_end(of(backend), box, err);
+    return box_end(bwrap_host_of(backend), box, err);
 }
 
 /* Freezes the control group if there is one, else stops each process by signal. */
-static int hold(struct process_host *host, const char *box, bool is_held, struct error *err)
+static int set_frozen(struct bwrap_host *host, const char *box, bool is_held, struct error *err)
 {
     CLEANUP(fd_close) int pidfd = -1;
     pid_t pid = 0;
 
     if (box_open(host, box, &pidfd, &pid, err) < 0)
         return -1;
-    if (group_has_life(&host->groups, box))
-        return is_held ? group_freeze(&host->groups, box, err)
-                       : group_thaw(&host->groups, box, err);
+    if (cgroup_has_freezer(&host->cgroups, box))
+        return is_held ? cgroup_freeze(&host->cgroups, box, err)
+                       : cgroup_thaw(&host->cgroups, box, err);
     return is_held ? process_tree_stop(pid, err) : process_tree_continue(pid, err);
 }
 
 static int do_pause(struct backend *backend, const char *box, struct error *err)
 {
-    return hold(of(backend), box, true, err);
+    return set_frozen(bwrap_host_of(backend), box, true, err);
 }
 
 static int do_resume(struct backend *backend, const char *box, struct error *err)
 {
-    return hold(of(backend), box, false, err);
+    return set_frozen(bwrap_host_of(backend), box, false, err);
 }
 
 static int do_is_paused(struct backend *backend, const char *box, bool *is_paused_out,
                         struct error *err)
 {
-    struct process_host *host = of(backend);
+    struct bwrap_host *host = bwrap_host_of(backend);
     CLEANUP(fd_close) int pidfd = -1;
     pid_t pid = 0;
 
@@ -156,12 +164,12 @@ static int do_is_paused(struct backend *backend, const char *box, bool *is_pause
 
 static void do_explain_end(struct backend *backend, const char *box, struct error *why_out)
 {
-    box_explain(of(backend), box, why_out);
+    box_explain(bwrap_host_of(backend), box, why_out);
 }
 
 static int do_list(struct backend *backend, struct seen_list *list_out, struct error *err)
 {
-    return box_list(of(backend), list_out, err);
+    return box_list(bwrap_host_of(backend), list_out, err);
 }
 
 static int do_is_at_rest(struct backend *backend, const char *box, bool *is_at_rest_out,
@@ -171,7 +179,8 @@ static int do_is_at_rest(struct backend *backend, const char *box, bool *is_at_r
     CLEANUP(fd_close) int pidfd = -1;
     pid_t pid = 0;
 
-    if (box_open(of(backend), box, &pidfd, &pid, err) < 0 || process_tree_read(pid, &tree, err) < 0)
+    if (box_open(bwrap_host_of(backend), box, &pidfd, &pid, err) < 0 ||
+        process_tree_read(pid, &tree, err) < 0)
         return -1;
     *is_at_rest_out = process_tree_is_at_rest(&tree);
     return 0;
@@ -182,17 +191,17 @@ static int do_is_at_rest(struct backend *backend, const char *box, bool *is_at_r
 static int do_find_image(struct backend *backend, const char *image, struct seen_image *seen_out,
                          struct error *err)
 {
-    struct process_host *host = of(backend);
+    struct bwrap_host *host = bwrap_host_of(backend);
     struct error why = ERROR_INIT;
 
-    if (process_check_image(host, image, &why) < 0)
+    if (bwrap_image_check(host, image, &why) < 0)
         return error_set(err, ERROR_NOT_FOUND, "%s", why.message);
     *seen_out = (struct seen_image){.size_bytes = 0};
-    (void)snprintf(seen_out->id, sizeof(seen_out->id), "%s", process_image_id(host));
+    (void)snprintf(seen_out->id, sizeof(seen_out->id), "%s", bwrap_image_id(host));
     return 0;
 }
 
-static int do_build(struct backend *backend, const struct image_order *order,
+static int do_build(struct backend *backend, const struct image_build_request *order,
                     char image_id[BACKEND_IMAGE_BYTES], struct strbuf *said, struct error *err)
 {
     (void)backend;
@@ -200,8 +209,8 @@ static int do_build(struct backend *backend, const struct image_order *order,
     (void)said;
     image_id[0] = '\0';
     return error_set(err, ERROR_INVALID,
-                     "sandboxes are processes of the host here (DEFT_RUNTIME=process): images need "
-                     "a container engine");
+                     "sandboxes run as processes of the host (DEFT_RUNTIME=process): images need a "
+                     "container engine");
 }
 
 static void do_stop_building(struct backend *backend)
@@ -219,14 +228,14 @@ static int do_remove_image(struct backend *backend, const char *image, struct er
 
 /* --- following --- */
 
-static void do_follow(struct backend *backend, const struct news_sink *sink)
+static void do_follow(struct backend *backend, const struct backend_event_sink *sink)
 {
-    process_follow(of(backend), sink);
+    box_follow_events(bwrap_host_of(backend), sink);
 }
 
 static void do_stop_following(struct backend *backend)
 {
-    process_stop_following(of(backend));
+    box_stop_following(bwrap_host_of(backend));
 }
 
 /* The kernel always responds. */
@@ -235,9 +244,9 @@ static void do_ping(struct backend *backend)
     (void)backend;
 }
 
-static int do_reap(struct backend *backend, struct error *err)
+static int do_remove_all(struct backend *backend, struct error *err)
 {
-    struct process_host *host = of(backend);
+    struct bwrap_host *host = bwrap_host_of(backend);
     CLEANUP(seen_list_done) struct seen_list list = {.items = NULL};
     CLEANUP(strbuf_done) struct strbuf boxes = STRBUF_INIT;
 
@@ -250,19 +259,19 @@ static int do_reap(struct backend *backend, struct error *err)
         if (box_end(host, list.items[i].container_id, err) < 0)
             return -1;
     }
-    return process_remove_folder(host->settings.folder, err);
+    return folder_remove(host->settings.folder, err);
 }
 
 static void do_free(struct backend *backend)
 {
-    struct process_host *host = of(backend);
+    struct bwrap_host *host = bwrap_host_of(backend);
 
     for (size_t i = 0; i < host->n_watched; i++)
         fd_close(&host->watched[i].pidfd);
     mem_free(host->watched);
     fd_close(&host->wake_fd);
-    groups_remove(&host->groups);
-    spares_free(host->spares);
+    cgroups_remove(&host->cgroups);
+    prealloc_free(host->prealloc);
     lock_done(&host->lock);
     mem_free(host);
 }
@@ -270,13 +279,13 @@ static void do_free(struct backend *backend)
 static const struct backend_functions process_functions = {
     .name = do_name,
     .check = do_check,
-    .room = do_room,
-    .take_spare_home = do_take_spare_home,
+    .space = do_space,
+    .take_ready_home = do_take_ready_home,
     .take_home = do_take_home,
     .home_is_kept = do_home_is_kept,
     .network_is_kept = do_network_is_kept,
     .give_home = do_give_home,
-    .fittings = do_fittings,
+    .agent_build = do_agent_build,
     .start = do_start,
     .remove = do_remove,
     .remove_home = do_remove_home,
@@ -296,11 +305,11 @@ static const struct backend_functions process_functions = {
     .follow = do_follow,
     .stop_following = do_stop_following,
     .ping = do_ping,
-    .reap = do_reap,
+    .remove_all = do_remove_all,
     .free = do_free,
 };
 
-static int check_settings(const struct process_settings *settings, struct error *err)
+static int check_settings(const struct bwrap_settings *settings, struct error *err)
 {
     if (settings->folder[0] != '/')
         return error_set(err, ERROR_INVALID, "DEFT_PROCESS_DIR: an absolute path is needed");
@@ -314,23 +323,23 @@ static int check_settings(const struct process_settings *settings, struct error 
     return 0;
 }
 
-int process_new(const struct process_settings *settings, struct backend **backend_out,
-                struct error *err)
+int bwrap_backend_new(const struct bwrap_settings *settings, struct backend **backend_out,
+                      struct error *err)
 {
-    struct process_host *host = NULL;
+    struct bwrap_host *host = NULL;
 
     if (check_settings(settings, err) < 0)
         return -1;
-    host = NEW(struct process_host);
+    host = NEW(struct bwrap_host);
     host->backend.functions = &process_functions;
     host->settings = *settings;
-    host->spares = spares_new();
+    host->prealloc = prealloc_new();
     host->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     lock_init(&host->lock);
-    error_set(&host->state, ERROR_UNAVAILABLE, "bubblewrap was not tried yet");
+    error_set(&host->state, ERROR_UNAVAILABLE, "bubblewrap has not been checked yet");
     if (!text_equal(settings->cgroups, "none"))
-        groups_find(&host->groups, settings->cgroups, settings->instance);
-    if (process_name_fittings(host, err) < 0) {
+        cgroups_find(&host->cgroups, settings->cgroups, settings->instance);
+    if (host_name_agent_build(host, err) < 0) {
         do_free(&host->backend);
         return -1;
     }

@@ -10,17 +10,17 @@
  * Ownership: release with the backend's free function; settings' texts live as long as the process.
  * Decision: docs/decisions/0029-processes.md
  */
-#ifndef DEFT_RUNTIME_BWRAP_PROCESS_H
-#define DEFT_RUNTIME_BWRAP_PROCESS_H
+#ifndef DEFT_RUNTIME_BWRAP_BWRAP_BACKEND_H
+#define DEFT_RUNTIME_BWRAP_BWRAP_BACKEND_H
 
 #include "base/attr.h"
 
 struct backend;
 struct error;
-struct process_settings;
+struct bwrap_settings;
 
 /* ERROR_NOT_FOUND if deft-action is missing; ERROR_INVALID for inconsistent settings. */
-int process_new(const struct process_settings *settings, struct backend **backend_out,
-                struct error *err) NONNULL MUST_CHECK;
+int bwrap_backend_new(const struct bwrap_settings *settings, struct backend **backend_out,
+                      struct error *err) NONNULL MUST_CHECK;
 
 #endif

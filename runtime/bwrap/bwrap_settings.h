@@ -3,12 +3,12 @@
  *
  * Ownership: texts live as long as the process.
  */
-#ifndef DEFT_RUNTIME_BWRAP_PROCESS_SETTINGS_H
-#define DEFT_RUNTIME_BWRAP_PROCESS_SETTINGS_H
+#ifndef DEFT_RUNTIME_BWRAP_BWRAP_SETTINGS_H
+#define DEFT_RUNTIME_BWRAP_BWRAP_SETTINGS_H
 
 #include <stdint.h>
 
-struct process_settings {
+struct bwrap_settings {
     const char *instance;
     const char *folder;  /* for all files; other users can traverse it (mode 0711) */
     const char *root;    /* tree of the default image; "": the host's files, read-only */

@@ -1,4 +1,4 @@
-#include "runtime/bwrap/process_group.h"
+#include "runtime/bwrap/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,32 +25,32 @@
 #define PERIOD_US 100000
 #define NANO_CPUS_PER_QUOTA_US (1000000000 / PERIOD_US)
 
-struct group_names {
+struct cgroup_names {
     const char *controller; /* "": needs none; not available in version 1 */
     const char *file;       /* version 2's */
     const char *words;
 };
 
-static const struct group_names names_of[GROUP_N_KINDS] = {
-    [GROUP_MEMORY] = {"memory", "memory.max", "memory"},
-    [GROUP_PIDS] = {"pids", "pids.max", "processes"},
-    [GROUP_CPU] = {"cpu", "cpu.max", "processors"},
-    [GROUP_LIFE] = {"", "cgroup.kill", "freezing"},
+static const struct cgroup_names names_of[CGROUP_N_KINDS] = {
+    [CGROUP_MEMORY] = {"memory", "memory.max", "memory"},
+    [CGROUP_PIDS] = {"pids", "pids.max", "processes"},
+    [CGROUP_CPU] = {"cpu", "cpu.max", "processors"},
+    [CGROUP_FREEZER] = {"", "cgroup.kill", "freezing"},
 };
 
-static void append_path(const struct groups *groups, enum group_kind kind, const char *name,
+static void append_path(const struct cgroups *cgroups, enum cgroup_kind kind, const char *name,
                         const char *file, struct strbuf *path)
 {
-    strbuf_appendf(path, "%s/%s%s%s", groups->roots[kind], name, file[0] != '\0' ? "/" : "", file);
+    strbuf_appendf(path, "%s/%s%s%s", cgroups->roots[kind], name, file[0] != '\0' ? "/" : "", file);
 }
 
-static bool has_group(const struct groups *groups, enum group_kind kind, const char *name)
+static bool has_group(const struct cgroups *cgroups, enum cgroup_kind kind, const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
-    if (groups->roots[kind][0] == '\0')
+    if (cgroups->roots[kind][0] == '\0')
         return false;
-    append_path(groups, kind, name, "", &path);
+    append_path(cgroups, kind, name, "", &path);
     return access(path.text, F_OK) == 0;
 }
 
@@ -62,22 +62,22 @@ static bool write_text(const char *path, const char *text)
     return fd >= 0 && fd_write_all(fd, text, strlen(text), &ignored) == 0;
 }
 
-static bool write_file(const struct groups *groups, enum group_kind kind, const char *name,
+static bool write_file(const struct cgroups *cgroups, enum cgroup_kind kind, const char *name,
                        const char *file, const char *text)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
-    append_path(groups, kind, name, file, &path);
+    append_path(cgroups, kind, name, file, &path);
     return write_text(path.text, text);
 }
 
-static bool read_file(const struct groups *groups, enum group_kind kind, const char *name,
+static bool read_file(const struct cgroups *cgroups, enum cgroup_kind kind, const char *name,
                       const char *file, struct strbuf *text)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     struct error ignored = ERROR_INIT;
 
-    append_path(groups, kind, name, file, &path);
+    append_path(cgroups, kind, name, file, &path);
     return file_read(path.text, FILE_MAX_BYTES, text, &ignored) == 0;
 }
 
@@ -102,22 +102,22 @@ static bool pass_on(const char *folder, const char *controller)
     return write_text(path.text, text.text);
 }
 
-static void take(struct groups *groups, size_t kind, const char *folder, bool is_unified)
+static void set_root(struct cgroups *cgroups, size_t kind, const char *folder, bool is_unified)
 {
-    (void)snprintf(groups->roots[kind], sizeof(groups->roots[kind]), "%s", folder);
-    groups->is_unified[kind] = is_unified;
+    (void)snprintf(cgroups->roots[kind], sizeof(cgroups->roots[kind]), "%s", folder);
+    cgroups->is_unified[kind] = is_unified;
 }
 
 /* A controller that cannot be enabled (version 1 has it, or no permission) is not usable. */
-static void find_unified(struct groups *groups, const char *top, const char *name)
+static void find_unified(struct cgroups *cgroups, const char *top, const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
 
     strbuf_appendf(&folder, "%s/deft-%s", top, name);
     if (!make_folder(folder.text))
         return;
-    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
-        const struct group_names *names = &names_of[i];
+    for (size_t i = 0; i < CGROUP_N_KINDS; i++) {
+        const struct cgroup_names *names = &names_of[i];
         CLEANUP(strbuf_done) struct strbuf file = STRBUF_INIT;
 
         strbuf_appendf(&file, "%s/%s", folder.text, names->file);
@@ -125,20 +125,20 @@ static void find_unified(struct groups *groups, const char *top, const char *nam
             (!pass_on(top, names->controller) || !pass_on(folder.text, names->controller)))
             continue;
         if (access(file.text, W_OK) == 0)
-            take(groups, i, folder.text, true);
+            set_root(cgroups, i, folder.text, true);
     }
 }
 
-static void find_separate(struct groups *groups, const char *top, const char *name)
+static void find_separate(struct cgroups *cgroups, const char *top, const char *name)
 {
-    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
+    for (size_t i = 0; i < CGROUP_N_KINDS; i++) {
         CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
 
-        if (groups->roots[i][0] != '\0' || names_of[i].controller[0] == '\0')
+        if (cgroups->roots[i][0] != '\0' || names_of[i].controller[0] == '\0')
             continue;
         strbuf_appendf(&folder, "%s/%s/deft-%s", top, names_of[i].controller, name);
         if (make_folder(folder.text))
-            take(groups, i, folder.text, false);
+            set_root(cgroups, i, folder.text, false);
     }
 }
 
@@ -150,35 +150,35 @@ static bool is_unified(const char *top)
     return access(path.text, F_OK) == 0;
 }
 
-void groups_find(struct groups *groups, const char *top, const char *name)
+void cgroups_find(struct cgroups *cgroups, const char *top, const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf beside = STRBUF_INIT;
 
-    *groups = (struct groups){.is_unified = {false}};
+    *cgroups = (struct cgroups){.is_unified = {false}};
     strbuf_appendf(&beside, "%s/unified", top);
     if (is_unified(top)) {
-        find_unified(groups, top, name);
+        find_unified(cgroups, top, name);
         return;
     }
     if (is_unified(beside.text))
-        find_unified(groups, beside.text, name);
-    find_separate(groups, top, name);
+        find_unified(cgroups, beside.text, name);
+    find_separate(cgroups, top, name);
 }
 
-void groups_remove(const struct groups *groups)
+void cgroups_remove(const struct cgroups *cgroups)
 {
-    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
-        if (groups->roots[i][0] != '\0')
-            (void)rmdir(groups->roots[i]);
+    for (size_t i = 0; i < CGROUP_N_KINDS; i++) {
+        if (cgroups->roots[i][0] != '\0')
+            (void)rmdir(cgroups->roots[i]);
     }
 }
 
-void groups_describe(const struct groups *groups, char text[64])
+void cgroups_describe(const struct cgroups *cgroups, char text[64])
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
 
-    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
-        if (groups->roots[i][0] != '\0')
+    for (size_t i = 0; i < CGROUP_N_KINDS; i++) {
+        if (cgroups->roots[i][0] != '\0')
             strbuf_appendf(&words, "%s%s", words.len > 0 ? ", " : "", names_of[i].words);
     }
     (void)snprintf(text, 64, "%s", words.len > 0 ? words.text : "nothing");
@@ -186,110 +186,111 @@ void groups_describe(const struct groups *groups, char text[64])
 
 /* --- a sandbox's --- */
 
-static void write_number(const struct groups *groups, enum group_kind kind, const char *name,
+static void write_number(const struct cgroups *cgroups, enum cgroup_kind kind, const char *name,
                          const char *file, int64_t number)
 {
     char text[24] = "";
 
     (void)snprintf(text, sizeof(text), "%lld", (long long)number);
-    (void)write_file(groups, kind, name, file, text);
+    (void)write_file(cgroups, kind, name, file, text);
 }
 
-static void bound_memory(const struct groups *groups, const char *name, int64_t bytes)
+static void bound_memory(const struct cgroups *cgroups, const char *name, int64_t bytes)
 {
-    if (groups->is_unified[GROUP_MEMORY]) {
-        write_number(groups, GROUP_MEMORY, name, "memory.max", bytes);
-        write_number(groups, GROUP_MEMORY, name, "memory.swap.max", 0);
+    if (cgroups->is_unified[CGROUP_MEMORY]) {
+        write_number(cgroups, CGROUP_MEMORY, name, "memory.max", bytes);
+        write_number(cgroups, CGROUP_MEMORY, name, "memory.swap.max", 0);
         return;
     }
-    write_number(groups, GROUP_MEMORY, name, "memory.limit_in_bytes", bytes);
-    write_number(groups, GROUP_MEMORY, name, "memory.memsw.limit_in_bytes", bytes);
+    write_number(cgroups, CGROUP_MEMORY, name, "memory.limit_in_bytes", bytes);
+    write_number(cgroups, CGROUP_MEMORY, name, "memory.memsw.limit_in_bytes", bytes);
 }
 
-static void bound_cpu(const struct groups *groups, const char *name, int64_t nano_cpus)
+static void bound_cpu(const struct cgroups *cgroups, const char *name, int64_t nano_cpus)
 {
     int64_t quota_us = nano_cpus / NANO_CPUS_PER_QUOTA_US;
     char both[48] = "";
 
-    if (groups->is_unified[GROUP_CPU]) {
+    if (cgroups->is_unified[CGROUP_CPU]) {
         (void)snprintf(both, sizeof(both), "%lld %d", (long long)quota_us, PERIOD_US);
-        (void)write_file(groups, GROUP_CPU, name, "cpu.max", both);
+        (void)write_file(cgroups, CGROUP_CPU, name, "cpu.max", both);
         return;
     }
-    write_number(groups, GROUP_CPU, name, "cpu.cfs_period_us", PERIOD_US);
-    write_number(groups, GROUP_CPU, name, "cpu.cfs_quota_us", quota_us);
+    write_number(cgroups, CGROUP_CPU, name, "cpu.cfs_period_us", PERIOD_US);
+    write_number(cgroups, CGROUP_CPU, name, "cpu.cfs_quota_us", quota_us);
 }
 
-void group_make(const struct groups *groups, const char *name, const struct group_limits *limits)
+void cgroup_make(const struct cgroups *cgroups, const char *name,
+                 const struct cgroup_limits *limits)
 {
-    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
+    for (size_t i = 0; i < CGROUP_N_KINDS; i++) {
         CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
-        if (groups->roots[i][0] == '\0')
+        if (cgroups->roots[i][0] == '\0')
             continue;
-        append_path(groups, (enum group_kind)i, name, "", &path);
-        (void)make_folder(groups->roots[i]);
+        append_path(cgroups, (enum cgroup_kind)i, name, "", &path);
+        (void)make_folder(cgroups->roots[i]);
         (void)make_folder(path.text);
     }
-    write_number(groups, GROUP_PIDS, name, "pids.max", limits->n_pids);
-    bound_memory(groups, name, limits->memory_bytes);
+    write_number(cgroups, CGROUP_PIDS, name, "pids.max", limits->n_pids);
+    bound_memory(cgroups, name, limits->memory_bytes);
     if (limits->nano_cpus > 0)
-        bound_cpu(groups, name, limits->nano_cpus);
+        bound_cpu(cgroups, name, limits->nano_cpus);
 }
 
-static bool is_bounded_by(const struct groups *groups, enum group_kind kind, bool is_unified)
+static bool is_bounded_by(const struct cgroups *cgroups, enum cgroup_kind kind, bool is_unified)
 {
-    return kind != GROUP_LIFE && groups->roots[kind][0] != '\0' &&
-           groups->is_unified[kind] == is_unified;
+    return kind != CGROUP_FREEZER && cgroups->roots[kind][0] != '\0' &&
+           cgroups->is_unified[kind] == is_unified;
 }
 
-/* The first kind with a limit in that version; GROUP_N_KINDS: none. */
-static enum group_kind first_bounded_by(const struct groups *groups, bool is_unified)
+/* The first kind with a limit in that version; CGROUP_N_KINDS: none. */
+static enum cgroup_kind first_bounded_by(const struct cgroups *cgroups, bool is_unified)
 {
-    enum group_kind kind = GROUP_MEMORY;
+    enum cgroup_kind kind = CGROUP_MEMORY;
 
-    while (kind < GROUP_N_KINDS && !is_bounded_by(groups, kind, is_unified))
+    while (kind < CGROUP_N_KINDS && !is_bounded_by(cgroups, kind, is_unified))
         kind++;
     return kind;
 }
 
 /* Programs expect either one version 2 folder or a folder for each controller. */
-bool group_append_view(const struct groups *groups, enum group_kind kind, const char *name,
-                       struct strbuf *from, struct strbuf *to)
+bool cgroup_append_mount(const struct cgroups *cgroups, enum cgroup_kind kind, const char *name,
+                         struct strbuf *from, struct strbuf *to)
 {
-    bool is_whole = first_bounded_by(groups, false) == GROUP_N_KINDS;
+    bool is_whole = first_bounded_by(cgroups, false) == CGROUP_N_KINDS;
 
-    if (!has_group(groups, kind, name) || !is_bounded_by(groups, kind, is_whole) ||
-        (is_whole && kind != first_bounded_by(groups, true)))
+    if (!has_group(cgroups, kind, name) || !is_bounded_by(cgroups, kind, is_whole) ||
+        (is_whole && kind != first_bounded_by(cgroups, true)))
         return false;
-    append_path(groups, kind, name, "", from);
+    append_path(cgroups, kind, name, "", from);
     strbuf_append(to, PLACE);
     if (!is_whole)
         strbuf_appendf(to, "/%s", names_of[kind].controller);
     return true;
 }
 
-void group_open(const struct groups *groups, const char *name, int fds[GROUP_N_KINDS])
+void cgroup_open(const struct cgroups *cgroups, const char *name, int fds[CGROUP_N_KINDS])
 {
-    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
+    for (size_t i = 0; i < CGROUP_N_KINDS; i++) {
         CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
         fds[i] = -1;
-        if (!has_group(groups, (enum group_kind)i, name))
+        if (!has_group(cgroups, (enum cgroup_kind)i, name))
             continue;
-        append_path(groups, (enum group_kind)i, name, "cgroup.procs", &path);
+        append_path(cgroups, (enum cgroup_kind)i, name, "cgroup.procs", &path);
         fds[i] = open(path.text, O_WRONLY | O_CLOEXEC);
     }
 }
 
-int group_remove(const struct groups *groups, const char *name, struct error *err)
+int cgroup_remove(const struct cgroups *cgroups, const char *name, struct error *err)
 {
-    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
+    for (size_t i = 0; i < CGROUP_N_KINDS; i++) {
         CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
-        if (groups->roots[i][0] == '\0')
+        if (cgroups->roots[i][0] == '\0')
             continue;
-        append_path(groups, (enum group_kind)i, name, "", &path);
+        append_path(cgroups, (enum cgroup_kind)i, name, "", &path);
         if (rmdir(path.text) < 0 && errno != ENOENT)
             return error_set(err, ERROR_UNAVAILABLE, "%s: %m", path.text);
     }
@@ -298,9 +299,9 @@ int group_remove(const struct groups *groups, const char *name, struct error *er
 
 /* --- freezing and ending --- */
 
-bool group_has_life(const struct groups *groups, const char *name)
+bool cgroup_has_freezer(const struct cgroups *cgroups, const char *name)
 {
-    return has_group(groups, GROUP_LIFE, name);
+    return has_group(cgroups, CGROUP_FREEZER, name);
 }
 
 /* line: one of cgroup.events, such as "populated 0" or "frozen 1". */
@@ -323,63 +324,63 @@ static int wait_until_it_says(int fd, const char *line, int64_t wait_ms, struct 
         int64_t left_ms = deadline_ms - clock_monotonic_ms();
 
         if (left_ms <= 0)
-            return error_set(err, ERROR_TIMEOUT, "the sandbox's programs do not come to '%s'",
+            return error_set(err, ERROR_TIMEOUT, "the sandbox's programs did not become '%s'",
                              line);
         (void)poll(&polled, 1, (int)left_ms);
     }
     return 0;
 }
 
-static int bring_to(const struct groups *groups, const char *name, const char *wish,
+static int bring_to(const struct cgroups *cgroups, const char *name, const char *wish,
                     const char *line, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(fd_close) int fd = -1;
 
-    append_path(groups, GROUP_LIFE, name, "cgroup.events", &path);
+    append_path(cgroups, CGROUP_FREEZER, name, "cgroup.events", &path);
     fd = open(path.text, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || !write_file(groups, GROUP_LIFE, name, "cgroup.freeze", wish))
+    if (fd < 0 || !write_file(cgroups, CGROUP_FREEZER, name, "cgroup.freeze", wish))
         return error_set(err, ERROR_NOT_FOUND, "the sandbox has ended");
     return wait_until_it_says(fd, line, FREEZE_MS, err);
 }
 
-int group_freeze(const struct groups *groups, const char *name, struct error *err)
+int cgroup_freeze(const struct cgroups *cgroups, const char *name, struct error *err)
 {
-    return bring_to(groups, name, "1", "frozen 1", err);
+    return bring_to(cgroups, name, "1", "frozen 1", err);
 }
 
-int group_thaw(const struct groups *groups, const char *name, struct error *err)
+int cgroup_thaw(const struct cgroups *cgroups, const char *name, struct error *err)
 {
-    return bring_to(groups, name, "0", "frozen 0", err);
+    return bring_to(cgroups, name, "0", "frozen 0", err);
 }
 
-bool group_is_frozen(const struct groups *groups, const char *name)
+bool cgroup_is_frozen(const struct cgroups *cgroups, const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-    return read_file(groups, GROUP_LIFE, name, "cgroup.events", &text) &&
+    return read_file(cgroups, CGROUP_FREEZER, name, "cgroup.events", &text) &&
            strstr(text.text, "frozen 1") != NULL;
 }
 
-int group_end(const struct groups *groups, const char *name, struct error *err)
+int cgroup_end(const struct cgroups *cgroups, const char *name, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(fd_close) int fd = -1;
 
-    append_path(groups, GROUP_LIFE, name, "cgroup.events", &path);
+    append_path(cgroups, CGROUP_FREEZER, name, "cgroup.events", &path);
     fd = open(path.text, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || !write_file(groups, GROUP_LIFE, name, "cgroup.kill", "1"))
+    if (fd < 0 || !write_file(cgroups, CGROUP_FREEZER, name, "cgroup.kill", "1"))
         return 0;
     return wait_until_it_says(fd, "populated 0", END_MS, err);
 }
 
-bool group_ran_out_of_memory(const struct groups *groups, const char *name)
+bool cgroup_ran_out_of_memory(const struct cgroups *cgroups, const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     const char *count = NULL;
 
-    if (!read_file(groups, GROUP_MEMORY, name,
-                   groups->is_unified[GROUP_MEMORY] ? "memory.events" : "memory.oom_control",
+    if (!read_file(cgroups, CGROUP_MEMORY, name,
+                   cgroups->is_unified[CGROUP_MEMORY] ? "memory.events" : "memory.oom_control",
                    &text))
         return false;
     count = strstr(text.text, "oom_kill ");

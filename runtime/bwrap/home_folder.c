@@ -1,4 +1,5 @@
-/* Homes: folders with a workspace, a journal and a user's files, owned by the home's host user. */
+#include "runtime/bwrap/home_folder.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +14,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/bwrap/process_parts.h"
+#include "runtime/bwrap/box_end.h"
+#include "runtime/bwrap/bwrap_host.h"
 
 /* A range that distributions, engines and systemd leave free; each home has one uid of it. */
 #define FIRST_UID 1900000000U
@@ -31,7 +34,7 @@ uid_t home_uid(const char *home)
     return (uid_t)(FIRST_UID + strtoul(digits, NULL, 16));
 }
 
-void home_append_path(const struct process_host *host, const char *home, const char *part,
+void home_append_path(const struct bwrap_host *host, const char *home, const char *part,
                       struct strbuf *path)
 {
     strbuf_appendf(path, "%s/homes/%s%s%s", host->settings.folder, home, part[0] != '\0' ? "/" : "",
@@ -48,7 +51,7 @@ static int give_to(const char *path, uid_t uid, struct error *err)
     return 0;
 }
 
-static int make_part(const struct process_host *host, const char *home, const char *part,
+static int make_part(const struct bwrap_host *host, const char *home, const char *part,
                      struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -59,18 +62,18 @@ static int make_part(const struct process_host *host, const char *home, const ch
     return give_to(path.text, home_uid(home), err);
 }
 
-int home_make(const struct process_host *host, const char *home, struct error *err)
+int home_make(const struct bwrap_host *host, const char *home, struct error *err)
 {
     static const char *const parts[] = {"", "workspace", "workspace/project", "journal", "user"};
 
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
         if (make_part(host, home, parts[i], err) < 0)
-            return error_wrap(err, "making a workspace");
+            return error_wrap(err, "creating a workspace");
     }
     return 0;
 }
 
-int home_make_new(struct process_host *host, char home_out[BACKEND_NAME_BYTES], struct error *err)
+int home_make_new(struct bwrap_host *host, char home_out[BACKEND_NAME_BYTES], struct error *err)
 {
     unsigned char bytes[HOME_BYTES];
     char home[2 * HOME_BYTES + 1] = "";
@@ -78,25 +81,25 @@ int home_make_new(struct process_host *host, char home_out[BACKEND_NAME_BYTES], 
     crypto_random(bytes, sizeof(bytes));
     hex_encode(bytes, sizeof(bytes), home);
     /* Registered before it exists, so that a concurrent sweep does not remove it. */
-    spares_hold(host->spares, SPARE_HOME, home);
+    prealloc_add_used(host->prealloc, PREALLOC_HOME, home);
     if (home_make(host, home, err) < 0) {
-        spares_forget(host->spares, SPARE_HOME, home);
+        prealloc_forget(host->prealloc, PREALLOC_HOME, home);
         return -1;
     }
     (void)snprintf(home_out, BACKEND_NAME_BYTES, "%s", home);
     return 0;
 }
 
-int home_remove(struct process_host *host, const char *home, struct error *err)
+int home_remove(struct bwrap_host *host, const char *home, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
     if (strspn(home, "0123456789abcdef") != strlen(home) || home[0] == '\0')
-        return error_set(err, ERROR_INVALID, "'%.40s' is no name of a workspace", home);
+        return error_set(err, ERROR_INVALID, "'%.40s' is not a workspace name", home);
     home_append_path(host, home, "", &path);
-    if (process_remove_folder(path.text, err) < 0)
+    if (folder_remove(path.text, err) < 0)
         return error_wrap(err, "removing a workspace");
-    spares_forget(host->spares, SPARE_HOME, home);
+    prealloc_forget(host->prealloc, PREALLOC_HOME, home);
     return 0;
 }
 
@@ -109,19 +112,19 @@ static bool is_kept(const struct kept_names *kept, const char *home)
     return false;
 }
 
-static void sweep(struct process_host *host, const char *home)
+static void sweep(struct bwrap_host *host, const char *home)
 {
     struct error err = ERROR_INIT;
 
     if (home_remove(host, home, &err) == 0)
-        log_info("home.swept", LOG_STR("home", home));
+        log_info("home.removed", LOG_STR("home", home));
     else
-        log_warning("home.left", LOG_STR("home", home), LOG_ERROR(&err));
+        log_warning("home.remove_failed", LOG_STR("home", home), LOG_ERROR(&err));
 }
 
 /* Order matters: first existing homes, then those handed out, then those in rows. A home only moves
  * from handed out to rows, so one in neither is a leftover. */
-int homes_tidy(struct process_host *host, const struct kept_source *source, struct error *err)
+int homes_tidy(struct bwrap_host *host, const struct kept_source *source, struct error *err)
 {
     CLEANUP(kept_names_done) struct kept_names kept = {.networks = NULL};
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
@@ -137,7 +140,7 @@ int homes_tidy(struct process_host *host, const struct kept_source *source, stru
     is_known = mem_alloc_array((size_t)n + 1, sizeof(*is_known));
     for (int i = 0; i < n; i++)
         is_known[i] = entries[i]->d_name[0] == '.' ||
-                      spares_knows(host->spares, SPARE_HOME, entries[i]->d_name);
+                      prealloc_has(host->prealloc, PREALLOC_HOME, entries[i]->d_name);
     rc = source->load(source->context, &kept, err);
     for (int i = 0; i < n; i++) {
         if (rc == 0 && !is_known[i] && !is_kept(&kept, entries[i]->d_name))

@@ -1,4 +1,5 @@
-/* Prepares the host: folders, the files that all sandboxes share, and a trial of bubblewrap. */
+#include "runtime/bwrap/host_prepare.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,11 +13,14 @@
 #include "base/crypto.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/backend/layout.h"
+#include "runtime/backend/mount_paths.h"
 #include "runtime/backend/seccomp_filter.h"
-#include "runtime/bwrap/process_command.h"
-#include "runtime/bwrap/process_parts.h"
+#include "runtime/bwrap/bwrap_arguments.h"
+#include "runtime/bwrap/bwrap_host.h"
+#include "runtime/bwrap/bwrap_image.h"
+#include "runtime/bwrap/home_folder.h"
 #include "runtime/bwrap/process_spawn.h"
 
 #define ACTION_MAX_BYTES (64UL * 1024 * 1024)
@@ -24,43 +28,50 @@
 #define HASH_DIGITS 12
 #define TRIAL_HOME "000000"
 
-struct fitting {
+struct agent_file {
     const char *name;
     mode_t mode;
     struct strbuf bytes;
 };
 
-enum { FIT_ACTION, FIT_BUNDLE, FIT_USERS, FIT_GROUPS, FIT_FILTER, N_FITTINGS };
-
-struct fittings {
-    struct fitting items[N_FITTINGS];
+enum {
+    AGENT_FILE_ACTION,
+    AGENT_FILE_BUNDLE,
+    AGENT_FILE_USERS,
+    AGENT_FILE_GROUPS,
+    AGENT_FILE_FILTER,
+    N_FITTINGS
 };
 
-static void fittings_done(struct fittings *fittings)
+struct agent_files {
+    struct agent_file items[N_FITTINGS];
+};
+
+static void agent_files_done(struct agent_files *agent_build)
 {
     for (size_t i = 0; i < N_FITTINGS; i++)
-        strbuf_done(&fittings->items[i].bytes);
+        strbuf_done(&agent_build->items[i].bytes);
 }
 
-void fittings_append_path(const struct process_host *host, const char *file, struct strbuf *path)
+void agent_folder_append_path(const struct bwrap_host *host, const char *file, struct strbuf *path)
 {
-    strbuf_appendf(path, "%s/fittings/%s%s%s", host->settings.folder, host->fittings,
+    strbuf_appendf(path, "%s/fittings/%s%s%s", host->settings.folder, host->agent_build,
                    file[0] != '\0' ? "/" : "", file);
 }
 
-static void list_users(struct fittings *fittings)
+static void list_users(struct agent_files *agent_build)
 {
-    strbuf_appendf(&fittings->items[FIT_USERS].bytes,
+    strbuf_appendf(&agent_build->items[AGENT_FILE_USERS].bytes,
                    "root:x:0:0:root:/root:/bin/sh\n"
                    "deft:x:%d:%d::/home/deft:/bin/bash\n"
                    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
                    SANDBOX_UID, SANDBOX_UID);
-    strbuf_appendf(&fittings->items[FIT_GROUPS].bytes, "root:x:0:\ndeft:x:%d:\nnogroup:x:65534:\n",
-                   SANDBOX_UID);
+    strbuf_appendf(&agent_build->items[AGENT_FILE_GROUPS].bytes,
+                   "root:x:0:\ndeft:x:%d:\nnogroup:x:65534:\n", SANDBOX_UID);
 }
 
 /* Compiles the seccomp profile in memory. */
-static int compile(const struct process_host *host, struct strbuf *program, struct error *err)
+static int compile(const struct bwrap_host *host, struct strbuf *program, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(fd_close) int fd = -1;
@@ -76,51 +87,51 @@ static int compile(const struct process_host *host, struct strbuf *program, stru
     return file_read(path.text, CA_MAX_BYTES, program, err);
 }
 
-static int read_fittings(const struct process_host *host, struct fittings *fittings,
-                         struct error *err)
+static int read_agent_files(const struct bwrap_host *host, struct agent_files *agent_build,
+                            struct error *err)
 {
     struct error missing = ERROR_INIT;
 
-    *fittings = (struct fittings){.items = {{ACTION_NAME, 0555, STRBUF_INIT},
-                                            {CA_NAME, 0444, STRBUF_INIT},
-                                            {"passwd", 0444, STRBUF_INIT},
-                                            {"group", 0444, STRBUF_INIT},
-                                            {"filter", 0444, STRBUF_INIT}}};
-    list_users(fittings);
+    *agent_build = (struct agent_files){.items = {{ACTION_NAME, 0555, STRBUF_INIT},
+                                                  {CA_NAME, 0444, STRBUF_INIT},
+                                                  {"passwd", 0444, STRBUF_INIT},
+                                                  {"group", 0444, STRBUF_INIT},
+                                                  {"filter", 0444, STRBUF_INIT}}};
+    list_users(agent_build);
     if (file_read(host->settings.action_binary, ACTION_MAX_BYTES,
-                  &fittings->items[FIT_ACTION].bytes, err) < 0)
+                  &agent_build->items[AGENT_FILE_ACTION].bytes, err) < 0)
         return error_wrap(err, "DEFT_ACTION_BINARY");
     /* Sandboxes may start on a host without certificates. */
     if (host->settings.ca_bundle[0] != '\0' &&
-        file_read(host->settings.ca_bundle, CA_MAX_BYTES, &fittings->items[FIT_BUNDLE].bytes,
-                  &missing) < 0 &&
+        file_read(host->settings.ca_bundle, CA_MAX_BYTES,
+                  &agent_build->items[AGENT_FILE_BUNDLE].bytes, &missing) < 0 &&
         missing.code != ERROR_NOT_FOUND) {
         *err = missing;
         return error_wrap(err, "DEFT_SANDBOX_CA_BUNDLE");
     }
-    return compile(host, &fittings->items[FIT_FILTER].bytes, err);
+    return compile(host, &agent_build->items[AGENT_FILE_FILTER].bytes, err);
 }
 
-static void name_fittings(const struct fittings *fittings, char name[FITTINGS_BYTES])
+static void name_agent_build(const struct agent_files *agent_build, char name[AGENT_BUILD_BYTES])
 {
     CLEANUP(strbuf_done) struct strbuf hashes = STRBUF_INIT;
     char hash[CRYPTO_HASH_HEX_BYTES] = "";
 
     for (size_t i = 0; i < N_FITTINGS; i++) {
-        crypto_sha256_hex(fittings->items[i].bytes.text, fittings->items[i].bytes.len, hash);
+        crypto_sha256_hex(agent_build->items[i].bytes.text, agent_build->items[i].bytes.len, hash);
         strbuf_append(&hashes, hash);
     }
     crypto_sha256_hex(hashes.text, hashes.len, hash);
-    (void)snprintf(name, FITTINGS_BYTES, "%.*s", HASH_DIGITS, hash);
+    (void)snprintf(name, AGENT_BUILD_BYTES, "%.*s", HASH_DIGITS, hash);
 }
 
-int process_name_fittings(struct process_host *host, struct error *err)
+int host_name_agent_build(struct bwrap_host *host, struct error *err)
 {
-    CLEANUP(fittings_done) struct fittings fittings = {.items = {{.name = NULL}}};
+    CLEANUP(agent_files_done) struct agent_files agent_build = {.items = {{.name = NULL}}};
 
-    if (read_fittings(host, &fittings, err) < 0)
+    if (read_agent_files(host, &agent_build, err) < 0)
         return -1;
-    name_fittings(&fittings, host->fittings);
+    name_agent_build(&agent_build, host->agent_build);
     return 0;
 }
 
@@ -136,7 +147,7 @@ static int make_folder(const char *path, mode_t mode, struct error *err)
     return 0;
 }
 
-static int make_folders(const struct process_host *host, struct error *err)
+static int make_folders(const struct bwrap_host *host, struct error *err)
 {
     static const struct {
         const char *name;
@@ -154,7 +165,7 @@ static int make_folders(const struct process_host *host, struct error *err)
 }
 
 /* Written under another name first: an existing file is complete. */
-static int write_fitting(const struct fitting *fitting, const char *folder, struct error *err)
+static int write_agent_file(const struct agent_file *fitting, const char *folder, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf part = STRBUF_INIT;
@@ -174,25 +185,24 @@ static int write_fitting(const struct fitting *fitting, const char *folder, stru
     return 0;
 }
 
-static int lay_out(const struct process_host *host, struct error *err)
+static int lay_out(const struct bwrap_host *host, struct error *err)
 {
-    CLEANUP(fittings_done) struct fittings fittings = {.items = {{.name = NULL}}};
+    CLEANUP(agent_files_done) struct agent_files agent_build = {.items = {{.name = NULL}}};
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
-    char name[FITTINGS_BYTES] = "";
+    char name[AGENT_BUILD_BYTES] = "";
 
-    if (read_fittings(host, &fittings, err) < 0)
+    if (read_agent_files(host, &agent_build, err) < 0)
         return -1;
-    name_fittings(&fittings, name);
-    if (!text_equal(name, host->fittings))
+    name_agent_build(&agent_build, name);
+    if (!text_equal(name, host->agent_build))
         return error_set(err, ERROR_CONFLICT,
-                         "%s, or the certificates beside it, was changed after the start; "
-                         "restart this service",
+                         "%s, or the CA bundle, was changed after the start; restart this service",
                          host->settings.action_binary);
-    fittings_append_path(host, "", &folder);
+    agent_folder_append_path(host, "", &folder);
     if (make_folder(folder.text, 0755, err) < 0)
         return -1;
     for (size_t i = 0; i < N_FITTINGS; i++) {
-        if (write_fitting(&fittings.items[i], folder.text, err) < 0)
+        if (write_agent_file(&agent_build.items[i], folder.text, err) < 0)
             return -1;
     }
     return 0;
@@ -216,11 +226,11 @@ static int try_bubblewrap(struct error *err)
         "--proc", "/proc",          "--dev",         "/dev",          "true",      NULL};
     static const char *const environment[] = {"LC_ALL=C", NULL};
     CLEANUP(fd_close) int said = memfd_create("deft", MFD_CLOEXEC);
-    struct spawn_plan plan = {.argv = argv,
-                              .environment = environment,
-                              .uid = home_uid(TRIAL_HOME),
-                              .fds = {-1, said, said},
-                              .n_fds = 3};
+    struct spawn_options plan = {.argv = argv,
+                                 .environment = environment,
+                                 .uid = home_uid(TRIAL_HOME),
+                                 .fds = {-1, said, said},
+                                 .n_fds = 3};
     char text[160] = "";
     pid_t pid = -1;
     int status = 0;
@@ -237,22 +247,22 @@ static int try_bubblewrap(struct error *err)
         return 0;
     read_said(said, text);
     return error_set(err, ERROR_UNAVAILABLE,
-                     "bubblewrap makes no sandbox here (is it installed, and are user namespaces "
+                     "bubblewrap cannot create a sandbox (is it installed, and are user namespaces "
                      "allowed?): %s",
                      text);
 }
 
-int process_prepare(struct process_host *host, struct error *err)
+int host_prepare(struct bwrap_host *host, struct error *err)
 {
     char bounds[64] = "";
 
     if (make_folders(host, err) < 0 || lay_out(host, err) < 0 || try_bubblewrap(err) < 0)
         return -1;
-    groups_describe(&host->groups, bounds);
-    log_warning("isolation.is_less",
-                LOG_STR("meaning", "sandboxes are processes of this host: they share its kernel, "
-                                   "and no packet filter bounds them"),
+    cgroups_describe(&host->cgroups, bounds);
+    log_warning("isolation.reduced",
+                LOG_STR("meaning", "sandboxes run as processes of this host: they share its "
+                                   "kernel, and no packet filter restricts them"),
                 LOG_STR("network", host->settings.network), LOG_STR("control_groups", bounds),
-                LOG_STR("files", process_image_id(host)));
+                LOG_STR("files", bwrap_image_id(host)));
     return 0;
 }

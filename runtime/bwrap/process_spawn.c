@@ -35,10 +35,11 @@ static void give_up(const char *what)
 }
 
 /* Moves them to high numbers first, so that no target number is in use. */
-static void place_fds(const struct spawn_plan *plan)
+static void place_fds(const struct spawn_options *plan)
 {
     int moved[SPAWN_FDS_MAX] = {0};
-    int gate = plan->has_gate ? fcntl(plan->gate_fd, F_DUPFD_CLOEXEC, FIRST_SAFE_FD) : -1;
+    int start_pipe =
+        plan->waits_for_start ? fcntl(plan->start_fd, F_DUPFD_CLOEXEC, FIRST_SAFE_FD) : -1;
 
     for (size_t i = 0; i < plan->n_fds; i++)
         moved[i] = plan->fds[i] < 0 ? -1 : fcntl(plan->fds[i], F_DUPFD_CLOEXEC, FIRST_SAFE_FD);
@@ -47,25 +48,25 @@ static void place_fds(const struct spawn_plan *plan)
         if (moved[i] < 0 || dup2(moved[i], (int)i) < 0)
             (void)close((int)i);
     }
-    if (gate >= 0)
-        (void)dup3(gate, (int)plan->n_fds, O_CLOEXEC);
-    (void)syscall(SYS_close_range, (unsigned)plan->n_fds + (gate >= 0 ? 1U : 0U), ~0U, 0U);
+    if (start_pipe >= 0)
+        (void)dup3(start_pipe, (int)plan->n_fds, O_CLOEXEC);
+    (void)syscall(SYS_close_range, (unsigned)plan->n_fds + (start_pipe >= 0 ? 1U : 0U), ~0U, 0U);
 }
 
 /* EOF: the parent died before it recorded our pid. */
-static void wait_at_gate(const struct spawn_plan *plan)
+static void wait_at_gate(const struct spawn_options *plan)
 {
     char go = 0;
 
-    if (plan->has_gate && read((int)plan->n_fds, &go, 1) != 1)
+    if (plan->waits_for_start && read((int)plan->n_fds, &go, 1) != 1)
         _exit(EXIT_NOT_STARTED);
 }
 
-static void enter_groups(const struct spawn_plan *plan)
+static void enter_groups(const struct spawn_options *plan)
 {
     for (size_t i = 0; i < plan->n_group_fds; i++) {
-        if (plan->group_fds[i] >= 0)
-            (void)!write(plan->group_fds[i], "0", 1);
+        if (plan->cgroup_fds[i] >= 0)
+            (void)!write(plan->cgroup_fds[i], "0", 1);
     }
 }
 
@@ -93,7 +94,7 @@ static void become(uid_t uid)
         give_up("changing the user");
 }
 
-static void run_child(const struct spawn_plan *plan)
+static void run_child(const struct spawn_options *plan)
 {
     sigset_t none;
 
@@ -118,7 +119,7 @@ static void run_child(const struct spawn_plan *plan)
     give_up(plan->argv[0]);
 }
 
-int spawn_start(const struct spawn_plan *plan, pid_t *pid_out, struct error *err)
+int spawn_start(const struct spawn_options *plan, pid_t *pid_out, struct error *err)
 {
     pid_t pid = fork();
 

@@ -22,23 +22,23 @@ struct spawn_limit {
     struct rlimit limit;
 };
 
-struct spawn_plan {
+struct spawn_options {
     const char *const *argv; /* searched in PATH; ends with NULL */
     const char *const *environment;
     uid_t uid; /* and the gid of that number; our own uid: unchanged */
     int64_t oom_score_adj;
     struct spawn_limit limits[SPAWN_LIMITS_MAX];
     size_t n_limits;
-    const int *group_fds; /* "0" is written to each that is not -1 */
+    const int *cgroup_fds; /* "0" is written to each that is not -1 */
     size_t n_group_fds;
     int fds[SPAWN_FDS_MAX]; /* become 0, 1, 2, …; -1: closed */
     size_t n_fds;
-    bool has_gate; /* starts the program only after reading a byte from gate_fd */
-    int gate_fd;
+    bool waits_for_start; /* starts the program only after reading a byte from start_fd */
+    int start_fd;
 };
 
 /* ERROR_UNAVAILABLE. Errors in the new process go to its standard error, and it exits with 127. */
-int spawn_start(const struct spawn_plan *plan, pid_t *pid_out,
+int spawn_start(const struct spawn_options *plan, pid_t *pid_out,
                 struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/backend/layout.h"
+#include "runtime/backend/mount_paths.h"
 
 #define FILE_MAX_BYTES (1024UL * 1024)
 /*
@@ -142,7 +142,7 @@ int process_tree_stop(pid_t top, struct error *err)
             return 0;
         (void)poll(NULL, 0, LOOK_AGAIN_MS);
     }
-    return error_set(err, ERROR_TIMEOUT, "the sandbox's programs do not stand still");
+    return error_set(err, ERROR_TIMEOUT, "the sandbox's programs cannot be stopped");
 }
 
 static int signal_all(pid_t top, int signal, struct error *err)

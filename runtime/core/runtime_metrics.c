@@ -1,4 +1,4 @@
-#include "runtime/core/metrics.h"
+#include "runtime/core/runtime_metrics.h"
 
 #include <assert.h>
 
@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "runtime/backend/backend.h"
-#include "runtime/backend/failure.h"
-#include "runtime/core/demand.h"
+#include "runtime/backend/failure_reason.h"
+#include "runtime/core/pool_sizing.h"
 #include "store/runtime/runtime_count_store.h"
 
 #define NANO_PER_CPU 1e9
@@ -23,18 +23,18 @@ struct histogram {
 };
 
 struct pool_gauge {
-    struct demand_class class;
+    struct pool_class class;
     size_t n_ready;
     size_t n_wanted;
 };
 
-struct metrics {
+struct runtime_metrics {
     struct lock lock; /* guards all below */
     int64_t n_hits;
     int64_t n_misses[MISS_N_REASONS];
     struct histogram starts[START_N_KINDS];
-    int64_t n_failures[FAILURE_REASONS_MAX]; /* by failure_index() */
-    struct pool_gauge pools[DEMAND_CLASSES_MAX];
+    int64_t n_failures[FAILURE_REASONS_MAX]; /* by failure_reason_index() */
+    struct pool_gauge pools[POOL_CLASSES_MAX];
     size_t n_pools;
 };
 
@@ -55,15 +55,15 @@ const char *start_kind_to_string(enum start_kind kind)
     return kind_names[kind];
 }
 
-struct metrics *metrics_new(void)
+struct runtime_metrics *metrics_new(void)
 {
-    struct metrics *metrics = NEW(struct metrics);
+    struct runtime_metrics *metrics = NEW(struct runtime_metrics);
 
     lock_init(&metrics->lock);
     return metrics;
 }
 
-void metrics_free(struct metrics *metrics)
+void metrics_free(struct runtime_metrics *metrics)
 {
     if (metrics == NULL)
         return;
@@ -71,21 +71,21 @@ void metrics_free(struct metrics *metrics)
     mem_free(metrics);
 }
 
-void metrics_count_hit(struct metrics *metrics)
+void metrics_count_hit(struct runtime_metrics *metrics)
 {
     lock_take(&metrics->lock);
     metrics->n_hits++;
     lock_release(&metrics->lock);
 }
 
-void metrics_count_miss(struct metrics *metrics, enum miss_reason reason)
+void metrics_count_miss(struct runtime_metrics *metrics, enum miss_reason reason)
 {
     lock_take(&metrics->lock);
     metrics->n_misses[reason]++;
     lock_release(&metrics->lock);
 }
 
-void metrics_count_start(struct metrics *metrics, enum start_kind kind, int64_t duration_ms)
+void metrics_count_start(struct runtime_metrics *metrics, enum start_kind kind, int64_t duration_ms)
 {
     struct histogram *histogram = &metrics->starts[kind];
 
@@ -97,16 +97,16 @@ void metrics_count_start(struct metrics *metrics, enum start_kind kind, int64_t 
     lock_release(&metrics->lock);
 }
 
-void metrics_count_failure(struct metrics *metrics, const char *detail)
+void metrics_count_failure(struct runtime_metrics *metrics, const char *detail)
 {
     lock_take(&metrics->lock);
-    metrics->n_failures[failure_index(detail)]++;
+    metrics->n_failures[failure_reason_index(detail)]++;
     lock_release(&metrics->lock);
 }
 
-void metrics_set_pool(struct metrics *metrics, const struct metrics_pool *pools, size_t n)
+void metrics_set_pool(struct runtime_metrics *metrics, const struct metrics_pool *pools, size_t n)
 {
-    assert(n <= DEMAND_CLASSES_MAX);
+    assert(n <= POOL_CLASSES_MAX);
     lock_take(&metrics->lock);
     for (size_t i = 0; i < n; i++)
         metrics->pools[i] =
@@ -146,21 +146,22 @@ static void append_class(struct strbuf *text, const char *name, const struct poo
                    (double)pool->class.nano_cpus / NANO_PER_CPU, n);
 }
 
-static void append_pools(const struct metrics *metrics, struct strbuf *text)
+static void append_pools(const struct runtime_metrics *metrics, struct strbuf *text)
 {
-    append_head(text, "deft_warm_idle", "gauge", "Sandboxes that wait, started, by their class.");
+    append_head(text, "deft_warm_idle", "gauge", "Warm sandboxes, by class.");
     for (size_t i = 0; i < metrics->n_pools; i++)
         append_class(text, "deft_warm_idle", &metrics->pools[i], metrics->pools[i].n_ready);
-    append_head(text, "deft_warm_target", "gauge", "How many of the class should wait now.");
+    append_head(text, "deft_warm_target", "gauge", "Target number of warm sandboxes, by class.");
     for (size_t i = 0; i < metrics->n_pools; i++)
         append_class(text, "deft_warm_target", &metrics->pools[i], metrics->pools[i].n_wanted);
 }
 
-static void append_claims(const struct metrics *metrics, struct strbuf *text)
+static void append_claims(const struct runtime_metrics *metrics, struct strbuf *text)
 {
-    append_head(text, "deft_warm_hit_total", "counter", "Starts that took one that waited.");
+    append_head(text, "deft_warm_hit_total", "counter", "Starts that claimed a warm sandbox.");
     strbuf_appendf(text, "deft_warm_hit_total %lld\n", (long long)metrics->n_hits);
-    append_head(text, "deft_warm_miss_total", "counter", "Starts that found none, and why.");
+    append_head(text, "deft_warm_miss_total", "counter",
+                "Starts that claimed no warm sandbox, by reason.");
     for (size_t i = 0; i < MISS_N_REASONS; i++)
         strbuf_appendf(text, "deft_warm_miss_total{reason=\"%s\"} %lld\n", reason_names[i],
                        (long long)metrics->n_misses[i]);
@@ -180,13 +181,13 @@ static void append_histogram(const struct histogram *histogram, const char *kind
                    (long long)histogram->n);
 }
 
-static void append_starts(const struct metrics *metrics, struct strbuf *text)
+static void append_starts(const struct runtime_metrics *metrics, struct strbuf *text)
 {
     append_head(text, "deft_start_seconds", "histogram",
-                "From the beginning of a start to a sandbox with its key.");
+                "Time from the start request until the sandbox has its key.");
     for (size_t i = 0; i < START_N_KINDS; i++)
         append_histogram(&metrics->starts[i], kind_names[i], text);
-    append_head(text, "deft_start_failed_total", "counter", "Starts that failed, and why.");
+    append_head(text, "deft_start_failed_total", "counter", "Failed starts, by reason.");
     for (size_t i = 0; i < FAILURE_REASONS_MAX; i++) {
         if (failure_reason_at(i) != NULL)
             strbuf_appendf(text, "deft_start_failed_total{reason=\"%s\"} %lld\n",
@@ -197,8 +198,7 @@ static void append_starts(const struct metrics *metrics, struct strbuf *text)
 /* Without a tenant: deft's own sandboxes. */
 static void append_counts(const struct tenant_count_list *counts, struct strbuf *text)
 {
-    append_head(text, "deft_sandboxes", "gauge",
-                "Sandboxes by status, and by the key of the Runtime API that asked for them.");
+    append_head(text, "deft_sandboxes", "gauge", "Sandboxes, by status and Runtime API key.");
     for (size_t i = 0; i < counts->n; i++) {
         strbuf_append(text, "deft_sandboxes{tenant=\"");
         append_value(text, counts->items[i].tenant);
@@ -207,20 +207,22 @@ static void append_counts(const struct tenant_count_list *counts, struct strbuf 
     }
 }
 
-static void append_room(const struct backend_room *room, struct strbuf *text)
+static void append_room(const struct backend_space *space, struct strbuf *text)
 {
-    if (room->free_bytes < 0)
+    if (space->free_bytes < 0)
         return;
-    append_head(text, "deft_disk_free_bytes", "gauge", "Free where the engine keeps its data.");
-    strbuf_appendf(text, "deft_disk_free_bytes %lld\n", (long long)room->free_bytes);
-    if (room->n_free_files == INT64_MAX)
+    append_head(text, "deft_disk_free_bytes", "gauge",
+                "Free bytes on the disk of the engine's data.");
+    strbuf_appendf(text, "deft_disk_free_bytes %lld\n", (long long)space->free_bytes);
+    if (space->n_free_files == INT64_MAX)
         return;
-    append_head(text, "deft_disk_free_files", "gauge", "Files that can still be made there.");
-    strbuf_appendf(text, "deft_disk_free_files %lld\n", (long long)room->n_free_files);
+    append_head(text, "deft_disk_free_files", "gauge",
+                "Free inodes on the disk of the engine's data.");
+    strbuf_appendf(text, "deft_disk_free_files %lld\n", (long long)space->n_free_files);
 }
 
-void metrics_append(struct metrics *metrics, const struct tenant_count_list *counts,
-                    const struct backend_room *room, struct strbuf *text)
+void metrics_append(struct runtime_metrics *metrics, const struct tenant_count_list *counts,
+                    const struct backend_space *space, struct strbuf *text)
 {
     lock_take(&metrics->lock);
     append_pools(metrics, text);
@@ -228,5 +230,5 @@ void metrics_append(struct metrics *metrics, const struct tenant_count_list *cou
     append_starts(metrics, text);
     lock_release(&metrics->lock);
     append_counts(counts, text);
-    append_room(room, text);
+    append_room(space, text);
 }

@@ -4,17 +4,17 @@
  * Threading: any thread.
  * Source:    https://prometheus.io/docs/instrumenting/exposition_formats/ (text format 0.0.4)
  */
-#ifndef DEFT_RUNTIME_CORE_METRICS_H
-#define DEFT_RUNTIME_CORE_METRICS_H
+#ifndef DEFT_RUNTIME_CORE_RUNTIME_METRICS_H
+#define DEFT_RUNTIME_CORE_RUNTIME_METRICS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/attr.h"
 
-struct backend_room;
-struct demand_class;
-struct metrics;
+struct backend_space;
+struct pool_class;
+struct runtime_metrics;
 struct strbuf;
 struct tenant_count_list;
 
@@ -29,27 +29,28 @@ enum miss_reason { MISS_REASONS(X) MISS_N_REASONS };
 
 const char *start_kind_to_string(enum start_kind kind) MUST_CHECK;
 
-struct metrics *metrics_new(void) MUST_CHECK;
-void metrics_free(struct metrics *metrics);
-void metrics_count_hit(struct metrics *metrics) NONNULL;
-void metrics_count_miss(struct metrics *metrics, enum miss_reason reason) NONNULL;
+struct runtime_metrics *metrics_new(void) MUST_CHECK;
+void metrics_free(struct runtime_metrics *metrics);
+void metrics_count_hit(struct runtime_metrics *metrics) NONNULL;
+void metrics_count_miss(struct runtime_metrics *metrics, enum miss_reason reason) NONNULL;
 /* A sandbox started; duration_ms: since its start began. */
-void metrics_count_start(struct metrics *metrics, enum start_kind kind,
+void metrics_count_start(struct runtime_metrics *metrics, enum start_kind kind,
                          int64_t duration_ms) NONNULL;
 /* A start failed; detail: the error message. */
-void metrics_count_failure(struct metrics *metrics, const char *detail) NONNULL;
+void metrics_count_failure(struct runtime_metrics *metrics, const char *detail) NONNULL;
 
 /* Members of a class: ready, and wanted. */
 struct metrics_pool {
-    const struct demand_class *class;
+    const struct pool_class *class;
     size_t n_ready;
     size_t n_wanted;
 };
-/* n: DEMAND_CLASSES_MAX at most. */
-void metrics_set_pool(struct metrics *metrics, const struct metrics_pool *pools, size_t n) NONNULL;
+/* n: POOL_CLASSES_MAX at most. */
+void metrics_set_pool(struct runtime_metrics *metrics, const struct metrics_pool *pools,
+                      size_t n) NONNULL;
 
 /* room: free_bytes is -1 if unknown. */
-void metrics_append(struct metrics *metrics, const struct tenant_count_list *counts,
-                    const struct backend_room *room, struct strbuf *text) NONNULL;
+void metrics_append(struct runtime_metrics *metrics, const struct tenant_count_list *counts,
+                    const struct backend_space *space, struct strbuf *text) NONNULL;
 
 #endif

@@ -1,4 +1,4 @@
-#include "runtime/core/row.h"
+#include "runtime/core/runtime_record.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "client/sandbox_call.h"
 #include "runtime/core/service.h"
 
-void row_make_id(char id[ROW_ID_BYTES])
+void runtime_record_make_id(char id[RUNTIME_RECORD_ID_BYTES])
 {
-    unsigned char bytes[ROW_ID_BYTES - 1];
+    unsigned char bytes[RUNTIME_RECORD_ID_BYTES - 1];
 
     crypto_random(bytes, sizeof(bytes));
     for (size_t i = 0; i < sizeof(bytes); i++)
@@ -21,25 +21,25 @@ void row_make_id(char id[ROW_ID_BYTES])
     id[sizeof(bytes)] = '\0';
 }
 
-void row_set_text(char **field, const char *text)
+void runtime_record_set_text(char **field, const char *text)
 {
     mem_free(*field);
     *field = text != NULL && text[0] != '\0' ? mem_dup_text(text) : NULL;
 }
 
-void row_key_context(const char *id, char context[ROW_KEY_CONTEXT_BYTES])
+void runtime_record_key_context(const char *id, char context[RUNTIME_RECORD_KEY_CONTEXT_BYTES])
 {
-    (void)snprintf(context, ROW_KEY_CONTEXT_BYTES, "runtimes.session_key:%.16s", id);
+    (void)snprintf(context, RUNTIME_RECORD_KEY_CONTEXT_BYTES, "runtimes.session_key:%.16s", id);
 }
 
-int row_open_endpoint(const struct runtime *runtime, const struct keyring *keyring,
-                      struct sandbox_endpoint *endpoint_out, struct error *err)
+int runtime_record_open_endpoint(const struct runtime *runtime, const struct keyring *keyring,
+                                 struct sandbox_endpoint *endpoint_out, struct error *err)
 {
     CLEANUP(secret_done) struct secret key = SECRET_INIT;
     struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
-    char context[ROW_KEY_CONTEXT_BYTES] = "";
+    char context[RUNTIME_RECORD_KEY_CONTEXT_BYTES] = "";
 
-    row_key_context(runtime->id, context);
+    runtime_record_key_context(runtime->id, context);
     if (keyring_open(keyring, context, runtime->session_key, &key, err) < 0)
         return error_wrap(err, "session key of runtime %.16s", runtime->id);
     sandbox_endpoint_set_keys(&endpoint, secret_reveal(&key),
@@ -51,25 +51,25 @@ int row_open_endpoint(const struct runtime *runtime, const struct keyring *keyri
     return 0;
 }
 
-bool row_is_at_rest(const struct runtime *runtime)
+bool runtime_record_has_no_container(const struct runtime *runtime)
 {
     return runtime->status != RUNTIME_RUNNING && runtime->status != RUNTIME_STARTING;
 }
 
-void row_forget_place(struct runtime *runtime)
+void runtime_record_clear_container(struct runtime *runtime)
 {
-    row_set_text(&runtime->container_id, NULL);
-    row_set_text(&runtime->network, NULL);
-    row_set_text(&runtime->url, NULL);
+    runtime_record_set_text(&runtime->container_id, NULL);
+    runtime_record_set_text(&runtime->network, NULL);
+    runtime_record_set_text(&runtime->url, NULL);
 }
 
-int row_change_status(struct service *service, struct runtime *runtime, enum runtime_status next,
-                      const char *detail, struct error *err)
+int runtime_record_change_status(struct service *service, struct runtime *runtime,
+                                 enum runtime_status next, const char *detail, struct error *err)
 {
     enum runtime_status from = runtime->status;
 
     runtime->status = next;
-    row_set_text(&runtime->status_detail, detail);
+    runtime_record_set_text(&runtime->status_detail, detail);
     if (runtime_store_update(service->db, runtime, from, err) < 0) {
         runtime->status = from;
         return -1;

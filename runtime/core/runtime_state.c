@@ -1,8 +1,8 @@
-#include "runtime/core/state.h"
+#include "runtime/core/runtime_state.h"
 
 #define HELPER_GRACE_MS 20000
 
-static const struct step steps[N_VERBS][RUNTIME_N_STATUSES] = {
+static const struct runtime_transition steps[N_VERBS][RUNTIME_N_STATUSES] = {
     [VERB_START] =
         {
             [RUNTIME_STARTING] = {ACT_LAUNCH, RUNTIME_RUNNING},
@@ -50,30 +50,30 @@ static const char *const verb_names[N_VERBS] = {
     [VERB_DELETE] = "delete", [VERB_LOSE] = "lose",
 };
 
-static const enum verb verb_of_desire[DESIRED_N] = {
+static const enum runtime_verb verb_of_desire[DESIRED_N] = {
     [DESIRED_RUNNING] = VERB_START,
     [DESIRED_PAUSED] = VERB_PAUSE,
     [DESIRED_STOPPED] = VERB_STOP,
     [DESIRED_DELETED] = VERB_DELETE,
 };
 
-struct step state_step(enum verb verb, enum runtime_status status)
+struct runtime_transition runtime_state_next(enum runtime_verb verb, enum runtime_status status)
 {
     return steps[verb][status];
 }
 
-const char *verb_to_string(enum verb verb)
+const char *runtime_verb_to_string(enum runtime_verb verb)
 {
     return verb_names[verb];
 }
 
-enum verb state_verb_of(enum runtime_desire desired)
+enum runtime_verb runtime_verb_of(enum runtime_desire desired)
 {
     return verb_of_desire[desired];
 }
 
 /* Desired states that are carried out whatever the container's state is. */
-static enum verdict judge_wish(const struct runtime *row)
+static enum reconcile_verdict judge_wish(const struct runtime *row)
 {
     switch (row->desired) {
     case DESIRED_DELETED:
@@ -96,7 +96,8 @@ static bool is_alive(const struct seen_sandbox *seen)
 }
 
 /* A pause may have been interrupted, or undone externally; an ended container is useless. */
-static enum verdict judge_paused(const struct runtime *row, const struct seen_sandbox *seen)
+static enum reconcile_verdict judge_paused(const struct runtime *row,
+                                           const struct seen_sandbox *seen)
 {
     if (row->desired == DESIRED_RUNNING)
         return VERDICT_START;
@@ -107,9 +108,10 @@ static enum verdict judge_paused(const struct runtime *row, const struct seen_sa
     return seen->state == SEEN_PAUSED ? VERDICT_FINE : VERDICT_HOLD;
 }
 
-enum verdict state_judge(const struct runtime *row, const struct seen_sandbox *seen)
+enum reconcile_verdict reconcile_verdict_of(const struct runtime *row,
+                                            const struct seen_sandbox *seen)
 {
-    enum verdict wish = judge_wish(row);
+    enum reconcile_verdict wish = judge_wish(row);
 
     if (wish != VERDICT_FINE)
         return wish;
@@ -129,7 +131,7 @@ enum verdict state_judge(const struct runtime *row, const struct seen_sandbox *s
     return VERDICT_FINE;
 }
 
-bool state_is_orphan(const struct seen_sandbox *seen, int64_t now_s, int64_t grace_ms)
+bool runtime_state_is_orphan(const struct seen_sandbox *seen, int64_t now_s, int64_t grace_ms)
 {
     int64_t age_ms = (now_s - seen->created_at_s) * 1000;
 

@@ -1,8 +1,8 @@
 /*
  * Transitions of a runtime by request and status, as a table. Pure.
  */
-#ifndef DEFT_RUNTIME_CORE_STATE_H
-#define DEFT_RUNTIME_CORE_STATE_H
+#ifndef DEFT_RUNTIME_CORE_RUNTIME_STATE_H
+#define DEFT_RUNTIME_CORE_RUNTIME_STATE_H
 
 #include <stdbool.h>
 
@@ -11,9 +11,9 @@
 #include "store/runtime/runtime_store.h"
 
 /* Requests, and one observed event (lost). */
-enum verb { VERB_START, VERB_PAUSE, VERB_STOP, VERB_DELETE, VERB_LOSE, N_VERBS };
+enum runtime_verb { VERB_START, VERB_PAUSE, VERB_STOP, VERB_DELETE, VERB_LOSE, N_VERBS };
 
-enum act {
+enum runtime_action {
     ACT_NONE,   /* already in that state */
     ACT_LAUNCH, /* start a sandbox on the runtime's home */
     ACT_FREEZE, /* freeze all its processes */
@@ -22,20 +22,21 @@ enum act {
     ACT_FORGET, /* remove the sandbox, the home and the row */
 };
 
-struct step {
-    enum act act;
+struct runtime_transition {
+    enum runtime_action act;
     enum runtime_status next; /* if the act succeeds */
 };
 
-struct step state_step(enum verb verb, enum runtime_status status) MUST_CHECK;
-const char *verb_to_string(enum verb verb) MUST_CHECK;
+struct runtime_transition runtime_state_next(enum runtime_verb verb,
+                                             enum runtime_status status) MUST_CHECK;
+const char *runtime_verb_to_string(enum runtime_verb verb) MUST_CHECK;
 /* The verb that leads to the desired state. */
-enum verb state_verb_of(enum runtime_desire desired) MUST_CHECK;
+enum runtime_verb runtime_verb_of(enum runtime_desire desired) MUST_CHECK;
 
 /* --- rows against the back end's list --- */
 
 /* Action for a row. */
-enum verdict {
+enum reconcile_verdict {
     VERDICT_FINE,
     VERDICT_START,            /* a start was interrupted: start again */
     VERDICT_LOST,             /* its sandbox is gone */
@@ -47,10 +48,11 @@ enum verdict {
 };
 
 /* seen: NULL if the back end has no container of that runtime. */
-enum verdict state_judge(const struct runtime *row, const struct seen_sandbox *seen)
+enum reconcile_verdict reconcile_verdict_of(const struct runtime *row,
+                                            const struct seen_sandbox *seen)
     __attribute__((nonnull(1))) MUST_CHECK;
 /* For a container without a row: true if it is older than the grace period. */
-bool state_is_orphan(const struct seen_sandbox *seen, int64_t now_s,
-                     int64_t grace_ms) NONNULL MUST_CHECK;
+bool runtime_state_is_orphan(const struct seen_sandbox *seen, int64_t now_s,
+                             int64_t grace_ms) NONNULL MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "runtime/core/handover.h"
+#include "runtime/core/sandbox_init.h"
 
 #include <stdio.h>
 
@@ -10,9 +10,9 @@
 #include "base/text.h"
 #include "client/runtime_api.h"
 #include "model/conversation/preview.h"
-#include "runtime/core/row.h"
+#include "runtime/core/runtime_record.h"
 #include "runtime/core/service.h"
-#include "runtime/core/spec.h"
+#include "runtime/core/start_spec.h"
 #include "store/runtime/runtime_store.h"
 
 #define INIT_TIMEOUT_MS 10000
@@ -25,9 +25,9 @@ static const char *const reserved_names[] = {
     "LD_PRELOAD",      "LD_LIBRARY_PATH",       "LD_AUDIT",
 };
 
-static void init_key_context(const char *id, char context[ROW_KEY_CONTEXT_BYTES])
+static void init_key_context(const char *id, char context[RUNTIME_RECORD_KEY_CONTEXT_BYTES])
 {
-    (void)snprintf(context, ROW_KEY_CONTEXT_BYTES, "runtimes.init_key:%.16s", id);
+    (void)snprintf(context, RUNTIME_RECORD_KEY_CONTEXT_BYTES, "runtimes.init_key:%.16s", id);
 }
 
 static bool is_reserved(const char *name)
@@ -53,7 +53,7 @@ static void put_ports(json_t *environment)
     }
 }
 
-json_t *handover_environment(json_t *wanted)
+json_t *sandbox_init_environment(json_t *wanted)
 {
     json_t *environment = json_object();
     const char *name = NULL;
@@ -67,44 +67,45 @@ json_t *handover_environment(json_t *wanted)
     return environment;
 }
 
-int handover_do(struct service *service, const struct runtime *runtime, const char *url,
-                const char *init_key, struct error *err)
+int sandbox_init_send(struct service *service, const struct runtime *runtime, const char *url,
+                      const char *init_key, struct error *err)
 {
     CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
     CLEANUP(secret_done) struct secret key = SECRET_INIT;
     json_auto_t *environment = NULL;
     struct sandbox_init init = {.url = url, .init_key = init_key, .timeout_ms = INIT_TIMEOUT_MS};
-    char context[ROW_KEY_CONTEXT_BYTES] = "";
+    char context[RUNTIME_RECORD_KEY_CONTEXT_BYTES] = "";
 
-    row_key_context(runtime->id, context);
+    runtime_record_key_context(runtime->id, context);
     if (keyring_open(&service->keyring, context, runtime->session_key, &key, err) < 0 ||
         start_spec_from_row(runtime->spec, &service->keyring, runtime->id, &spec, err) < 0)
-        return error_wrap(err, "the runtime's secrets cannot be opened");
-    environment = handover_environment(spec.environment);
+        return error_wrap(err, "the runtime's secrets cannot be decrypted");
+    environment = sandbox_init_environment(spec.environment);
     init.session_key = secret_reveal(&key);
     init.environment = environment;
     if (sandbox_initialise(service->http, &init, err) < 0)
-        return error_wrap(err, "handing over the sandbox's key");
+        return error_wrap(err, "sending the sandbox's key");
     return 0;
 }
 
-int handover_claimed(struct service *service, const struct runtime *runtime, struct error *err)
+int sandbox_init_send_claimed(struct service *service, const struct runtime *runtime,
+                              struct error *err)
 {
     CLEANUP(secret_done) struct secret init_key = SECRET_INIT;
-    char context[ROW_KEY_CONTEXT_BYTES] = "";
+    char context[RUNTIME_RECORD_KEY_CONTEXT_BYTES] = "";
 
     init_key_context(runtime->id, context);
     if (keyring_open(&service->keyring, context, json_text_or(runtime->spec, "init_key", ""),
                      &init_key, err) < 0)
         return error_wrap(err, "the init key of runtime %.16s", runtime->id);
-    return handover_do(service, runtime, runtime->url, secret_reveal(&init_key), err);
+    return sandbox_init_send(service, runtime, runtime->url, secret_reveal(&init_key), err);
 }
 
-void handover_seal(struct service *service, const char *id, const char *init_key,
-                   struct strbuf *sealed)
+void sandbox_init_seal_key(struct service *service, const char *id, const char *init_key,
+                           struct strbuf *sealed)
 {
     CLEANUP(secret_done) struct secret key = SECRET_INIT;
-    char context[ROW_KEY_CONTEXT_BYTES] = "";
+    char context[RUNTIME_RECORD_KEY_CONTEXT_BYTES] = "";
 
     init_key_context(id, context);
     secret_set(&key, init_key);

@@ -4,8 +4,8 @@
  *
  * Threading: any thread.
  */
-#ifndef DEFT_RUNTIME_CORE_HANDOVER_H
-#define DEFT_RUNTIME_CORE_HANDOVER_H
+#ifndef DEFT_RUNTIME_CORE_SANDBOX_INIT_H
+#define DEFT_RUNTIME_CORE_SANDBOX_INIT_H
 
 #include <jansson.h>
 
@@ -17,16 +17,16 @@ struct service;
 struct strbuf;
 
 /* To the runtime's dormant sandbox at `url`. ERROR_UNAVAILABLE if it does not accept them. */
-int handover_do(struct service *service, const struct runtime *runtime, const char *url,
-                const char *init_key, struct error *err) NONNULL MUST_CHECK;
+int sandbox_init_send(struct service *service, const struct runtime *runtime, const char *url,
+                      const char *init_key, struct error *err) NONNULL MUST_CHECK;
 /* As above for a claimed sandbox: its row contains its address and sealed init key. */
-int handover_claimed(struct service *service, const struct runtime *runtime,
-                     struct error *err) NONNULL MUST_CHECK;
+int sandbox_init_send_claimed(struct service *service, const struct runtime *runtime,
+                              struct error *err) NONNULL MUST_CHECK;
 /* Environment for the sandbox: the start request's, without variables reserved for the server. A
  * new reference. */
-json_t *handover_environment(json_t *wanted) NONNULL MUST_CHECK;
+json_t *sandbox_init_environment(json_t *wanted) NONNULL MUST_CHECK;
 /* Seals the init key of the sandbox that will be the runtime `id`. */
-void handover_seal(struct service *service, const char *id, const char *init_key,
-                   struct strbuf *sealed) NONNULL;
+void sandbox_init_seal_key(struct service *service, const char *id, const char *init_key,
+                           struct strbuf *sealed) NONNULL;
 
 #endif

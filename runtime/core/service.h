@@ -15,20 +15,21 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/secret.h"
-#include "runtime/bwrap/process_settings.h"
-#include "runtime/core/spec.h"
+#include "runtime/bwrap/bwrap_settings.h"
+#include "runtime/core/start_spec.h"
 #include "runtime/docker/docker_settings.h"
 
 struct backend;
-struct builder;
+struct build_queue;
 struct db;
 struct egress;
-struct gate;
+struct runtime_locks;
+struct start_queue;
 struct http;
-struct metrics;
-struct pool;
-struct reconciler;
-struct refusals;
+struct runtime_metrics;
+struct warm_pool;
+struct reconcile_queue;
+struct egress_denials;
 struct wrong_keys;
 
 struct runtime_settings {
@@ -69,7 +70,7 @@ struct runtime_settings {
     int64_t max_nano_cpus;
     const char *backend;
     struct docker_settings docker;
-    struct process_settings process;
+    struct bwrap_settings process;
 };
 
 /* Whether sandboxes are processes of this host rather than containers. */
@@ -79,17 +80,18 @@ struct service {
     const struct runtime_settings *settings;
     struct db *db;
     struct backend *backend;
-    struct builder *builder;
+    struct build_queue *build_queue;
     struct http *http;
-    struct gate *gate;
-    struct reconciler *reconciler;
-    struct pool *pool;
-    struct metrics *metrics;
-    struct refusals *refusals;
+    struct runtime_locks *locks;
+    struct start_queue *starts;
+    struct reconcile_queue *reconcile_queue;
+    struct warm_pool *pool;
+    struct runtime_metrics *metrics;
+    struct egress_denials *denials;
     struct egress *egress;
     struct keyring keyring;
     struct wrong_keys *wrong_keys;
-    struct spec_limits limits;
+    struct start_spec_limits limits;
     bool is_disk_low;         /* at the last check; used by the reconciler only */
     struct lock lock;         /* guards all below */
     struct error rules_state; /* ERROR_NONE: the rules are loaded, or not used */
@@ -98,7 +100,9 @@ struct service {
 /* ERROR_UNAVAILABLE with the reason if no sandbox can be started now. */
 int service_check(struct service *service, struct error *err) NONNULL MUST_CHECK;
 /* ERROR_UNAVAILABLE with a readable message if the disk has too little room for another sandbox. */
-int service_check_room(struct service *service, struct error *err) NONNULL MUST_CHECK;
+int service_check_space(struct service *service, struct error *err) NONNULL MUST_CHECK;
+/* True if a thread holds the runtime's lock or its start is queued or in progress. */
+bool service_is_busy(const struct service *service, const char *id) NONNULL MUST_CHECK;
 void service_set_rules_state(struct service *service, const struct error *state) NONNULL;
 
 #endif

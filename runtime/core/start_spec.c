@@ -1,4 +1,4 @@
-#include "runtime/core/spec.h"
+#include "runtime/core/start_spec.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -37,11 +37,12 @@ static int check_session_id(const char *id, struct error *err)
     size_t len = strlen(id);
 
     if (len == 0 || len > SESSION_ID_MAX_BYTES)
-        return error_set(err, ERROR_INVALID, "session_id: 1 to %d characters",
+        return error_set(err, ERROR_INVALID, "session_id: must have 1 to %d characters",
                          SESSION_ID_MAX_BYTES);
     for (size_t i = 0; i < len; i++) {
         if (!isgraph((unsigned char)id[i]))
-            return error_set(err, ERROR_INVALID, "session_id: printable characters only");
+            return error_set(err, ERROR_INVALID,
+                             "session_id: only printable characters are allowed");
     }
     return 0;
 }
@@ -53,7 +54,7 @@ int start_spec_check_image(const char *image, struct error *err)
     /* The name becomes part of a URL path. */
     if (len == 0 || len > IMAGE_MAX_BYTES || strspn(image, IMAGE_CHARACTERS) != len ||
         strstr(image, "..") != NULL || strstr(image, "//") != NULL || image[0] == '/')
-        return error_set(err, ERROR_INVALID, "image: '%.80s' is no image's name", image);
+        return error_set(err, ERROR_INVALID, "image: '%.80s' is not an image name", image);
     return 0;
 }
 
@@ -77,7 +78,7 @@ static int check_environment(const json_t *environment, struct error *err)
         return error_set(err, ERROR_INVALID, "environment: more than %d members", ENVIRONMENT_MAX);
     json_object_foreach ((json_t *)(uintptr_t)environment, name, value) {
         if (!is_variable_name(name))
-            return error_set(err, ERROR_INVALID, "environment: '%.60s' is no variable's name",
+            return error_set(err, ERROR_INVALID, "environment: '%.60s' is not a variable name",
                              name);
         if (!json_is_string(value))
             return error_set(err, ERROR_INVALID, "environment: %.60s must be text", name);
@@ -112,10 +113,10 @@ static int read_command(json_t *request, struct start_spec *spec, struct error *
     if (command == NULL || json_is_null(command))
         return 0;
     if (!json_is_string(command) && !json_is_array(command))
-        return error_set(err, ERROR_INVALID, "command: text or a list of texts");
+        return error_set(err, ERROR_INVALID, "command: must be a string or a list of strings");
     json_array_foreach (command, i, word) {
         if (!json_is_string(word))
-            return error_set(err, ERROR_INVALID, "command: text or a list of texts");
+            return error_set(err, ERROR_INVALID, "command: must be a string or a list of strings");
     }
     spec->command = json_incref(command);
     return 0;
@@ -140,14 +141,14 @@ static int read_number(const json_t *request, const struct number_rule *rule, in
     }
     value = json_integer_value(member);
     if (!json_is_integer(member) || value < rule->min || value > rule->max)
-        return error_set(err, ERROR_INVALID, "%s: a whole number from %lld to %lld", rule->name,
-                         (long long)rule->min, (long long)rule->max);
+        return error_set(err, ERROR_INVALID, "%s: must be a whole number from %lld to %lld",
+                         rule->name, (long long)rule->min, (long long)rule->max);
     *value_out = value;
     return 0;
 }
 
 /* resource_factor multiplies the defaults; explicit bytes and cores are taken as they are. */
-static int read_resources(const json_t *request, const struct spec_limits *limits,
+static int read_resources(const json_t *request, const struct start_spec_limits *limits,
                           struct start_spec *spec, struct error *err)
 {
     int64_t factor = 1;
@@ -179,8 +180,8 @@ static int read_owner(const json_t *request, struct start_spec *spec, struct err
     return 0;
 }
 
-static int read_all(json_t *request, const struct spec_limits *limits, struct start_spec *spec,
-                    struct error *err)
+static int read_all(json_t *request, const struct start_spec_limits *limits,
+                    struct start_spec *spec, struct error *err)
 {
     const struct number_rule wait_rule = {"wait_ms", 0, WAIT_MAX_MS, 0};
 
@@ -200,8 +201,8 @@ static int read_all(json_t *request, const struct spec_limits *limits, struct st
     return read_number(request, &wait_rule, &spec->wait_ms, err);
 }
 
-int start_spec_read(json_t *request, const struct spec_limits *limits, struct start_spec *spec_out,
-                    struct error *err)
+int start_spec_read(json_t *request, const struct start_spec_limits *limits,
+                    struct start_spec *spec_out, struct error *err)
 {
     struct start_spec spec = START_SPEC_INIT;
 

@@ -6,8 +6,8 @@
  * Source: the Runtime API's POST /start; wait_ms, is_doubted, owner_id, conversation_id,
  * memory_bytes and nano_cpus are deft's own.
  */
-#ifndef DEFT_RUNTIME_CORE_SPEC_H
-#define DEFT_RUNTIME_CORE_SPEC_H
+#ifndef DEFT_RUNTIME_CORE_START_SPEC_H
+#define DEFT_RUNTIME_CORE_START_SPEC_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +44,7 @@ struct start_spec {
 };
 
 /* Maximum resources of a request, and defaults for what it omits. */
-struct spec_limits {
+struct start_spec_limits {
     const char *image;
     int64_t memory_bytes;
     int64_t nano_cpus;
@@ -58,8 +58,9 @@ struct spec_limits {
 
 void start_spec_done(struct start_spec *spec) NONNULL;
 /* ERROR_INVALID names the member and the problem; a NULL request is not an object either. */
-int start_spec_read(json_t *request, const struct spec_limits *limits, struct start_spec *spec_out,
-                    struct error *err) __attribute__((nonnull(2, 3, 4))) MUST_CHECK;
+int start_spec_read(json_t *request, const struct start_spec_limits *limits,
+                    struct start_spec *spec_out, struct error *err)
+    __attribute__((nonnull(2, 3, 4))) MUST_CHECK;
 /* ERROR_INVALID if `image` is not a valid image name. */
 int start_spec_check_image(const char *image, struct error *err) NONNULL MUST_CHECK;
 /* For the row: the environment is sealed with context "runtimes.environment:<runtime id>". */

@@ -9,7 +9,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/core/service.h"
-#include "runtime/core/spec.h"
+#include "runtime/core/start_spec.h"
 #include "store/runtime/runtime_key_store.h"
 #include "store/runtime/runtime_store.h"
 

@@ -1,4 +1,5 @@
-/* Removes objects of this instance that belong to no row. */
+#include "runtime/docker/cleanup.h"
+
 #include <string.h>
 
 #include <jansson.h>
@@ -10,8 +11,14 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/backend/bridge.h"
-#include "runtime/docker/docker_body.h"
-#include "runtime/docker/docker_parts.h"
+#include "runtime/docker/container.h"
+#include "runtime/docker/container_config.h"
+#include "runtime/docker/container_events.h"
+#include "runtime/docker/docker.h"
+#include "runtime/docker/home_volumes.h"
+#include "runtime/docker/image_build.h"
+#include "runtime/docker/network.h"
+#include "runtime/docker/volume.h"
 
 static bool is_among(char (*names)[BACKEND_NAME_BYTES], size_t n, const char *name)
 {
@@ -49,18 +56,18 @@ static const char *home_of_volume(const struct docker *docker, const char *name)
 
 static bool is_known_network(struct docker *docker, const char *name)
 {
-    return spares_knows(docker->spares, SPARE_NETWORK, name);
+    return prealloc_has(docker->prealloc, PREALLOC_NETWORK, name);
 }
 
 static bool is_known_volume(struct docker *docker, const char *name)
 {
     const char *home = home_of_volume(docker, name);
 
-    return home != NULL ? spares_knows(docker->spares, SPARE_HOME, home)
+    return home != NULL ? prealloc_has(docker->prealloc, PREALLOC_HOME, home)
                         : text_equal(name, docker->action_volume);
 }
 
-/* Objects that are neither spare nor handed out: they belong to a row or are leftovers. */
+/* Objects that are neither ready for use nor in use: they belong to a row or are leftovers. */
 static json_t *find_unknown(struct docker *docker, const json_t *things,
                             bool (*is_known)(struct docker *docker, const char *name))
 {
@@ -91,9 +98,9 @@ static void sweep_networks(struct docker *docker, const json_t *names,
             continue;
         /* If a container still uses it, the next sweep removes it. */
         if (docker_remove_network(docker, name, &err) < 0)
-            log_warning("network.left", LOG_STR("network", name), LOG_ERROR(&err));
+            log_warning("network.remove_failed", LOG_STR("network", name), LOG_ERROR(&err));
         else
-            log_info("network.swept", LOG_STR("network", name));
+            log_info("network.removed", LOG_STR("network", name));
     }
 }
 
@@ -113,9 +120,9 @@ static void sweep_volumes(struct docker *docker, const json_t *names, const stru
         /* An older deft-action's volume can be removed once its last sandbox is gone. */
         if (docker_remove_volume(docker, name, &err) == 0) {
             docker_release_users(docker, name);
-            log_info("volume.swept", LOG_STR("volume", name));
+            log_info("volume.removed", LOG_STR("volume", name));
         } else if (err.code != ERROR_CONFLICT)
-            log_warning("volume.left", LOG_STR("volume", name), LOG_ERROR(&err));
+            log_warning("volume.remove_failed", LOG_STR("volume", name), LOG_ERROR(&err));
         else
             log_debug("volume.in_use", LOG_STR("volume", name), LOG_ERROR(&err));
     }
@@ -141,10 +148,10 @@ static void remove_lost_step(struct docker *docker, const json_t *container)
     struct error err = ERROR_INIT;
 
     if (docker_remove_container(docker, id, &err) < 0) {
-        log_warning("container.left", LOG_STR("container_id", id), LOG_ERROR(&err));
+        log_warning("container.remove_failed", LOG_STR("container_id", id), LOG_ERROR(&err));
         return;
     }
-    log_info("build_step.swept", LOG_STR("container_id", id));
+    log_info("build_step.removed", LOG_STR("container_id", id));
     docker_remove_step(docker, json_text_or(container, "ImageID", ""));
 }
 
@@ -168,30 +175,31 @@ static int sweep_steps(struct docker *docker, struct error *err)
     return 0;
 }
 
-/* A spare that cannot be removed now is forgotten, so that the next sweep removes it. */
-static void drop_spare(struct docker *docker, enum spare_kind kind, const char *name)
+/* One made in advance that cannot be removed now is forgotten, so that the next sweep removes it.
+ */
+static void remove_ready(struct docker *docker, enum prealloc_kind kind, const char *name)
 {
     struct error err = ERROR_INIT;
-    int rc = kind == SPARE_NETWORK ? docker_remove_network(docker, name, &err)
-                                   : docker_remove_home(docker, name, &err);
+    int rc = kind == PREALLOC_NETWORK ? docker_remove_network(docker, name, &err)
+                                      : docker_remove_home(docker, name, &err);
 
     if (rc == 0)
         return;
-    log_debug("spare.left", LOG_STR("name", name), LOG_ERROR(&err));
-    spares_forget(docker->spares, kind, name);
+    log_debug("prealloc.remove_failed", LOG_STR("name", name), LOG_ERROR(&err));
+    prealloc_forget(docker->prealloc, kind, name);
 }
 
 /* Requests that lost a race may have returned more than is wanted. */
 static void trim(struct docker *docker)
 {
-    static const enum spare_kind kinds[] = {SPARE_NETWORK, SPARE_HOME};
-    size_t wanted = (size_t)docker->settings.n_spares;
-    char name[SPARE_NAME_BYTES] = "";
+    static const enum prealloc_kind kinds[] = {PREALLOC_NETWORK, PREALLOC_HOME};
+    size_t wanted = (size_t)docker->settings.n_prealloc;
+    char name[PREALLOC_NAME_BYTES] = "";
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-        while (spares_n_ready(docker->spares, kinds[i]) > wanted &&
-               spares_take(docker->spares, kinds[i], name))
-            drop_spare(docker, kinds[i], name);
+        while (prealloc_n_ready(docker->prealloc, kinds[i]) > wanted &&
+               prealloc_take(docker->prealloc, kinds[i], name))
+            remove_ready(docker, kinds[i], name);
     }
 }
 
@@ -199,7 +207,8 @@ static void trim(struct docker *docker)
  * Order matters: first the engine's objects, then those handed out, then those in rows. An object
  * only moves from handed out to rows, so one in neither is a leftover.
  */
-int docker_tidy(struct docker *docker, const struct kept_source *source, struct error *err)
+int docker_remove_leftovers(struct docker *docker, const struct kept_source *source,
+                            struct error *err)
 {
     CLEANUP(kept_names_done) struct kept_names kept = {.networks = NULL};
     json_auto_t *networks = NULL;
@@ -228,20 +237,20 @@ static int keep_nothing(void *context, struct kept_names *kept_out, struct error
     return 0;
 }
 
-int docker_reap(struct docker *docker, struct error *err)
+int docker_remove_all(struct docker *docker, struct error *err)
 {
     CLEANUP(seen_list_done) struct seen_list list = {.items = NULL};
     const struct kept_source nobody = {.load = keep_nothing};
 
-    if (docker_list(docker, &list, err) < 0)
+    if (docker_list_containers(docker, &list, err) < 0)
         return -1;
     for (size_t i = 0; i < list.n; i++) {
         if (docker_remove_container(docker, list.items[i].container_id, err) < 0)
             return -1;
     }
-    spares_clear(docker->spares);
+    prealloc_clear(docker->prealloc);
     docker->action_volume[0] = '\0';
-    if (docker_reap_images(docker, err) < 0)
+    if (docker_remove_images(docker, err) < 0)
         return -1;
-    return docker_tidy(docker, &nobody, err);
+    return docker_remove_leftovers(docker, &nobody, err);
 }

@@ -1,4 +1,4 @@
-#include "runtime/docker/docker_body.h"
+#include "runtime/docker/container_config.h"
 
 #include <stdbool.h>
 
@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/backend/layout.h"
+#include "runtime/backend/mount_paths.h"
 #include "runtime/backend/sandbox_users.h"
 #include "runtime/docker/docker_settings.h"
 
@@ -35,7 +35,7 @@ static void push_number(json_t *list, const char *name, unsigned value)
 
 /* The start request's environment follows later, with the key. */
 static json_t *create_environment(const struct docker_names *names,
-                                  const struct sandbox_order *order)
+                                  const struct sandbox_config *order)
 {
     const struct sandbox_users users = sandbox_users_of_home(order->home);
     json_t *list = json_array();
@@ -105,7 +105,7 @@ static json_t *create_security(const struct docker_profile *profile)
 
 /* Limits of memory, processors, processes and files. */
 static void put_resources(json_t *host, const struct docker_profile *profile,
-                          const struct sandbox_order *order, struct error *err)
+                          const struct sandbox_config *order, struct error *err)
 {
     int64_t memory = order->memory_bytes > 0 ? order->memory_bytes : profile->memory_bytes;
     int64_t cpus = order->nano_cpus > 0 ? order->nano_cpus : profile->nano_cpus;
@@ -128,8 +128,8 @@ static void put_resources(json_t *host, const struct docker_profile *profile,
 }
 
 /* A tmpfs is noexec by default and has the image's owner; its mode is always the image's. */
-static json_t *create_tmpfs(const struct docker_profile *profile, const struct sandbox_order *order,
-                            struct error *err)
+static json_t *create_tmpfs(const struct docker_profile *profile,
+                            const struct sandbox_config *order, struct error *err)
 {
     const struct sandbox_users users = sandbox_users_of_home(order->home);
     CLEANUP(strbuf_done) struct strbuf options = STRBUF_INIT;
@@ -153,7 +153,7 @@ static void put_resolver(json_t *host, struct error *err)
 }
 
 static json_t *create_host(const struct docker_profile *profile, const struct docker_names *names,
-                           const struct sandbox_order *order, struct error *err)
+                           const struct sandbox_config *order, struct error *err)
 {
     json_auto_t *host = json_build(
         err,
@@ -187,7 +187,7 @@ json_t *docker_labels(const char *instance, const char *role, struct error *err)
                       LABEL_ROLE, role);
 }
 
-static json_t *create_sandbox_labels(const char *instance, const struct sandbox_order *order,
+static json_t *create_sandbox_labels(const char *instance, const struct sandbox_config *order,
                                      struct error *err)
 {
     json_t *labels = docker_labels(instance, "sandbox", err);
@@ -202,8 +202,9 @@ static json_t *create_sandbox_labels(const char *instance, const struct sandbox_
     return labels;
 }
 
-json_t *docker_create_body(const struct docker_profile *profile, const struct docker_names *names,
-                           const struct sandbox_order *order, struct error *err)
+json_t *container_config_json(const struct docker_profile *profile,
+                              const struct docker_names *names, const struct sandbox_config *order,
+                              struct error *err)
 {
     json_auto_t *environment = create_environment(names, order);
     json_auto_t *host = NULL;
@@ -222,8 +223,8 @@ json_t *docker_create_body(const struct docker_profile *profile, const struct do
         environment, "Labels", labels, "HostConfig", host);
 }
 
-json_t *docker_helper_body(const char *instance, const char *image, const char *volume,
-                           const char *target, struct error *err)
+json_t *container_config_helper_json(const char *instance, const char *image, const char *volume,
+                                     const char *target, struct error *err)
 {
     json_auto_t *labels = docker_labels(instance, "helper", err);
 

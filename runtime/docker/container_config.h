@@ -3,14 +3,14 @@
  *
  * Source: Docker Engine API v1.41, ContainerCreate
  */
-#ifndef DEFT_RUNTIME_DOCKER_DOCKER_BODY_H
-#define DEFT_RUNTIME_DOCKER_DOCKER_BODY_H
+#ifndef DEFT_RUNTIME_DOCKER_CONTAINER_CONFIG_H
+#define DEFT_RUNTIME_DOCKER_CONTAINER_CONFIG_H
 
 #include <jansson.h>
 
 #include "base/attr.h"
 #include "runtime/backend/backend.h"
-#include "runtime/backend/layout.h"
+#include "runtime/backend/mount_paths.h"
 
 struct docker_profile;
 struct error;
@@ -36,11 +36,12 @@ struct docker_names {
 };
 
 /* A new reference, or NULL with err set. */
-json_t *docker_create_body(const struct docker_profile *profile, const struct docker_names *names,
-                           const struct sandbox_order *order, struct error *err) NONNULL MUST_CHECK;
+json_t *container_config_json(const struct docker_profile *profile,
+                              const struct docker_names *names, const struct sandbox_config *order,
+                              struct error *err) NONNULL MUST_CHECK;
 /* Request for a container that is never started, to copy files into a volume. */
-json_t *docker_helper_body(const char *instance, const char *image, const char *volume,
-                           const char *target, struct error *err) NONNULL MUST_CHECK;
+json_t *container_config_helper_json(const char *instance, const char *image, const char *volume,
+                                     const char *target, struct error *err) NONNULL MUST_CHECK;
 /* {"deft.managed": "1", "deft.instance": …, "deft.role": …}. */
 json_t *docker_labels(const char *instance, const char *role, struct error *err) NONNULL MUST_CHECK;
 

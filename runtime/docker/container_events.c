@@ -1,4 +1,5 @@
-/* Lists containers and follows the engine's events. */
+#include "runtime/docker/container_events.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +8,13 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
-#include "runtime/backend/layout.h"
-#include "runtime/docker/docker_body.h"
-#include "runtime/docker/docker_parts.h"
+#include "runtime/backend/mount_paths.h"
+#include "runtime/docker/container_config.h"
+#include "runtime/docker/docker.h"
+#include "runtime/docker/shared_objects.h"
 
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 2000
@@ -30,14 +33,15 @@ static const struct state_name state_names[] = {
     {"paused", SEEN_PAUSED},
 };
 
-struct news_name {
+struct engine_event {
     const char *action;
-    enum news_kind kind;
+    enum backend_event_kind kind;
 };
 
-static const struct news_name news_names[] = {
-    {"die", NEWS_ENDED},    {"destroy", NEWS_ENDED},    {"oom", NEWS_OUT_OF_MEMORY},
-    {"pause", NEWS_PAUSED}, {"unpause", NEWS_UNPAUSED},
+static const struct engine_event event_names[] = {
+    {"die", BACKEND_EVENT_ENDED},         {"destroy", BACKEND_EVENT_ENDED},
+    {"oom", BACKEND_EVENT_OUT_OF_MEMORY}, {"pause", BACKEND_EVENT_PAUSED},
+    {"unpause", BACKEND_EVENT_UNPAUSED},
 };
 
 /* --- listing --- */
@@ -77,7 +81,7 @@ static void list_add(const struct docker *docker, struct seen_list *list, const 
     seen->is_outdated = is_outdated(docker, container);
 }
 
-int docker_list(struct docker *docker, struct seen_list *list_out, struct error *err)
+int docker_list_containers(struct docker *docker, struct seen_list *list_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(seen_list_done) struct seen_list list = {.items = NULL};
@@ -146,39 +150,39 @@ static void unpublish_watch(struct docker *docker)
     lock_release(&docker->lock);
 }
 
-static void tell(const json_t *event, const struct news_sink *sink)
+static void report_event(const json_t *message, const struct backend_event_sink *sink)
 {
-    const json_t *actor = json_object_get(event, "Actor");
+    const json_t *actor = json_object_get(message, "Actor");
     const json_t *attributes = json_object_get(actor, "Attributes");
-    const char *action = json_text_or(event, "Action", "");
-    struct news news = {.kind = NEWS_N_KINDS};
+    const char *action = json_text_or(message, "Action", "");
+    struct backend_event event = {.kind = BACKEND_EVENT_N_KINDS};
 
-    for (size_t i = 0; i < ARRAY_SIZE(news_names); i++) {
-        if (text_equal(news_names[i].action, action))
-            news.kind = news_names[i].kind;
+    for (size_t i = 0; i < ARRAY_SIZE(event_names); i++) {
+        if (text_equal(event_names[i].action, action))
+            event.kind = event_names[i].kind;
     }
-    if (news.kind == NEWS_N_KINDS)
+    if (event.kind == BACKEND_EVENT_N_KINDS)
         return;
-    (void)snprintf(news.runtime_id, sizeof(news.runtime_id), "%s",
+    (void)snprintf(event.runtime_id, sizeof(event.runtime_id), "%s",
                    json_text_or(attributes, LABEL_RUNTIME, ""));
-    (void)snprintf(news.container_id, sizeof(news.container_id), "%s",
+    (void)snprintf(event.container_id, sizeof(event.container_id), "%s",
                    json_text_or(actor, "ID", ""));
-    news.exit_code = strtol(json_text_or(attributes, "exitCode", "-1"), NULL, 10);
-    if (news.runtime_id[0] != '\0')
-        sink->news(sink->context, &news);
+    event.exit_code = strtol(json_text_or(attributes, "exitCode", "-1"), NULL, 10);
+    if (event.runtime_id[0] != '\0')
+        sink->event(sink->context, &event);
 }
 
-static void tell_lines(struct strbuf *pending, const struct news_sink *sink)
+static void report_lines(struct strbuf *pending, const struct backend_event_sink *sink)
 {
     const char *newline = memchr(pending->text, '\n', pending->len);
 
     while (newline != NULL) {
         size_t len = (size_t)(newline - pending->text);
-        json_auto_t *event = NULL;
+        json_auto_t *message = NULL;
         struct error err = ERROR_INIT;
 
-        if (json_parse(pending->text, len, &event, &err) == 0)
-            tell(event, sink);
+        if (json_parse(pending->text, len, &message, &err) == 0)
+            report_event(message, sink);
         else if (len > 1)
             log_warning("engine.event_unreadable", LOG_ERROR(&err));
         strbuf_remove_head(pending, len + 1);
@@ -186,7 +190,8 @@ static void tell_lines(struct strbuf *pending, const struct news_sink *sink)
     }
 }
 
-static void read_events(struct http_call *call, const struct news_sink *sink, struct error *err)
+static void read_events(struct http_call *call, const struct backend_event_sink *sink,
+                        struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf pending = STRBUF_INIT;
     const char *bytes = NULL;
@@ -194,19 +199,20 @@ static void read_events(struct http_call *call, const struct news_sink *sink, st
 
     while (len > 0) {
         if (http_call_read(call, &bytes, &len, err) < 0) {
-            error_wrap(err, "the container engine went away");
+            error_wrap(err, "the connection to the container engine was lost");
             return;
         }
         strbuf_append_bytes(&pending, bytes, len);
-        tell_lines(&pending, sink);
+        report_lines(&pending, sink);
         if (pending.len > LINE_MAX_BYTES)
             strbuf_reset(&pending);
     }
-    error_set(err, ERROR_UNAVAILABLE, "the container engine went away");
+    error_set(err, ERROR_UNAVAILABLE, "the connection to the container engine was lost");
 }
 
 /* Prepares the engine and reads events until the stream breaks; err says why. */
-static void follow_once(struct docker *docker, const struct news_sink *sink, struct error *err)
+static void follow_once(struct docker *docker, const struct backend_event_sink *sink,
+                        struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(http_call_freep) struct http_call *call = NULL;
@@ -215,20 +221,20 @@ static void follow_once(struct docker *docker, const struct news_sink *sink, str
     /* From a second ago, so that no event is missed before the list that `up` triggers. */
     strbuf_appendf(&path, "/events?since=%lld&", (long long)(clock_utc_us() / 1000000 - 1));
     engine_append_label_filter(&path, LABEL_INSTANCE, docker->settings.instance);
-    if (docker_prepare(docker, err) < 0)
+    if (docker_make_shared_objects(docker, err) < 0)
         return;
     if (engine_stream(&docker->engine, path.text, 0, &call, err) < 0)
         return;
     if (!publish_watch(docker, call))
         return;
     set_state(docker, &fine);
-    log_info("engine.found", LOG_STR("socket", docker->settings.socket));
+    log_info("engine.connected", LOG_STR("socket", docker->settings.socket));
     sink->up(sink->context);
     read_events(call, sink, err);
     unpublish_watch(docker);
 }
 
-void docker_follow(struct docker *docker, const struct news_sink *sink)
+void docker_follow(struct docker *docker, const struct backend_event_sink *sink)
 {
     int64_t delay_ms = RETRY_FIRST_MS;
 
@@ -268,7 +274,7 @@ void docker_ping(struct docker *docker)
                         .method = "HEAD", .path = "/_ping", .timeout_ms = PING_TIMEOUT_MS},
                     NULL, &err) == 0)
         return;
-    log_warning("engine.silent", LOG_ERROR(&err));
+    log_warning("engine.ping_failed", LOG_ERROR(&err));
     lock_take(&docker->lock);
     if (docker->watch != NULL)
         http_cancel(docker->watch);

@@ -1,10 +1,12 @@
-/* Whether a container is idle, from the engine's process list. */
+#include "runtime/docker/container_idle.h"
+
 #include <string.h>
 
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/backend/layout.h"
-#include "runtime/docker/docker_parts.h"
+#include "runtime/backend/mount_paths.h"
+#include "runtime/docker/docker.h"
 
 /* Columns of the engine's process list. */
 enum { COLUMN_PID, COLUMN_PARENT, COLUMN_COMMAND };
@@ -41,8 +43,8 @@ static bool is_waiting_shell(const json_t *processes, const json_t *process)
            !has_children(processes, column(process, COLUMN_PID));
 }
 
-int docker_is_at_rest(struct docker *docker, const char *container_id, bool *is_at_rest_out,
-                      struct error *err)
+int docker_container_is_idle(struct docker *docker, const char *container_id, bool *is_at_rest_out,
+                             struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     json_auto_t *reply = NULL;
@@ -53,7 +55,7 @@ int docker_is_at_rest(struct docker *docker, const char *container_id, bool *is_
     strbuf_appendf(&path, "/containers/%s/top?ps_args=-o%%20pid,ppid,args", container_id);
     if (engine_call(&docker->engine, &(struct engine_request){.method = "GET", .path = path.text},
                     &reply, err) < 0)
-        return error_wrap(err, "looking at the processes of container %s", container_id);
+        return error_wrap(err, "listing the processes of container %s", container_id);
     processes = json_object_get(reply, "Processes");
     *is_at_rest_out = json_array_size(processes) > 0;
     json_array_foreach (processes, i, process) {

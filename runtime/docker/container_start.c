@@ -1,4 +1,5 @@
-/* Starts a sandbox's container and waits until its server listens; explains failures. */
+#include "runtime/docker/container_start.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -8,12 +9,17 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
-#include "runtime/backend/failure.h"
-#include "runtime/docker/docker_body.h"
-#include "runtime/docker/docker_parts.h"
-#include "runtime/docker/frames.h"
+#include "runtime/backend/failure_reason.h"
+#include "runtime/docker/container.h"
+#include "runtime/docker/container_config.h"
+#include "runtime/docker/disk_limits.h"
+#include "runtime/docker/docker.h"
+#include "runtime/docker/image_lookup.h"
+#include "runtime/docker/log_demux.h"
+#include "runtime/docker/network.h"
 #include "store/runtime/runtime_store.h"
 
 #define TAIL_MAX_BYTES 120
@@ -23,16 +29,16 @@
 /* All sandboxes share one user on the host; the pids limit applies to each of them. */
 #define PODMAN_USER_PROCESSES 30000
 
-struct launch {
+struct container_start {
     struct docker *docker;
-    const struct sandbox_order *order;
+    const struct sandbox_config *order;
     char name[DOCKER_NAME_BYTES];
-    char network[SPARE_NAME_BYTES];
+    char network[PREALLOC_NAME_BYTES];
     char container_id[72];
     char url[64];
     char image_id[BACKEND_IMAGE_BYTES];
     char init_key[CRYPTO_TOKEN_BYTES];
-    struct frames output;
+    struct log_demux output;
 };
 
 static int container_call(struct docker *docker, const char *method, const char *name,
@@ -51,7 +57,7 @@ static int container_call(struct docker *docker, const char *method, const char 
 /* Prefixes the engine's message with ours, if there is one. */
 static int explain_engine(struct error *err)
 {
-    const char *words = failure_words(err->message);
+    const char *words = failure_reason_explain(err->message);
 
     if (words != NULL)
         return error_wrap(err, "%s", words);
@@ -64,7 +70,7 @@ static void explain_state(const json_t *state, const char *tail, struct error *w
     json_int_t code = json_int_or(state, "ExitCode", -1);
     const char *fault = json_text_or(state, "Error", "");
     const char *said = fault[0] != '\0' ? fault : tail;
-    const char *words = failure_words(said);
+    const char *words = failure_reason_explain(said);
 
     if (json_bool_or(state, "OOMKilled", 0))
         error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ran out of memory and was ended");
@@ -81,8 +87,8 @@ static void explain_state(const json_t *state, const char *tail, struct error *w
                   (long long)code, said[0] != '\0' ? ": " : "", said);
 }
 
-void docker_explain(struct docker *docker, const char *name, const char *tail,
-                    struct error *why_out)
+void docker_explain_end(struct docker *docker, const char *name, const char *tail,
+                        struct error *why_out)
 {
     json_auto_t *facts = NULL;
     struct error err = ERROR_INIT;
@@ -99,9 +105,9 @@ void docker_explain(struct docker *docker, const char *name, const char *tail,
 
 /* --- the steps --- */
 
-static int take_network(struct launch *launch, struct error *err)
+static int take_network(struct container_start *launch, struct error *err)
 {
-    if (spares_take(launch->docker->spares, SPARE_NETWORK, launch->network))
+    if (prealloc_take(launch->docker->prealloc, PREALLOC_NETWORK, launch->network))
         return 0;
     return docker_make_network(launch->docker, launch->network, err);
 }
@@ -127,11 +133,11 @@ static void suit_podman(struct docker_profile *profile)
     profile->is_for_podman = true;
 }
 
-static json_t *create_body(struct launch *launch, struct error *err)
+static json_t *create_body(struct container_start *launch, struct error *err)
 {
     struct docker *docker = launch->docker;
     struct docker_profile profile = docker->settings.profile;
-    struct sandbox_order order = *launch->order;
+    struct sandbox_config order = *launch->order;
     char workspace[DOCKER_NAME_BYTES] = "";
     char journal[DOCKER_NAME_BYTES] = "";
     const struct docker_names names = {.instance = docker->settings.instance,
@@ -148,10 +154,10 @@ static json_t *create_body(struct launch *launch, struct error *err)
     order.nano_cpus = cap_cpus(docker, order.nano_cpus);
     if (docker_is_podman(docker))
         suit_podman(&profile);
-    return docker_create_body(&profile, &names, &order, err);
+    return container_config_json(&profile, &names, &order, err);
 }
 
-static int post_create(struct launch *launch, const json_t *body, struct error *err)
+static int post_create(struct container_start *launch, const json_t *body, struct error *err)
 {
     json_auto_t *reply = NULL;
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -167,7 +173,7 @@ static int post_create(struct launch *launch, const json_t *body, struct error *
 }
 
 /* The image may have been removed since the check, and a container may be left from a crash. */
-static int create(struct launch *launch, struct error *err)
+static int create(struct container_start *launch, struct error *err)
 {
     json_auto_t *body = create_body(launch, err);
 
@@ -195,7 +201,7 @@ static bool is_ready_line(const char *line, size_t len)
 
     if (len == 0 || line[0] != '{')
         return false;
-    error_ignore(json_parse(line, len, &said, &ignored), "other lines are no matter");
+    error_ignore(json_parse(line, len, &said, &ignored), "other lines are ignored");
     return text_equal(json_text_or(said, "event", ""), "ready");
 }
 
@@ -231,7 +237,7 @@ static void last_line(const struct strbuf *text, char tail[TAIL_MAX_BYTES])
 }
 
 /* Follows the log from its first byte: no polling, and no line is missed. */
-static int wait_ready(struct launch *launch, struct error *err)
+static int wait_ready(struct container_start *launch, struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -246,16 +252,16 @@ static int wait_ready(struct launch *launch, struct error *err)
     while (len > 0) {
         if (http_call_read(call, &bytes, &len, err) < 0)
             return error_wrap(err, "the sandbox did not get ready");
-        frames_feed(&launch->output, bytes, len);
+        log_demux_feed(&launch->output, bytes, len);
         if (has_ready_line(&launch->output.text))
             return 0;
     }
     last_line(&launch->output.text, tail);
-    docker_explain(launch->docker, launch->container_id, tail, err);
+    docker_explain_end(launch->docker, launch->container_id, tail, err);
     return -1;
 }
 
-static int learn_place(struct launch *launch, struct error *err)
+static int learn_place(struct container_start *launch, struct error *err)
 {
     json_auto_t *facts = NULL;
     const json_t *network = NULL;
@@ -267,7 +273,7 @@ static int learn_place(struct launch *launch, struct error *err)
         json_object_get(json_object_get(facts, "NetworkSettings"), "Networks"), launch->network);
     address = json_text_or(network, "IPAddress", "");
     if (address[0] == '\0') {
-        docker_explain(launch->docker, launch->container_id, "", err);
+        docker_explain_end(launch->docker, launch->container_id, "", err);
         return -1;
     }
     (void)snprintf(launch->url, sizeof(launch->url), "http://%s:%d", address, SANDBOX_PORT);
@@ -276,12 +282,12 @@ static int learn_place(struct launch *launch, struct error *err)
     return 0;
 }
 
-static int run(struct launch *launch, struct error *err)
+static int run_steps(struct container_start *launch, struct error *err)
 {
     if (docker_check_image(launch->docker, launch->order->image, err) < 0)
         return -1;
     if (take_network(launch, err) < 0)
-        return error_wrap(err, "making a network");
+        return error_wrap(err, "creating a network");
     if (create(launch, err) < 0)
         return -1;
     if (container_call(launch->docker, "POST", launch->container_id, "/start", NULL, err) < 0)
@@ -290,34 +296,34 @@ static int run(struct launch *launch, struct error *err)
 }
 
 /* Removes by name: the reply with the container's id may have been lost. */
-static void undo(struct launch *launch)
+static void undo(struct container_start *launch)
 {
-    struct spares *spares = launch->docker->spares;
+    struct prealloc *prealloc = launch->docker->prealloc;
     struct error err = ERROR_INIT;
 
     if (launch->network[0] == '\0')
         return;
     if (docker_remove_container(launch->docker, launch->name, &err) == 0) {
-        spares_give(spares, SPARE_NETWORK, launch->network);
+        prealloc_add_ready(prealloc, PREALLOC_NETWORK, launch->network);
         return;
     }
-    log_warning("container.left", LOG_STR("runtime_id", launch->order->runtime_id),
+    log_warning("container.remove_failed", LOG_STR("runtime_id", launch->order->runtime_id),
                 LOG_ERROR(&err));
     /* The container still uses it: the sweep removes both. */
-    spares_forget(spares, SPARE_NETWORK, launch->network);
+    prealloc_forget(prealloc, PREALLOC_NETWORK, launch->network);
 }
 
-int docker_start(struct docker *docker, const struct sandbox_order *order,
-                 struct sandbox_place *place_out, struct error *err)
+int docker_start_container(struct docker *docker, const struct sandbox_config *order,
+                           struct started_sandbox *place_out, struct error *err)
 {
-    struct launch launch = {.docker = docker, .order = order, .output = FRAMES_INIT};
+    struct container_start launch = {.docker = docker, .order = order, .output = LOG_DEMUX_INIT};
     int64_t begun_ms = clock_monotonic_ms();
     int rc = 0;
 
     docker_container_name(docker, order->runtime_id, launch.name);
     crypto_random_token(launch.init_key);
-    rc = run(&launch, err);
-    frames_done(&launch.output);
+    rc = run_steps(&launch, err);
+    log_demux_done(&launch.output);
     if (rc < 0) {
         undo(&launch);
         return -1;

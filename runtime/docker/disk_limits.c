@@ -1,14 +1,17 @@
-/* Disk of the engine: free space, and which size limits the engine supports. */
+#include "runtime/docker/disk_limits.h"
+
 #include <stdint.h>
 #include <stdio.h>
 
 #include "base/json.h"
 #include "base/log.h"
-#include "runtime/backend/layout.h"
-#include "runtime/docker/docker_body.h"
-#include "runtime/docker/docker_parts.h"
+#include "runtime/backend/mount_paths.h"
+#include "runtime/docker/container.h"
+#include "runtime/docker/container_config.h"
+#include "runtime/docker/docker.h"
+#include "runtime/docker/volume.h"
 
-int docker_room(struct docker *docker, struct backend_room *room_out, struct error *err)
+int docker_free_space(struct docker *docker, struct backend_space *space_out, struct error *err)
 {
     char root[sizeof(docker->root)] = "";
 
@@ -17,8 +20,8 @@ int docker_room(struct docker *docker, struct backend_room *room_out, struct err
     lock_release(&docker->lock);
     /* The engine runs in a machine of its own. */
     if (root[0] == '\0')
-        return error_set(err, ERROR_NOT_FOUND, "the engine's disk cannot be seen from here");
-    return backend_read_room(root, room_out, err);
+        return error_set(err, ERROR_NOT_FOUND, "the engine's disk is not visible to this process");
+    return backend_read_room(root, space_out, err);
 }
 
 static int try_layer(struct docker *docker, const char *volume, struct error *err)
@@ -29,8 +32,8 @@ static int try_layer(struct docker *docker, const char *volume, struct error *er
 
     if (options == NULL)
         return -1;
-    body = docker_helper_body(docker->settings.instance, docker->empty_image, volume,
-                              WORKSPACE_MOUNT, err);
+    body = container_config_helper_json(docker->settings.instance, docker->empty_image, volume,
+                                        WORKSPACE_MOUNT, err);
     if (body == NULL)
         return -1;
     json_put(json_object_get(body, "HostConfig"), "StorageOpt", json_incref(options));
@@ -40,7 +43,7 @@ static int try_layer(struct docker *docker, const char *volume, struct error *er
 }
 
 /* Depends on storage driver and mount options; the engine reports it only when tried. */
-void docker_try_limits(struct docker *docker)
+void docker_detect_limits(struct docker *docker)
 {
     struct error volume_err = ERROR_INIT;
     struct error layer_err = ERROR_INIT;
@@ -56,13 +59,13 @@ void docker_try_limits(struct docker *docker)
                                     &volume_err) == 0;
     has_layer = try_layer(docker, name, &layer_err) == 0;
     if (docker_remove_volume(docker, name, &removal) < 0)
-        log_debug("volume.left", LOG_STR("volume", name), LOG_ERROR(&removal));
+        log_debug("volume.remove_failed", LOG_STR("volume", name), LOG_ERROR(&removal));
     lock_take(&docker->lock);
     /* Podman accepts a volume's size, and fails only at the mount if it cannot limit it. */
     docker->limits_volumes = has_volume && !docker->is_podman;
     docker->limits_layers = has_layer;
     lock_release(&docker->lock);
-    log_info("disk_limit.tried", LOG_STR("workspaces", has_volume ? "held" : volume_err.message),
+    log_info("disk_limit.checked", LOG_STR("workspaces", has_volume ? "held" : volume_err.message),
              LOG_STR("layers", has_layer ? "held" : layer_err.message));
 }
 

@@ -37,7 +37,7 @@ struct docker_settings {
     const char *action_binary;
     const char *ca_bundle; /* for images without certificates; "" or missing: none */
     const char *subnets;   /* IPv4 range for sandbox networks, such as 10.201.0.0/16 */
-    int64_t n_spares;      /* spares of each kind */
+    int64_t n_prealloc;    /* networks, and homes, to make in advance */
     int64_t ready_ms;      /* a start fails if the sandbox is not ready by then */
     int64_t may_pull;
     const char *registries; /* allowed sources of images; separated by blanks */

@@ -45,13 +45,13 @@ static void append_url(const struct engine *engine, const char *path, struct str
 }
 
 /* The engine's error is in {"message": …}. */
-static int refuse(long status, const char *body, size_t len, struct error *err)
+static int error_from_reply(long status, const char *body, size_t len, struct error *err)
 {
     json_auto_t *reply = NULL;
     struct error ignored = ERROR_INIT;
 
-    error_ignore(json_parse(body, len, &reply, &ignored), "then there are no words");
-    return error_set(err, code_of_status(status), "the container engine says %ld: %s", status,
+    error_ignore(json_parse(body, len, &reply, &ignored), "without JSON there is no message");
+    return error_set(err, code_of_status(status), "the container engine replied %ld: %s", status,
                      json_text_or(reply, "message", "nothing"));
 }
 
@@ -63,8 +63,8 @@ static void log_call(const struct http_request *request, const char *path, long 
               LOG_INT("status", status), LOG_INT("duration_us", clock_monotonic_us() - begun_us));
 }
 
-static int run(const struct engine *engine, struct http_request *request, const char *path,
-               struct http_call **call_out, struct error *err)
+static int engine_send(const struct engine *engine, struct http_request *request, const char *path,
+                       struct http_call **call_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
     CLEANUP(http_call_freep) struct http_call *call = NULL;
@@ -88,7 +88,7 @@ static int run(const struct engine *engine, struct http_request *request, const 
     log_call(request, path, http_status(call), begun_us);
     body = http_body(call, &len);
     if (http_status(call) >= 400)
-        return refuse(http_status(call), body, len, err);
+        return error_from_reply(http_status(call), body, len, err);
     *call_out = call;
     call = NULL;
     return 0;
@@ -110,7 +110,7 @@ int engine_call(const struct engine *engine, const struct engine_request *reques
         http.body = text.text;
         http.body_len = text.len;
     }
-    if (run(engine, &http, request->path, &call, err) < 0)
+    if (engine_send(engine, &http, request->path, &call, err) < 0)
         return -1;
     assert(call != NULL);
     if (reply_out == NULL)
@@ -134,7 +134,7 @@ int engine_put_archive(const struct engine *engine, const char *path, const stru
                                 .content_type = "application/x-tar",
                                 .timeout_ms = CALL_TIMEOUT_MS};
 
-    return run(engine, &http, path, &call, err);
+    return engine_send(engine, &http, path, &call, err);
 }
 
 /* A failure after the first byte is in the stream, as its last object. */
@@ -150,7 +150,7 @@ static int check_progress(const char *body, size_t len, struct error *err)
         const char *why = NULL;
 
         error_ignore(json_parse(body, (size_t)(line_end - body), &step, &ignored),
-                     "progress is only looked at for errors");
+                     "progress is only read for errors");
         why = json_text_or(step, "error", NULL);
         if (why != NULL)
             return error_set(err, ERROR_NOT_FOUND, "%s", why);
@@ -172,7 +172,7 @@ int engine_load_image(const struct engine *engine, const char *path, const struc
         http.body_len = archive->len;
         http.content_type = "application/x-tar";
     }
-    if (run(engine, &http, path, &call, err) < 0)
+    if (engine_send(engine, &http, path, &call, err) < 0)
         return -1;
     assert(call != NULL);
     body = http_body(call, &len);

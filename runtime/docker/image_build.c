@@ -1,4 +1,5 @@
-/* Builds images through the engine, in a network of the build's own, and removes built images. */
+#include "runtime/docker/image_build.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -6,13 +7,16 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
 #include "runtime/build/build_context.h"
 #include "runtime/build/dockerfile.h"
 #include "runtime/build/image_source.h"
-#include "runtime/docker/docker_body.h"
-#include "runtime/docker/docker_parts.h"
+#include "runtime/docker/container_config.h"
+#include "runtime/docker/docker.h"
+#include "runtime/docker/image_lookup.h"
+#include "runtime/docker/network.h"
 
 #define PIECE_BYTES (256UL * 1024)
 /* Maximum line of the engine's output; longer ones are skipped. */
@@ -22,11 +26,11 @@
 #define CPU_PERIOD_US 100000
 #define NANO_CPUS_PER_US (1000000000LL / CPU_PERIOD_US)
 
-struct build {
+struct running_build {
     struct docker *docker;
-    const struct image_order *order;
+    const struct image_build_request *order;
     struct strbuf *said; /* end of the build's output */
-    char network[SPARE_NAME_BYTES];
+    char network[PREALLOC_NAME_BYTES];
     char image_id[BACKEND_IMAGE_BYTES];
     char last_step[IMAGE_ID_DIGITS + 1]; /* left over if the build fails */
     struct strbuf line;
@@ -50,7 +54,7 @@ static int append_labels(const struct docker *docker, struct strbuf *path, struc
 }
 
 /* Limits the build's memory and processor to a sandbox's, as far as the engine supports it. */
-static int append_query(const struct build *build, struct strbuf *path, struct error *err)
+static int append_query(const struct running_build *build, struct strbuf *path, struct error *err)
 {
     const struct docker_profile *profile = &build->docker->settings.profile;
     const json_t *name = NULL;
@@ -82,7 +86,7 @@ static void keep_end(struct strbuf *said)
     strbuf_remove_head(said, cut);
 }
 
-static void remember(struct build *build, const char *text)
+static void remember(struct running_build *build, const char *text)
 {
     static const char arrow[] = " ---> ";
 
@@ -94,7 +98,7 @@ static void remember(struct build *build, const char *text)
         keep_end(build->said);
 }
 
-static void take_line(struct build *build)
+static void take_line(struct running_build *build)
 {
     json_auto_t *step = NULL;
     struct error ignored = ERROR_INIT;
@@ -102,7 +106,7 @@ static void take_line(struct build *build)
     const char *why = NULL;
 
     error_ignore(json_parse(build->line.text, build->line.len, &step, &ignored),
-                 "progress is only looked at");
+                 "progress is only read");
     id = json_text_or(json_object_get(step, "aux"), "ID", "");
     if (id[0] != '\0')
         (void)snprintf(build->image_id, sizeof(build->image_id), "%s", id);
@@ -116,7 +120,7 @@ static void take_line(struct build *build)
     remember(build, why);
 }
 
-static void feed(struct build *build, const char *bytes, size_t len)
+static void feed(struct running_build *build, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         if (bytes[i] != '\n') {
@@ -144,14 +148,14 @@ static int send_context(const struct strbuf *context, struct http_call *call, st
     return http_call_write(call, NULL, 0, err);
 }
 
-static int read_answer(struct build *build, struct http_call *call, struct error *err)
+static int read_answer(struct running_build *build, struct http_call *call, struct error *err)
 {
     const char *bytes = NULL;
     size_t len = 1;
 
     while (len > 0) {
         if (http_call_read(call, &bytes, &len, err) < 0)
-            return error_wrap(err, "the build was cut off");
+            return error_wrap(err, "the build was interrupted");
         feed(build, bytes, len);
     }
     feed(build, "\n", 1);
@@ -160,7 +164,7 @@ static int read_answer(struct build *build, struct http_call *call, struct error
         return -1;
     }
     if (http_status(call) >= 400 || build->image_id[0] == '\0')
-        return error_set(err, ERROR_INTERNAL, "the engine built nothing and does not say why");
+        return error_set(err, ERROR_INTERNAL, "the engine built no image and gave no reason");
     return 0;
 }
 
@@ -186,7 +190,8 @@ static int check_trigger(struct docker *docker, const char *base, const char *tr
         return error_wrap(err, "ONBUILD of %.100s", base);
     json_array_foreach (images.others, i, image) {
         if (!may_fetch(docker, json_string_value(image)))
-            return error_set(err, ERROR_INVALID, "ONBUILD of %.100s fetches from elsewhere", base);
+            return error_set(err, ERROR_INVALID,
+                             "ONBUILD of %.100s uses an image that may not be fetched", base);
     }
     return 0;
 }
@@ -217,7 +222,8 @@ static int check_base(struct docker *docker, const char *base, struct error *err
     return 0;
 }
 
-static int check_bases(struct docker *docker, const struct image_order *order, struct error *err)
+static int check_bases(struct docker *docker, const struct image_build_request *order,
+                       struct error *err)
 {
     CLEANUP(dockerfile_images_done) struct dockerfile_images images = DOCKERFILE_IMAGES_INIT;
     const json_t *base = NULL;
@@ -256,7 +262,7 @@ void docker_stop_building(struct docker *docker)
     lock_release(&docker->lock);
 }
 
-static int run(struct build *build, struct error *err)
+static int run_build(struct running_build *build, struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -272,7 +278,7 @@ static int run(struct build *build, struct error *err)
     rc = send_context(build->order->context, call, err);
     if (rc == 0)
         rc = read_answer(build, call, err);
-    error_ignore(publish(docker, NULL) ? 0 : -1, "nobody needs to cancel it any more");
+    error_ignore(publish(docker, NULL) ? 0 : -1, "it no longer needs to be cancelled");
     return rc;
 }
 
@@ -291,7 +297,7 @@ void docker_remove_step(struct docker *docker, const char *image)
         json_array_size(json_object_get(facts, "RepoDigests")) > 0)
         return;
     if (docker_remove_image(docker, image, &err) < 0)
-        log_debug("build_step.left", LOG_STR("image", image), LOG_ERROR(&err));
+        log_debug("build_step.remove_failed", LOG_STR("image", image), LOG_ERROR(&err));
 }
 
 /* Removes earlier images whose names the new one has taken. */
@@ -307,32 +313,32 @@ static void remove_nameless(struct docker *docker)
     percent_append(&path, filter.text);
     if (engine_call(&docker->engine, &(struct engine_request){.method = "POST", .path = path.text},
                     NULL, &err) < 0)
-        log_debug("images.not_pruned", LOG_ERROR(&err));
+        log_debug("images.prune_failed", LOG_ERROR(&err));
 }
 
-static void release_network(struct build *build)
+static void release_network(struct running_build *build)
 {
     struct error err = ERROR_INIT;
 
     if (docker_remove_network(build->docker, build->network, &err) == 0)
         return;
     /* A step may still be ending; the sweep removes the network later. */
-    log_debug("network.left", LOG_STR("network", build->network), LOG_ERROR(&err));
-    spares_forget(build->docker->spares, SPARE_NETWORK, build->network);
+    log_debug("network.remove_failed", LOG_STR("network", build->network), LOG_ERROR(&err));
+    prealloc_forget(build->docker->prealloc, PREALLOC_NETWORK, build->network);
 }
 
-int docker_build(struct docker *docker, const struct image_order *order,
-                 char image_id[BACKEND_IMAGE_BYTES], struct strbuf *said, struct error *err)
+int docker_build_image(struct docker *docker, const struct image_build_request *order,
+                       char image_id[BACKEND_IMAGE_BYTES], struct strbuf *said, struct error *err)
 {
-    struct build build = {
+    struct running_build build = {
         .docker = docker, .order = order, .said = said, .line = STRBUF_INIT, .failure = ERROR_INIT};
     int rc = 0;
 
     if (check_bases(docker, order, err) < 0)
         return -1;
     if (docker_make_network(docker, build.network, err) < 0)
-        return error_wrap(err, "making a network");
-    rc = run(&build, err);
+        return error_wrap(err, "creating a network");
+    rc = run_build(&build, err);
     strbuf_done(&build.line);
     release_network(&build);
     if (rc < 0) {
@@ -361,7 +367,7 @@ int docker_remove_image(struct docker *docker, const char *image, struct error *
 }
 
 /* All images built for this instance. */
-int docker_reap_images(struct docker *docker, struct error *err)
+int docker_remove_images(struct docker *docker, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     json_auto_t *images = NULL;

@@ -1,13 +1,15 @@
-/* Images of sandboxes: inspect, pull from listed registries, and check their architecture. */
+#include "runtime/docker/image_lookup.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/encode.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/build/image_source.h"
-#include "runtime/docker/docker_parts.h"
+#include "runtime/docker/docker.h"
 
 /* The name becomes part of the path unencoded: slashes and colon are kept. */
 int docker_inspect_image(struct docker *docker, const char *image, json_t **reply_out,
@@ -133,7 +135,7 @@ static int ask_registry(struct docker *docker, const char *image, struct error *
     /* Failures of registries vary: all of them mean that the image is not available. */
     if (error_is_transient(err) && err->code != ERROR_UNAVAILABLE)
         return -1;
-    return error_set(err, ERROR_NOT_FOUND, "the image %.100s is nowhere to be had", image);
+    return error_set(err, ERROR_NOT_FOUND, "the image %.100s is not available", image);
 }
 
 int docker_find_image(struct docker *docker, const char *image, struct seen_image *seen_out,

@@ -1,4 +1,5 @@
-/* Prepares the engine: its properties, the empty image, and the volume with deft-action. */
+#include "runtime/docker/shared_objects.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -7,11 +8,15 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/backend/layout.h"
-#include "runtime/docker/docker_body.h"
-#include "runtime/docker/docker_parts.h"
+#include "runtime/backend/mount_paths.h"
+#include "runtime/docker/container.h"
+#include "runtime/docker/container_config.h"
+#include "runtime/docker/disk_limits.h"
+#include "runtime/docker/docker.h"
 #include "runtime/docker/tar.h"
+#include "runtime/docker/volume.h"
 
 #define ACTION_MAX_BYTES (64UL * 1024 * 1024)
 #define CA_MAX_BYTES (4UL * 1024 * 1024)
@@ -68,7 +73,7 @@ static int read_action(const struct docker *docker, struct action_files *files,
     return 0;
 }
 
-int docker_name_action(struct docker *docker, struct error *err)
+int docker_name_action_volume(struct docker *docker, struct error *err)
 {
     CLEANUP(action_files_done) struct action_files files = {STRBUF_INIT, STRBUF_INIT};
 
@@ -93,8 +98,7 @@ static int append_action_archive(const struct docker *docker, struct strbuf *arc
         return -1;
     if (!text_equal(name, docker->action_volume))
         return error_set(err, ERROR_CONFLICT,
-                         "%s, or the certificates beside it, was changed after the start; "
-                         "restart this service",
+                         "%s, or the CA bundle, was changed after the start; restart this service",
                          docker->settings.action_binary);
     tar_append_file(archive, &entry, files.binary.text, files.binary.len);
     if (files.bundle.len > 0)
@@ -141,7 +145,7 @@ int docker_fill_volumes(struct docker *docker, const json_t *body, const struct 
     strbuf_appendf(&path, "/containers/%s/archive?path=/", id);
     rc = engine_put_archive(&docker->engine, path.text, archive, err);
     if (docker_remove_container(docker, id, &removal) < 0)
-        log_warning("helper.left", LOG_STR("container_id", id), LOG_ERROR(&removal));
+        log_warning("helper.remove_failed", LOG_STR("container_id", id), LOG_ERROR(&removal));
     return rc;
 }
 
@@ -188,14 +192,14 @@ static int make_action_volume(struct docker *docker, struct error *err)
     /* Created separately to label it; an existing one is left unchanged. */
     if (docker_make_volume(docker, docker->action_volume, "action", 0, err) < 0)
         return -1;
-    body = docker_helper_body(docker->settings.instance, docker->empty_image, docker->action_volume,
-                              ACTION_MOUNT, err);
+    body = container_config_helper_json(docker->settings.instance, docker->empty_image,
+                                        docker->action_volume, ACTION_MOUNT, err);
     if (body == NULL || docker_make_helper(docker, body, &reply, err) < 0)
         return -1;
     id = json_text_or(reply, "Id", "");
     rc = fill_action_volume(docker, id, err);
     if (docker_remove_container(docker, id, &removal) < 0)
-        log_warning("helper.left", LOG_STR("container_id", id), LOG_ERROR(&removal));
+        log_warning("helper.remove_failed", LOG_STR("container_id", id), LOG_ERROR(&removal));
     return rc;
 }
 
@@ -223,7 +227,7 @@ static void learn_engine(struct docker *docker, const json_t *info)
     lock_release(&docker->lock);
 }
 
-int docker_prepare(struct docker *docker, struct error *err)
+int docker_make_shared_objects(struct docker *docker, struct error *err)
 {
     json_auto_t *info = NULL;
 
@@ -234,9 +238,9 @@ int docker_prepare(struct docker *docker, struct error *err)
         return -1;
     learn_engine(docker, info);
     if (make_empty_image(docker, err) < 0)
-        return error_wrap(err, "making an empty image");
+        return error_wrap(err, "creating an empty image");
     if (make_action_volume(docker, err) < 0)
         return error_wrap(err, "making the volume with " ACTION_NAME);
-    docker_try_limits(docker);
+    docker_detect_limits(docker);
     return 0;
 }

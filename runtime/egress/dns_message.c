@@ -1,4 +1,4 @@
-#include "runtime/egress/dns.h"
+#include "runtime/egress/dns_message.h"
 
 #include <string.h>
 
@@ -57,7 +57,7 @@ static size_t read_labels(const unsigned char *packet, size_t len, char text[EGR
     return at < len ? at + 1 : 0;
 }
 
-bool dns_read(const void *packet, size_t len, struct dns_question *question_out)
+bool dns_query_parse(const void *packet, size_t len, struct dns_query *question_out)
 {
     const unsigned char *bytes = packet;
     char text[EGRESS_NAME_BYTES] = "";
@@ -73,10 +73,10 @@ bool dns_read(const void *packet, size_t len, struct dns_question *question_out)
     end = read_labels(bytes, len, text, &is_plain_name);
     if (end == 0 || end + 4 > len || number16(bytes + end + 2) != CLASS_IN)
         return false;
-    *question_out = (struct dns_question){.id = number16(bytes),
-                                          .type = number16(bytes + end),
-                                          .wants_recursion = (flags & FLAG_RECURSION_WANTED) != 0,
-                                          .end = end + 4};
+    *question_out = (struct dns_query){.id = number16(bytes),
+                                       .type = number16(bytes + end),
+                                       .wants_recursion = (flags & FLAG_RECURSION_WANTED) != 0,
+                                       .end = end + 4};
     if (!is_plain_name || !egress_name_read(text, strlen(text), question_out->name))
         question_out->name[0] = '\0';
     return true;
@@ -94,8 +94,9 @@ static size_t put_record(unsigned char *at, uint32_t address_be)
     return RECORD_BYTES;
 }
 
-size_t dns_answer(const void *packet, const struct dns_question *question, enum dns_verdict verdict,
-                  const uint32_t *addresses_be, size_t n, unsigned char answer[DNS_PACKET_BYTES])
+size_t dns_reply_write(const void *packet, const struct dns_query *question,
+                       enum dns_result verdict, const uint32_t *addresses_be, size_t n,
+                       unsigned char answer[DNS_PACKET_BYTES])
 {
     size_t len = question->end;
     unsigned flags = FLAG_ANSWER | FLAG_RECURSION_HERE | (unsigned)verdict;

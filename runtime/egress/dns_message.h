@@ -3,8 +3,8 @@
  *
  * Threading: no state.
  */
-#ifndef DEFT_RUNTIME_EGRESS_DNS_H
-#define DEFT_RUNTIME_EGRESS_DNS_H
+#ifndef DEFT_RUNTIME_EGRESS_DNS_MESSAGE_H
+#define DEFT_RUNTIME_EGRESS_DNS_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,10 +19,11 @@
 #define DNS_ADDRESSES_MAX 13
 #define DNS_TYPE_A 1
 #define DNS_TYPE_AAAA 28
+#define DNS_TYPE_ANY 255
 
-enum dns_verdict { DNS_OK = 0, DNS_FAILED = 2, DNS_UNKNOWN = 3 };
+enum dns_result { DNS_OK = 0, DNS_FAILED = 2, DNS_UNKNOWN = 3 };
 
-struct dns_question {
+struct dns_query {
     uint16_t id;
     uint16_t type;
     bool wants_recursion;
@@ -31,10 +32,12 @@ struct dns_question {
 };
 
 /* False if the packet is not a query; it gets no reply. */
-bool dns_read(const void *packet, size_t len, struct dns_question *question_out) NONNULL MUST_CHECK;
+bool dns_query_parse(const void *packet, size_t len,
+                     struct dns_query *question_out) NONNULL MUST_CHECK;
 /* Writes a reply to a packet's question, with addresses (network order) or none; its length. */
-size_t dns_answer(const void *packet, const struct dns_question *question, enum dns_verdict verdict,
-                  const uint32_t *addresses_be, size_t n, unsigned char answer[DNS_PACKET_BYTES])
+size_t dns_reply_write(const void *packet, const struct dns_query *question,
+                       enum dns_result verdict, const uint32_t *addresses_be, size_t n,
+                       unsigned char answer[DNS_PACKET_BYTES])
     __attribute__((nonnull(1, 2, 6))) MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "runtime/egress/resolver.h"
+#include "runtime/egress/dnsmasq_command.h"
 
 #include <arpa/inet.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "runtime/backend/bridge.h"
 #include "runtime/egress/egress_policy.h"
-#include "runtime/egress/rules.h"
+#include "runtime/egress/firewall.h"
 
 #define SEPARATORS " \t\r\n,"
 #define WORDS_MAX 64
@@ -43,24 +43,24 @@ static const char *const never_answered[] = {
     "100.64.0.0/10", "::/96",    "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48",
     "2002::/16",     "fc00::/8", "fd00:ec2::/32", "fe80::/9",     "ff00::/8"};
 
-void resolver_command_done(struct resolver_command *command)
+void dnsmasq_command_done(struct dnsmasq_command *command)
 {
     for (size_t i = 0; i < command->n; i++)
         mem_free(command->items[i]);
     mem_free(command->items);
-    *command = (struct resolver_command)RESOLVER_COMMAND_INIT;
+    *command = (struct dnsmasq_command)DNSMASQ_COMMAND_INIT;
 }
 
-static void add(struct resolver_command *command, const char *text)
+static void add(struct dnsmasq_command *command, const char *text)
 {
     command->items = mem_resize(command->items, (command->n + 2) * sizeof(command->items[0]));
     command->items[command->n++] = mem_dup_text(text);
     command->items[command->n] = NULL;
 }
 
-static void addf(struct resolver_command *command, const char *format, ...) PRINTF_LIKE(2, 3);
+static void addf(struct dnsmasq_command *command, const char *format, ...) PRINTF_LIKE(2, 3);
 
-static void addf(struct resolver_command *command, const char *format, ...)
+static void addf(struct dnsmasq_command *command, const char *format, ...)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     va_list args;
@@ -72,10 +72,10 @@ static void addf(struct resolver_command *command, const char *format, ...)
 }
 
 /* Called for each word of a setting. */
-typedef int word_function(struct resolver_command *command, const char *word, size_t len,
+typedef int word_function(struct dnsmasq_command *command, const char *word, size_t len,
                           struct error *err);
 
-static int add_words(struct resolver_command *command, const char *setting, const char *text,
+static int add_words(struct dnsmasq_command *command, const char *setting, const char *text,
                      word_function *take, struct error *err)
 {
     for (size_t n = 0;; n++) {
@@ -86,7 +86,7 @@ static int add_words(struct resolver_command *command, const char *setting, cons
         if (len == 0)
             return 0;
         if (n == WORDS_MAX)
-            return error_set(err, ERROR_INVALID, "%s: at most %d", setting, WORDS_MAX);
+            return error_set(err, ERROR_INVALID, "%s: there may be at most %d", setting, WORDS_MAX);
         if (take(command, text, len, err) < 0)
             return error_wrap(err, "%s: %.*s", setting, (int)(len < 80 ? len : 80), text);
         text += len;
@@ -100,7 +100,7 @@ static bool is_address(const char *text)
     return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
 }
 
-static int take_upstream(struct resolver_command *command, const char *word, size_t len,
+static int take_upstream(struct dnsmasq_command *command, const char *word, size_t len,
                          struct error *err)
 {
     char text[UPSTREAM_BYTES] = "";
@@ -108,33 +108,33 @@ static int take_upstream(struct resolver_command *command, const char *word, siz
     int64_t number = 53;
 
     if (len >= sizeof(text))
-        return error_set(err, ERROR_INVALID, "it is no address");
+        return error_set(err, ERROR_INVALID, "it is not an IP address");
     memcpy(text, word, len);
     port = strchr(text, '#');
     if (port != NULL)
         *port++ = '\0';
     if (!is_address(text))
-        return error_set(err, ERROR_INVALID, "it is no address");
+        return error_set(err, ERROR_INVALID, "it is not an IP address");
     if (port != NULL && text_parse_int(port, 1, PORT_MOST, &number, err) < 0)
         return -1;
     addf(command, "--server=%s#%d", text, (int)number);
     return 0;
 }
 
-static int take_private_name(struct resolver_command *command, const char *word, size_t len,
+static int take_private_name(struct dnsmasq_command *command, const char *word, size_t len,
                              struct error *err)
 {
     char name[EGRESS_NAME_BYTES] = "";
 
     if (!egress_name_read(word, len, name))
-        return error_set(err, ERROR_INVALID, "it is no host name");
+        return error_set(err, ERROR_INVALID, "it is not a host name");
     addf(command, "--rebind-domain-ok=/%s/", name);
     /* Sends queries to the usual servers, even if the name is below one of the private tops. */
     addf(command, "--server=/%s/#", name);
     return 0;
 }
 
-static bool has(const struct resolver_command *command, const char *text)
+static bool has(const struct dnsmasq_command *command, const char *text)
 {
     for (size_t i = 0; i < command->n; i++) {
         if (text_equal(command->items[i], text))
@@ -143,7 +143,7 @@ static bool has(const struct resolver_command *command, const char *text)
     return false;
 }
 
-static void add_private_tops(struct resolver_command *command)
+static void add_private_tops(struct dnsmasq_command *command)
 {
     for (size_t i = 0; i < ARRAY_SIZE(private_tops); i++) {
         CLEANUP(strbuf_done) struct strbuf excepted = STRBUF_INIT;
@@ -154,7 +154,7 @@ static void add_private_tops(struct resolver_command *command)
     }
 }
 
-static void add_filters(struct resolver_command *command)
+static void add_filters(struct dnsmasq_command *command)
 {
     add(command, "--stop-dns-rebind");
     add(command, "--bogus-priv");
@@ -162,14 +162,14 @@ static void add_filters(struct resolver_command *command)
     add(command, "--filterwin2k");
     for (size_t i = 0; i < ARRAY_SIZE(never_answered); i++)
         addf(command, "--bogus-nxdomain=%s", never_answered[i]);
-    for (size_t i = 0; i < rules_n_denied; i++) {
-        if (rules_denied[i].reason != REFUSED_PRIVATE)
-            addf(command, "--bogus-nxdomain=%s", rules_denied[i].range);
+    for (size_t i = 0; i < firewall_n_denied; i++) {
+        if (firewall_denied[i].reason != DENIED_PRIVATE)
+            addf(command, "--bogus-nxdomain=%s", firewall_denied[i].range);
     }
 }
 
 /* Binds to the gateways' addresses as bridges come and go, never to all addresses. */
-static void add_place(struct resolver_command *command, const struct resolver_settings *settings)
+static void add_place(struct dnsmasq_command *command, const struct dnsmasq_settings *settings)
 {
     char tag[BRIDGE_TAG_BYTES] = "";
 
@@ -181,7 +181,7 @@ static void add_place(struct resolver_command *command, const struct resolver_se
 }
 
 /* Reads nothing of the host's configuration but its name servers. */
-static void add_manners(struct resolver_command *command)
+static void add_manners(struct dnsmasq_command *command)
 {
     add(command, RESOLVER_PROGRAM);
     add(command, "--keep-in-foreground");
@@ -196,13 +196,13 @@ static void add_manners(struct resolver_command *command)
     addf(command, "--edns-packet-max=%d", UDP_MOST_BYTES);
 }
 
-int resolver_command_make(const struct resolver_settings *settings,
-                          struct resolver_command *command_out, struct error *err)
+int dnsmasq_command_make(const struct dnsmasq_settings *settings,
+                         struct dnsmasq_command *command_out, struct error *err)
 {
-    CLEANUP(resolver_command_done) struct resolver_command command = RESOLVER_COMMAND_INIT;
+    CLEANUP(dnsmasq_command_done) struct dnsmasq_command command = DNSMASQ_COMMAND_INIT;
 
     if (settings->port < RESOLVER_PORT_LEAST || settings->port > RESOLVER_PORT_MOST)
-        return error_set(err, ERROR_INVALID, "DEFT_RESOLVER_PORT: a port from %d to %d",
+        return error_set(err, ERROR_INVALID, "DEFT_RESOLVER_PORT: must be a port from %d to %d",
                          RESOLVER_PORT_LEAST, RESOLVER_PORT_MOST);
     add_manners(&command);
     add_place(&command, settings);
@@ -216,6 +216,6 @@ int resolver_command_make(const struct resolver_settings *settings,
         add(&command, "--no-resolv");
     add_private_tops(&command);
     *command_out = command;
-    command = (struct resolver_command)RESOLVER_COMMAND_INIT;
+    command = (struct dnsmasq_command)DNSMASQ_COMMAND_INIT;
     return 0;
 }

@@ -2,12 +2,12 @@
  * The resolver for an instance's sandboxes: dnsmasq, configured by its command line. It listens at
  * the gateways of that instance's sandboxes and nowhere else.
  *
- * Ownership: resolver_command_done() releases the arguments.
+ * Ownership: dnsmasq_command_done() releases the arguments.
  * Threading: no state.
  * Decision: docs/decisions/0051-resolver.md
  */
-#ifndef DEFT_RUNTIME_EGRESS_RESOLVER_H
-#define DEFT_RUNTIME_EGRESS_RESOLVER_H
+#ifndef DEFT_RUNTIME_EGRESS_DNSMASQ_COMMAND_H
+#define DEFT_RUNTIME_EGRESS_DNSMASQ_COMMAND_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ struct error;
 #define RESOLVER_PORT_LEAST 1024
 #define RESOLVER_PORT_MOST 65534
 
-struct resolver_settings {
+struct dnsmasq_settings {
     const char *instance;
     int64_t port;
     const char *upstreams;     /* "192.0.2.1 192.0.2.2#5353"; "": those of the host's resolv.conf */
@@ -33,19 +33,18 @@ struct resolver_settings {
 };
 
 /* dnsmasq's argv, terminated by NULL. */
-struct resolver_command {
+struct dnsmasq_command {
     char **items;
     size_t n;
 };
 
 /* clang-format off */
-#define RESOLVER_COMMAND_INIT {NULL, 0}
+#define DNSMASQ_COMMAND_INIT {NULL, 0}
 /* clang-format on */
 
-void resolver_command_done(struct resolver_command *command);
+void dnsmasq_command_done(struct dnsmasq_command *command);
 /* ERROR_INVALID names the setting. */
-int resolver_command_make(const struct resolver_settings *settings,
-                          struct resolver_command *command_out,
-                          struct error *err) NONNULL MUST_CHECK;
+int dnsmasq_command_make(const struct dnsmasq_settings *settings,
+                         struct dnsmasq_command *command_out, struct error *err) NONNULL MUST_CHECK;
 
 #endif

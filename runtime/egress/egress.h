@@ -1,10 +1,9 @@
 /*
  * Enforces each sandbox's egress policy. It is assigned before user code runs and enforced by the
- * packet filter; DNS queries go to the instance's resolver (resolver.h), those of restricted
+ * packet filter; DNS queries go to the instance's resolver (dnsmasq_command.h), those of restricted
  * sandboxes to this process.
  *
- * Threading: egress_run_loader() and egress_run_resolver() are thread bodies, the latter of several
- * threads; the others are for any thread.
+ * Threading: any thread.
  * Decision: docs/decisions/0027-egress.md
  */
 #ifndef DEFT_RUNTIME_EGRESS_EGRESS_H
@@ -23,19 +22,15 @@ struct uuid;
 int egress_new(const struct runtime_settings *settings, struct egress **egress_out,
                struct error *err) NONNULL MUST_CHECK;
 void egress_free(struct egress *egress);
-void egress_run_loader(struct service *service) NONNULL;
-void egress_run_resolver(struct service *service) NONNULL;
 void egress_stop(struct egress *egress) NONNULL;
 
 /* ERROR_INVALID: the tenant's or user's policy is malformed; ERROR_UNAVAILABLE: not enforceable. */
 int egress_check(struct service *service, const struct uuid *tenant_id, const struct uuid *owner_id,
                  struct error *err) NONNULL MUST_CHECK;
 /* Applies the policy of its owner to the sandbox in that network; returns once it is enforced. */
-int egress_seat(struct service *service, const struct runtime *runtime, const char *network,
-                struct error *err) NONNULL MUST_CHECK;
+int egress_assign(struct service *service, const struct runtime *runtime, const char *network,
+                  struct error *err) NONNULL MUST_CHECK;
 /* Applies the database's policies to all sandboxes. ERROR_UNAVAILABLE: no sandbox may start. */
-int egress_seat_all(struct service *service, struct error *err) NONNULL MUST_CHECK;
-/* Removes all rules of an instance. */
-void egress_remove_rules(const char *instance) NONNULL;
+int egress_assign_all(struct service *service, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runtime/egress/rules.h"
+#include "runtime/egress/firewall.h"
 
 #define SEPARATORS " \t\r\n,"
 #define LABEL_MAX_BYTES 63
@@ -123,8 +123,8 @@ static bool is_met(uint32_t address, unsigned prefix, const char *range)
 
 static bool is_denied_range(uint32_t address, unsigned prefix)
 {
-    for (size_t i = 0; i < rules_n_denied; i++) {
-        if (is_met(address, prefix, rules_denied[i].range))
+    for (size_t i = 0; i < firewall_n_denied; i++) {
+        if (is_met(address, prefix, firewall_denied[i].range))
             return true;
     }
     return false;
@@ -155,12 +155,12 @@ static int read_range(const char *text, struct egress_place *place, struct error
 {
     place->kind = PLACE_RANGE;
     if (!range_read(text, &place->address, &place->prefix))
-        return error_set(err, ERROR_INVALID, "it is no IPv4 address or range");
+        return error_set(err, ERROR_INVALID, "it is not an IPv4 address or range");
     if ((place->address & ~mask_of(place->prefix)) != 0)
         return error_set(err, ERROR_INVALID, "the address has bits beyond its prefix");
     if (is_denied_range(place->address, place->prefix))
         return error_set(err, ERROR_INVALID,
-                         "private and reserved addresses are never reached by sandboxes");
+                         "sandboxes can never reach private and reserved addresses");
     return 0;
 }
 
@@ -179,8 +179,8 @@ static int read_place(char *text, struct egress_place *place, struct error *err)
     if (egress_name_read(name, strlen(name), place->name))
         return 0;
     return error_set(err, ERROR_INVALID,
-                     "it is no host name (letters, digits, '-' and dots; *. in front; other "
-                     "alphabets as xn--…), address or range");
+                     "it is not a host name (letters, digits, '-' and dots, optionally after *.; "
+                     "other alphabets as xn--…), address or range");
 }
 
 static int add_place(struct egress_policy *policy, const char *text, size_t len, struct error *err)
@@ -189,9 +189,9 @@ static int add_place(struct egress_policy *policy, const char *text, size_t len,
     struct egress_place place = {.kind = PLACE_NAME};
 
     if (len >= sizeof(copy))
-        return error_set(err, ERROR_INVALID, "a place is longer than a name can be");
+        return error_set(err, ERROR_INVALID, "an entry is longer than a host name can be");
     if (policy->n == EGRESS_PLACES_MAX)
-        return error_set(err, ERROR_INVALID, "at most %d places", EGRESS_PLACES_MAX);
+        return error_set(err, ERROR_INVALID, "there may be at most %d entries", EGRESS_PLACES_MAX);
     memcpy(copy, text, len);
     if (read_place(copy, &place, err) < 0)
         return error_wrap(err, "%.*s", (int)len, text);
@@ -223,7 +223,7 @@ static int read_mode(const char *text, enum egress_mode *mode_out, struct error 
             return 0;
         }
     }
-    return error_set(err, ERROR_INVALID, "%.40s: is none of internet, none, list", text);
+    return error_set(err, ERROR_INVALID, "%.40s: must be internet, none or list", text);
 }
 
 int egress_policy_parse(const char *mode, const char *list, struct egress_policy *policy_out,
@@ -234,7 +234,8 @@ int egress_policy_parse(const char *mode, const char *list, struct egress_policy
     if (read_mode(mode, &policy.mode, err) < 0 || read_places(&policy, list, err) < 0)
         return -1;
     if (policy.mode == EGRESS_LIST && policy.n == 0)
-        return error_set(err, ERROR_INVALID, "the list of places is empty; none says that");
+        return error_set(err, ERROR_INVALID,
+                         "the allow list is empty; use the policy none instead");
     *policy_out = policy;
     policy = (struct egress_policy)EGRESS_POLICY_INIT;
     return 0;

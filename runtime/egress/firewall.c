@@ -1,27 +1,29 @@
-#include "runtime/egress/rules.h"
+#include "runtime/egress/firewall.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "runtime/backend/spawn.h"
+#include "base/text.h"
+#include "runtime/backend/command_run.h"
 
-#define BRIDGES RULES_BRIDGES
+#define BRIDGES FIREWALL_BRIDGES
 
 /* Ranges that no sandbox may reach: RFC 6890, and non-unicast ranges. */
-const struct denied_range rules_denied[] = {
-    {"0.0.0.0/8", REFUSED_RESERVED},        {"10.0.0.0/8", REFUSED_PRIVATE},
-    {"100.64.0.0/10", REFUSED_PRIVATE},     {"127.0.0.0/8", REFUSED_RESERVED},
-    {"169.254.0.0/16", REFUSED_LINK_LOCAL}, {"172.16.0.0/12", REFUSED_PRIVATE},
-    {"192.0.0.0/24", REFUSED_RESERVED},     {"192.0.2.0/24", REFUSED_RESERVED},
-    {"192.88.99.0/24", REFUSED_RESERVED},   {"192.168.0.0/16", REFUSED_PRIVATE},
-    {"198.18.0.0/15", REFUSED_RESERVED},    {"198.51.100.0/24", REFUSED_RESERVED},
-    {"203.0.113.0/24", REFUSED_RESERVED},   {"224.0.0.0/4", REFUSED_RESERVED},
-    {"240.0.0.0/4", REFUSED_RESERVED},
+const struct denied_range firewall_denied[] = {
+    {"0.0.0.0/8", DENIED_RESERVED},        {"10.0.0.0/8", DENIED_PRIVATE},
+    {"100.64.0.0/10", DENIED_PRIVATE},     {"127.0.0.0/8", DENIED_RESERVED},
+    {"169.254.0.0/16", DENIED_LINK_LOCAL}, {"172.16.0.0/12", DENIED_PRIVATE},
+    {"192.0.0.0/24", DENIED_RESERVED},     {"192.0.2.0/24", DENIED_RESERVED},
+    {"192.88.99.0/24", DENIED_RESERVED},   {"192.168.0.0/16", DENIED_PRIVATE},
+    {"198.18.0.0/15", DENIED_RESERVED},    {"198.51.100.0/24", DENIED_RESERVED},
+    {"203.0.113.0/24", DENIED_RESERVED},   {"224.0.0.0/4", DENIED_RESERVED},
+    {"240.0.0.0/4", DENIED_RESERVED},
 };
-const size_t rules_n_denied = ARRAY_SIZE(rules_denied);
+const size_t firewall_n_denied = ARRAY_SIZE(firewall_denied);
 
-void rules_append_text(struct strbuf *out)
+void firewall_append_rules(struct strbuf *out)
 {
     strbuf_append(out, "*filter\n:DEFT-IN - [0:0]\n:DEFT-OUT - [0:0]\n");
     /* To the host: only replies to connections from the host. */
@@ -29,8 +31,8 @@ void rules_append_text(struct strbuf *out)
                        "-A DEFT-IN -j REJECT\n");
     strbuf_append(out, "-A DEFT-OUT -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN\n"
                        "-A DEFT-OUT -o " BRIDGES " -j REJECT\n");
-    for (size_t i = 0; i < rules_n_denied; i++)
-        strbuf_appendf(out, "-A DEFT-OUT -d %s -j REJECT\n", rules_denied[i].range);
+    for (size_t i = 0; i < firewall_n_denied; i++)
+        strbuf_appendf(out, "-A DEFT-OUT -d %s -j REJECT\n", firewall_denied[i].range);
     strbuf_append(out, "-A DEFT-OUT -j RETURN\nCOMMIT\n");
 }
 
@@ -38,14 +40,32 @@ void rules_append_text(struct strbuf *out)
 static const char rules6[] = "*filter\n:DEFT-IN - [0:0]\n:DEFT-OUT - [0:0]\n"
                              "-A DEFT-IN -j DROP\n-A DEFT-OUT -j DROP\nCOMMIT\n";
 
-static int run(const char *const *argv, const char *input, struct error *err)
+size_t firewall_jump_number(const char *listed)
+{
+    size_t n_rules = 0;
+    size_t last = 0;
+
+    for (const char *line = listed; line[0] != '\0';) {
+        size_t len = strcspn(line, "\n");
+
+        if (text_starts_with(line, "-A "))
+            n_rules++;
+        if (memmem(line, len, " -j DEFT-", strlen(" -j DEFT-")) != NULL)
+            last = n_rules;
+        line += len;
+        line += line[0] == '\n';
+    }
+    return last + 1;
+}
+
+static int run_tool(const char *const *argv, const char *input, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
 
-    return spawn_run(argv, input, &said, err);
+    return command_run(argv, input, &said, err);
 }
 
-#define RUN(err, ...) run((const char *const[]){__VA_ARGS__, NULL}, "", err)
+#define RUN(err, ...) run_tool((const char *const[]){__VA_ARGS__, NULL}, "", err)
 
 static int make_chain(const char *tool, const char *chain, struct error *err)
 {
@@ -56,14 +76,20 @@ static int make_chain(const char *tool, const char *chain, struct error *err)
     return RUN(err, tool, "-w", "5", "-N", chain);
 }
 
-/* Inserts the jump at the front if it is missing. */
+/* Inserts the jump if it is missing, in front of all rules that are not of deft. */
 static int make_jump(const char *tool, const char *from, const char *to, struct error *err)
 {
+    const char *const list[] = {tool, "-w", "5", "-S", from, NULL};
+    CLEANUP(strbuf_done) struct strbuf listed = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf number = STRBUF_INIT;
     struct error missing = ERROR_INIT;
 
     if (RUN(&missing, tool, "-w", "5", "-C", from, "-i", BRIDGES, "-j", to) == 0)
         return 0;
-    return RUN(err, tool, "-w", "5", "-I", from, "1", "-i", BRIDGES, "-j", to);
+    if (command_run(list, "", &listed, err) < 0)
+        return -1;
+    strbuf_appendf(&number, "%zu", firewall_jump_number(listed.text));
+    return RUN(err, tool, "-w", "5", "-I", from, number.text, "-i", BRIDGES, "-j", to);
 }
 
 /* The engine creates DOCKER-USER and jumps to it first; if no engine has yet, we do. */
@@ -82,7 +108,7 @@ static int apply_ipv4(const char *text, struct error *err)
 {
     const char *const restore[] = {"iptables-restore", "-w", "5", "--noflush", NULL};
 
-    if (run(restore, text, err) < 0 || make_user_chain(err) < 0)
+    if (run_tool(restore, text, err) < 0 || make_user_chain(err) < 0)
         return -1;
     if (make_jump("iptables", "INPUT", "DEFT-IN", err) < 0)
         return -1;
@@ -96,18 +122,18 @@ static int apply_ipv6(struct error *err)
     /* A kernel without IPv6 has no ip6tables. */
     if (access("/proc/net/if_inet6", F_OK) != 0)
         return 0;
-    if (run(restore, rules6, err) < 0)
+    if (run_tool(restore, rules6, err) < 0)
         return -1;
     if (make_jump("ip6tables", "INPUT", "DEFT-IN", err) < 0)
         return -1;
     return make_jump("ip6tables", "FORWARD", "DEFT-OUT", err);
 }
 
-int rules_apply(struct error *err)
+int firewall_apply(struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-    rules_append_text(&text);
+    firewall_append_rules(&text);
     if (apply_ipv4(text.text, err) < 0 || apply_ipv6(err) < 0)
         return error_wrap(err, "network rules");
     return 0;

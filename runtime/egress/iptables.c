@@ -5,23 +5,24 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/backend/spawn.h"
+#include "runtime/backend/command_run.h"
 
-static int run(const char *const *argv, struct strbuf *said, struct error *err)
+static int run_iptables(const char *const *argv, struct strbuf *said, struct error *err)
 {
     strbuf_reset(said);
-    return spawn_run(argv, "", said, err);
+    return command_run(argv, "", said, err);
 }
 
 #define RUN(said, err, table, ...)                                                                 \
-    run((const char *const[]){"iptables", "-w", "5", "-t", table, __VA_ARGS__, NULL}, said, err)
+    run_iptables((const char *const[]){"iptables", "-w", "5", "-t", table, __VA_ARGS__, NULL},     \
+                 said, err)
 
 int iptables_load(const char *text, struct error *err)
 {
     const char *const restore[] = {"iptables-restore", "-w", "5", "--noflush", NULL};
     CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
 
-    return spawn_run(restore, text, &said, err);
+    return command_run(restore, text, &said, err);
 }
 
 /* Names of a chain with its instance's tag, and the pattern of that instance's bridges. */
@@ -74,7 +75,7 @@ int iptables_jump(const struct iptables_chain *chain, const char *tag, struct er
         return 0;
     error_ignore(RUN(&said, &ignored, chain->table, "-D", chain->from, "-i", own.bridges.text, "-j",
                      own.chain.text),
-                 "it may not be there");
+                 "the rule may not exist");
     return RUN(&said, err, chain->table, "-I", chain->from, "1", "-i", own.bridges.text, "-j",
                own.chain.text);
 }
@@ -84,8 +85,8 @@ static void remove_chain(const char *table, const char *chain)
     CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
     struct error ignored = ERROR_INIT;
 
-    error_ignore(RUN(&said, &ignored, table, "-F", chain), "it may not be there");
-    error_ignore(RUN(&said, &ignored, table, "-X", chain), "it may not be there");
+    error_ignore(RUN(&said, &ignored, table, "-F", chain), "the rule may not exist");
+    error_ignore(RUN(&said, &ignored, table, "-X", chain), "the rule may not exist");
 }
 
 void iptables_cut(const struct iptables_chain *chain, const char *tag)
@@ -96,7 +97,7 @@ void iptables_cut(const struct iptables_chain *chain, const char *tag)
 
     error_ignore(RUN(&said, &ignored, chain->table, "-D", chain->from, "-i", own.bridges.text, "-j",
                      own.chain.text),
-                 "it may not be there");
+                 "the rule may not exist");
     remove_chain(chain->table, own.chain.text);
 }
 
@@ -107,7 +108,7 @@ void iptables_sweep(const char *table, const char *beginning, const char *tag)
     struct error ignored = ERROR_INIT;
     const char *line = NULL;
 
-    error_ignore(RUN(&listed, &ignored, table, "-S"), "then there is nothing to be removed");
+    error_ignore(RUN(&listed, &ignored, table, "-S"), "there is nothing to remove then");
     for (line = listed.text; line[0] != '\0'; line += strcspn(line, "\n"), line += *line == '\n') {
         CLEANUP(strbuf_done) struct strbuf chain = STRBUF_INIT;
 

@@ -6,10 +6,10 @@
 #include <linux/netfilter/nfnetlink_log.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
+
+#include <libmnl/libmnl.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -19,87 +19,68 @@
 /* The kernel reports after this many packets or after this time (in 1/100 s). */
 #define PACKETS_AT_ONCE 64
 #define HANDOVER_CENTISECONDS 10
-#define COMMAND_BYTES 64
+#define COMMAND_BYTES 128
+#define ANSWER_BYTES 8192
 
-struct command {
-    struct nlmsghdr header;
-    struct nfgenmsg message;
-    unsigned char attributes[COMMAND_BYTES];
-};
-
-static void put_attribute(struct command *command, uint16_t type, const void *value, size_t len)
+/* A request of nfnetlink_log about a group. */
+static struct nlmsghdr *begin_config(void *buffer, uint16_t group)
 {
-    size_t at = command->header.nlmsg_len - NLMSG_LENGTH(sizeof(struct nfgenmsg));
-    struct nlattr attribute = {.nla_len = (uint16_t)(NLA_HDRLEN + len), .nla_type = type};
+    struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
+    struct nfgenmsg *message = mnl_nlmsg_put_extra_header(header, sizeof(*message));
 
-    memcpy(command->attributes + at, &attribute, sizeof(attribute));
-    memcpy(command->attributes + at + NLA_HDRLEN, value, len);
-    command->header.nlmsg_len += (uint32_t)NLA_ALIGN(NLA_HDRLEN + len);
-}
-
-static struct command new_command(uint16_t group)
-{
-    return (struct command){
-        .header = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct nfgenmsg)),
-                   .nlmsg_type = (NFNL_SUBSYS_ULOG << 8) | NFULNL_MSG_CONFIG,
-                   .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
-        .message = {.nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0, .res_id = htons(group)},
-    };
+    header->nlmsg_type = (NFNL_SUBSYS_ULOG << 8) | NFULNL_MSG_CONFIG;
+    header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    message->nfgen_family = AF_UNSPEC;
+    message->version = NFNETLINK_V0;
+    message->res_id = htons(group);
+    return header;
 }
 
 /* The kernel's acknowledgement: 0, or an errno. Packets may precede it. */
-static int read_answer(int fd)
+static int read_acknowledgement(int fd)
 {
-    unsigned char bytes[8192];
-    struct nlmsghdr header;
-    int code = 0;
+    _Alignas(struct nlmsghdr) unsigned char bytes[ANSWER_BYTES];
 
     for (;;) {
         ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+        int state = n < 0 ? MNL_CB_ERROR : mnl_cb_run(bytes, (size_t)n, 0, 0, NULL, NULL);
 
-        if (n < 0)
-            return errno;
-        if ((size_t)n < sizeof(header) + sizeof(code))
-            return EPROTO;
-        memcpy(&header, bytes, sizeof(header));
-        if (header.nlmsg_type != NLMSG_ERROR)
-            continue;
-        memcpy(&code, bytes + sizeof(header), sizeof(code));
-        return -code;
+        if (state != MNL_CB_OK)
+            return state == MNL_CB_ERROR ? errno : 0;
     }
 }
 
-static int tell(int fd, const struct command *command)
+static int send_config(int fd, const struct nlmsghdr *header)
 {
     const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
 
-    if (sendto(fd, command, command->header.nlmsg_len, 0, (const struct sockaddr *)&kernel,
-               sizeof(kernel)) < 0)
+    if (sendto(fd, header, header->nlmsg_len, 0, (const struct sockaddr *)&kernel, sizeof(kernel)) <
+        0)
         return errno;
-    return read_answer(fd);
+    return read_acknowledgement(fd);
 }
 
 static int bind_group(int fd, uint16_t group)
 {
     const struct nfulnl_msg_config_cmd bind_command = {.command = NFULNL_CFG_CMD_BIND};
-    struct command command = new_command(group);
+    _Alignas(struct nlmsghdr) unsigned char buffer[COMMAND_BYTES];
+    struct nlmsghdr *header = begin_config(buffer, group);
 
-    put_attribute(&command, NFULA_CFG_CMD, &bind_command, sizeof(bind_command));
-    return tell(fd, &command);
+    mnl_attr_put(header, NFULA_CFG_CMD, sizeof(bind_command), &bind_command);
+    return send_config(fd, header);
 }
 
-static int shape_group(int fd, uint16_t group)
+static int configure_group(int fd, uint16_t group)
 {
     const struct nfulnl_msg_config_mode mode = {.copy_range = htonl(NFLOG_SHOWN_BYTES),
                                                 .copy_mode = NFULNL_COPY_PACKET};
-    const uint32_t at_once = htonl(PACKETS_AT_ONCE);
-    const uint32_t timeout = htonl(HANDOVER_CENTISECONDS);
-    struct command command = new_command(group);
+    _Alignas(struct nlmsghdr) unsigned char buffer[COMMAND_BYTES];
+    struct nlmsghdr *header = begin_config(buffer, group);
 
-    put_attribute(&command, NFULA_CFG_MODE, &mode, sizeof(mode));
-    put_attribute(&command, NFULA_CFG_QTHRESH, &at_once, sizeof(at_once));
-    put_attribute(&command, NFULA_CFG_TIMEOUT, &timeout, sizeof(timeout));
-    return tell(fd, &command);
+    mnl_attr_put(header, NFULA_CFG_MODE, sizeof(mode), &mode);
+    mnl_attr_put_u32(header, NFULA_CFG_QTHRESH, htonl(PACKETS_AT_ONCE));
+    mnl_attr_put_u32(header, NFULA_CFG_TIMEOUT, htonl(HANDOVER_CENTISECONDS));
+    return send_config(fd, header);
 }
 
 /* EPERM: another process uses the group, or this one may use none. */
@@ -112,12 +93,12 @@ static int find_group(int fd, uint16_t first, uint16_t *group_out, struct error 
         code = bind_group(fd, *group_out);
     }
     if (code == 0)
-        code = shape_group(fd, *group_out);
+        code = configure_group(fd, *group_out);
     if (code == 0)
         return 0;
     errno = code;
     return error_set(err, ERROR_UNAVAILABLE,
-                     "the kernel shows no refused packets (nfnetlink_log): %m");
+                     "the kernel cannot report refused packets (nfnetlink_log): %m");
 }
 
 int nflog_open(uint16_t first, int *fd_out, uint16_t *group_out, struct error *err)
@@ -127,7 +108,8 @@ int nflog_open(uint16_t first, int *fd_out, uint16_t *group_out, struct error *e
     const struct sockaddr_nl ours = {.nl_family = AF_NETLINK};
 
     if (fd < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "the kernel has no netfilter netlink: %m");
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "the kernel does not support netfilter netlink: %m");
     if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
         bind(fd, (const struct sockaddr *)&ours, sizeof(ours)) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "netfilter netlink: %m");

@@ -1,9 +1,10 @@
 /*
  * Packets that a packet filter rule (target NFLOG) reports to a process: a netlink socket bound to
- * one group, and the parser of its messages.
+ * one group. nflog_parse.h parses its messages.
  *
  * Source: linux/netfilter/nfnetlink_log.h
  * Threading: none of its own.
+ * Decision: docs/decisions/0061-netlink.md
  */
 #ifndef DEFT_RUNTIME_EGRESS_NFLOG_H
 #define DEFT_RUNTIME_EGRESS_NFLOG_H
@@ -14,7 +15,6 @@
 #include "base/attr.h"
 
 struct error;
-struct refused_packet;
 
 /* Only a packet's headers are reported. */
 #define NFLOG_SHOWN_BYTES 64
@@ -28,11 +28,5 @@ int nflog_open(uint16_t first, int *fd_out, uint16_t *group_out,
                struct error *err) NONNULL MUST_CHECK;
 /* Reads available messages without blocking; returns their length, 0: none, or some were lost. */
 size_t nflog_read(int fd, void *buffer, size_t size) NONNULL MUST_CHECK;
-
-typedef void nflog_each(void *context, const struct refused_packet *packet);
-
-/* Calls `each` for every complete packet from our rules; skips the rest. */
-void nflog_parse(const void *bytes, size_t len, nflog_each *each, void *context)
-    __attribute__((nonnull(1, 3)));
 
 #endif

@@ -1,5 +1,7 @@
-/* Parses NFLOG messages. No length is trusted: packets are written by sandboxes. */
+#include "runtime/egress/nflog_parse.h"
+
 #include <arpa/inet.h>
+#include <limits.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_log.h>
 #include <linux/netlink.h>
@@ -7,8 +9,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "runtime/egress/nflog.h"
-#include "runtime/egress/tally.h"
+#include <libmnl/libmnl.h>
+
+#include "runtime/egress/denial_counter.h"
 
 #define PACKET_TYPE ((NFNL_SUBSYS_ULOG << 8) | NFULNL_MSG_PACKET)
 #define REASON_BYTES 32
@@ -19,7 +22,7 @@
 #define IP_FRAGMENT_AT 6
 #define IP_FRAGMENT_MASK 0x1fff
 
-struct span {
+struct nflog_span {
     const unsigned char *bytes;
     size_t len;
 };
@@ -36,7 +39,7 @@ static uint16_t number16(const unsigned char *bytes)
 }
 
 /* False if it is not an IPv4 packet. Later fragments and truncated packets have no port. */
-static bool read_ip(struct span ip, struct refused_packet *packet)
+static bool read_ip(struct nflog_span ip, struct denied_packet *packet)
 {
     size_t header = 0;
 
@@ -53,79 +56,71 @@ static bool read_ip(struct span ip, struct refused_packet *packet)
     return true;
 }
 
-static enum refusal_reason read_reason(struct span value)
+static enum denial_reason read_reason(struct nflog_span value)
 {
     char text[REASON_BYTES] = "";
 
     if (value.len >= sizeof(text))
-        return REFUSED_N_REASONS;
+        return DENIED_N_REASONS;
     memcpy(text, value.bytes, value.len);
-    return refusal_reason_from_string(text);
+    return denial_reason_from_string(text);
 }
 
 /* Parsed parts of a message. */
 struct found {
-    struct refused_packet packet;
+    struct denied_packet packet;
     bool has_bridge;
     bool has_address;
 };
 
-static void read_attribute(struct found *found, unsigned type, struct span value)
+static int read_attribute(const struct nlattr *attribute, void *context)
 {
-    uint32_t index = 0;
+    struct found *found = context;
+    struct nflog_span value = {mnl_attr_get_payload(attribute),
+                               mnl_attr_get_payload_len(attribute)};
 
-    if (type == NFULA_IFINDEX_INDEV && value.len == sizeof(index)) {
-        memcpy(&index, value.bytes, sizeof(index));
-        found->packet.bridge_index = ntohl(index);
-        found->has_bridge = true;
-    } else if (type == NFULA_PREFIX) {
+    switch (mnl_attr_get_type(attribute)) {
+    case NFULA_IFINDEX_INDEV:
+        found->has_bridge = value.len == sizeof(uint32_t);
+        found->packet.bridge_index = found->has_bridge ? ntohl(mnl_attr_get_u32(attribute)) : 0;
+        break;
+    case NFULA_PREFIX:
         found->packet.reason = read_reason(value);
-    } else if (type == NFULA_PAYLOAD) {
+        break;
+    case NFULA_PAYLOAD:
         found->has_address = read_ip(value, &found->packet);
+        break;
+    default:
+        break;
     }
+    return MNL_CB_OK;
 }
 
-static bool read_message(struct span rest, struct refused_packet *packet)
+static bool read_message(const struct nlmsghdr *header, struct denied_packet *packet)
 {
-    struct found found = {.packet = {.reason = REFUSED_N_REASONS}};
+    struct found found = {.packet = {.reason = DENIED_N_REASONS}};
 
-    while (rest.len >= NLA_HDRLEN) {
-        struct nlattr attribute;
-        size_t whole = 0;
-
-        memcpy(&attribute, rest.bytes, sizeof(attribute));
-        if (attribute.nla_len < NLA_HDRLEN || attribute.nla_len > rest.len)
-            break;
-        read_attribute(&found, attribute.nla_type & NLA_TYPE_MASK,
-                       (struct span){rest.bytes + NLA_HDRLEN, attribute.nla_len - NLA_HDRLEN});
-        whole = NLA_ALIGN(attribute.nla_len);
-        whole = whole < rest.len ? whole : rest.len;
-        rest = (struct span){rest.bytes + whole, rest.len - whole};
-    }
+    if (mnl_attr_parse(header, sizeof(struct nfgenmsg), read_attribute, &found) < MNL_CB_STOP)
+        return false;
     *packet = found.packet;
-    return found.has_bridge && found.has_address && packet->reason != REFUSED_N_REASONS;
+    return found.has_bridge && found.has_address && packet->reason != DENIED_N_REASONS;
 }
 
 void nflog_parse(const void *bytes, size_t len, nflog_each *each, void *context)
 {
-    struct span rest = {bytes, len};
+    const struct nlmsghdr *header = bytes;
+    int rest = len < INT_MAX ? (int)len : INT_MAX;
 
-    while (rest.len >= NLMSG_HDRLEN) {
-        struct refused_packet packet = {.reason = REFUSED_N_REASONS};
-        struct nlmsghdr header;
-        size_t whole = 0;
+    /*
+     * libmnl compares lengths as signed numbers, so that one of 2^31 or more passes, and it reads
+     * attributes up to the aligned end of a message.
+     */
+    while (mnl_nlmsg_ok(header, rest) && header->nlmsg_len <= (unsigned)rest &&
+           NLMSG_ALIGN(header->nlmsg_len) <= (unsigned)rest) {
+        struct denied_packet packet = {.reason = DENIED_N_REASONS};
 
-        memcpy(&header, rest.bytes, sizeof(header));
-        if (header.nlmsg_len < NLMSG_HDRLEN || header.nlmsg_len > rest.len)
-            return;
-        if (header.nlmsg_type == PACKET_TYPE &&
-            header.nlmsg_len >= NLMSG_LENGTH(sizeof(struct nfgenmsg)) &&
-            read_message((struct span){rest.bytes + NLMSG_LENGTH(sizeof(struct nfgenmsg)),
-                                       header.nlmsg_len - NLMSG_LENGTH(sizeof(struct nfgenmsg))},
-                         &packet))
+        if (header->nlmsg_type == PACKET_TYPE && read_message(header, &packet))
             each(context, &packet);
-        whole = NLMSG_ALIGN((size_t)header.nlmsg_len);
-        whole = whole < rest.len ? whole : rest.len;
-        rest = (struct span){rest.bytes + whole, rest.len - whole};
+        header = mnl_nlmsg_next(header, &rest);
     }
 }

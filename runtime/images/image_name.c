@@ -8,7 +8,7 @@
 #include "runtime/backend/backend.h"
 #include "runtime/build/image_source.h"
 #include "runtime/core/service.h"
-#include "runtime/core/spec.h"
+#include "runtime/core/start_spec.h"
 #include "store/runtime/runtime_key_store.h"
 
 #define HOUSE "house"
@@ -42,8 +42,8 @@ int image_name_check_own(const struct service *service, const struct tenant *ten
         if (start_spec_check_image(json_string_value(name), err) < 0)
             return -1;
         if (!text_starts_with(json_string_value(name), prefix.text))
-            return error_set(err, ERROR_INVALID, "images are named below %s (/registry_prefix)",
-                             prefix.text);
+            return error_set(err, ERROR_INVALID,
+                             "image names must begin with %s (/registry_prefix)", prefix.text);
     }
     return 0;
 }
@@ -85,7 +85,7 @@ int image_name_check_source(struct service *service, const struct tenant *tenant
         return 0;
     image_source_append(image, &registry);
     return error_set(err, ERROR_INVALID,
-                     "Dockerfile: no image is fetched from %.100s: it is not on the list of "
+                     "Dockerfile: images cannot be pulled from %.100s: it is not on the list of "
                      "registries (DEFT_REGISTRIES)",
                      registry.text);
 }

@@ -1,14 +1,13 @@
-#include "runtime/lifecycle/rest.h"
+#include "runtime/lifecycle/idle_reaper.h"
 
 #include <stdbool.h>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "runtime/backend/backend.h"
-#include "runtime/core/gate.h"
 #include "runtime/core/service.h"
-#include "runtime/lifecycle/life.h"
-#include "store/runtime/rest_store.h"
+#include "runtime/lifecycle/lifecycle.h"
+#include "store/runtime/idle_store.h"
 #include "store/runtime/runtime_store.h"
 
 #define MS_PER_S 1000
@@ -17,10 +16,10 @@
 /* Past its session limit, a sandbox is paused once unused for this long, not between commands. */
 #define UNUSED_MS 60000
 
-static struct rest_limits limits_of(const struct service *service)
+static struct idle_limits limits_of(const struct service *service)
 {
     const struct runtime_settings *settings = service->settings;
-    struct rest_limits limits = {.idle_ms = settings->idle_s * MS_PER_S,
+    struct idle_limits limits = {.idle_ms = settings->idle_s * MS_PER_S,
                                  .up_ms = settings->max_session_s * MS_PER_S,
                                  .held_ms = settings->stop_after_ms,
                                  .dead_ms = settings->dead_s * MS_PER_S,
@@ -36,9 +35,9 @@ static struct rest_limits limits_of(const struct service *service)
     return limits;
 }
 
-int64_t rest_interval_ms(const struct service *service)
+int64_t idle_reaper_interval_ms(const struct service *service)
 {
-    const struct rest_limits limits = limits_of(service);
+    const struct idle_limits limits = limits_of(service);
     const int64_t all[] = {limits.idle_ms, limits.up_ms, limits.held_ms, limits.dead_ms};
     int64_t interval_ms = INTERVAL_MOST_MS;
 
@@ -52,7 +51,7 @@ int64_t rest_interval_ms(const struct service *service)
 }
 
 /* Running programs count as use and restart the idle time. On an error nothing is known. */
-static int is_busy(struct service *service, const struct rest_item *item, bool *is_busy_out,
+static int is_busy(struct service *service, const struct idle_item *item, bool *is_busy_out,
                    struct error *err)
 {
     bool is_at_rest = false;
@@ -64,53 +63,53 @@ static int is_busy(struct service *service, const struct rest_item *item, bool *
     return is_at_rest ? 0 : runtime_store_touch(service->db, item->id, err);
 }
 
-static int pause(struct service *service, const struct rest_item *item, int64_t unused_ms,
-                 struct error *err)
+static int pause_runtime(struct service *service, const struct idle_item *item, int64_t unused_ms,
+                         struct error *err)
 {
     bool is_decided = false;
 
-    if (rest_store_pause(service->db, item->id, unused_ms, &is_decided, err) < 0)
+    if (idle_store_pause(service->db, item->id, unused_ms, &is_decided, err) < 0)
         return -1;
     if (!is_decided)
         return 0;
-    log_info("sandbox.let_rest", LOG_STR("runtime_id", item->id),
-             LOG_STR("why", rest_kind_to_string(item->kind)));
-    return life_apply(service, VERB_PAUSE, item->id, err);
+    log_info("sandbox.idle_paused", LOG_STR("runtime_id", item->id),
+             LOG_STR("why", idle_kind_to_string(item->kind)));
+    return lifecycle_apply(service, VERB_PAUSE, item->id, err);
 }
 
-static int let_idle_rest(struct service *service, const struct rest_item *item, int64_t idle_ms,
+static int let_idle_rest(struct service *service, const struct idle_item *item, int64_t idle_ms,
                          struct error *err)
 {
     bool has_work = false;
 
     if (is_busy(service, item, &has_work, err) < 0)
         return -1;
-    return has_work ? 0 : pause(service, item, idle_ms, err);
+    return has_work ? 0 : pause_runtime(service, item, idle_ms, err);
 }
 
-static int forget(struct service *service, const struct rest_item *item, int64_t dead_ms,
-                  struct error *err)
+static int delete_runtime(struct service *service, const struct idle_item *item, int64_t dead_ms,
+                          struct error *err)
 {
     bool is_decided = false;
 
-    if (rest_store_delete(service->db, item->id, dead_ms, &is_decided, err) < 0)
+    if (idle_store_delete(service->db, item->id, dead_ms, &is_decided, err) < 0)
         return -1;
-    return is_decided ? life_apply(service, VERB_DELETE, item->id, err) : 0;
+    return is_decided ? lifecycle_apply(service, VERB_DELETE, item->id, err) : 0;
 }
 
-static int let_rest(struct service *service, const struct rest_limits *limits,
-                    const struct rest_item *item, struct error *err)
+static int let_rest(struct service *service, const struct idle_limits *limits,
+                    const struct idle_item *item, struct error *err)
 {
     switch (item->kind) {
-    case REST_IDLE:
+    case IDLE_UNUSED:
         return let_idle_rest(service, item, limits->idle_ms, err);
-    case REST_LONG_UP:
-        return pause(service, item, limits->unused_ms, err);
-    case REST_HELD:
-        return life_clear(service, item->id, err);
-    case REST_DEAD:
-        return forget(service, item, limits->dead_ms, err);
-    case REST_N_KINDS:
+    case IDLE_LONG_UP:
+        return pause_runtime(service, item, limits->unused_ms, err);
+    case IDLE_HELD:
+        return lifecycle_remove_container(service, item->id, err);
+    case IDLE_DEAD:
+        return delete_runtime(service, item, limits->dead_ms, err);
+    case IDLE_N_KINDS:
         break;
     }
     return 0;
@@ -120,31 +119,31 @@ static int let_rest(struct service *service, const struct rest_limits *limits,
 static void look_at_disk(struct service *service)
 {
     struct error why = ERROR_INIT;
-    bool is_low = service_check_room(service, &why) < 0;
+    bool is_low = service_check_space(service, &why) < 0;
 
     if (is_low && !service->is_disk_low)
         log_warning("disk.low", LOG_ERROR(&why));
     else if (!is_low && service->is_disk_low)
-        log_info("disk.enough");
+        log_info("disk.recovered");
     service->is_disk_low = is_low;
 }
 
-int rest_look(struct service *service, struct error *err)
+int idle_reaper_check(struct service *service, struct error *err)
 {
-    CLEANUP(rest_list_done) struct rest_list list = {.items = NULL};
-    struct rest_limits limits = {.idle_ms = 0};
+    CLEANUP(idle_list_done) struct idle_list list = {.items = NULL};
+    struct idle_limits limits = {.idle_ms = 0};
 
     look_at_disk(service);
     limits = limits_of(service);
-    if (rest_store_find(service->db, &limits, &list, err) < 0)
+    if (idle_store_find(service->db, &limits, &list, err) < 0)
         return -1;
     for (size_t i = 0; i < list.n; i++) {
         struct error why = ERROR_INIT;
 
-        if (gate_is_busy(service->gate, list.items[i].id))
+        if (service_is_busy(service, list.items[i].id))
             continue;
         if (let_rest(service, &limits, &list.items[i], &why) < 0 && why.code != ERROR_NOT_FOUND)
-            log_warning("sandbox.not_let_rest", LOG_STR("runtime_id", list.items[i].id),
+            log_warning("sandbox.reap_failed", LOG_STR("runtime_id", list.items[i].id),
                         LOG_ERROR(&why));
     }
     return 0;

@@ -1,4 +1,4 @@
-#include "runtime/lifecycle/life.h"
+#include "runtime/lifecycle/lifecycle.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -6,29 +6,29 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runtime/backend/backend.h"
-#include "runtime/core/gate.h"
-#include "runtime/core/handover.h"
-#include "runtime/core/metrics.h"
-#include "runtime/core/row.h"
+#include "runtime/core/runtime_lock.h"
+#include "runtime/core/runtime_metrics.h"
+#include "runtime/core/runtime_record.h"
+#include "runtime/core/sandbox_init.h"
 #include "runtime/core/service.h"
 #include "runtime/egress/egress.h"
-#include "runtime/images/builder.h"
-#include "runtime/lifecycle/reconciler.h"
+#include "runtime/images/build_queue.h"
+#include "runtime/lifecycle/reconcile_queue.h"
 #include "store/runtime/runtime_store.h"
 
 /* --- launch --- */
 
 /* Parameters of a cold start, without secrets. Borrows from the runtime. */
-static struct sandbox_order order_of(const struct runtime *runtime)
+static struct sandbox_config order_of(const struct runtime *runtime)
 {
-    return (struct sandbox_order){.runtime_id = runtime->id,
-                                  .session_id = runtime->session_id,
-                                  .conversation_id =
-                                      json_text_or(runtime->spec, "conversation_id", ""),
-                                  .image = runtime->image,
-                                  .home = json_text_or(runtime->spec, "home", ""),
-                                  .memory_bytes = json_int_or(runtime->spec, "memory_bytes", 0),
-                                  .nano_cpus = json_int_or(runtime->spec, "nano_cpus", 0)};
+    return (struct sandbox_config){.runtime_id = runtime->id,
+                                   .session_id = runtime->session_id,
+                                   .conversation_id =
+                                       json_text_or(runtime->spec, "conversation_id", ""),
+                                   .image = runtime->image,
+                                   .home = json_text_or(runtime->spec, "home", ""),
+                                   .memory_bytes = json_int_or(runtime->spec, "memory_bytes", 0),
+                                   .nano_cpus = json_int_or(runtime->spec, "nano_cpus", 0)};
 }
 
 static void remove_sandbox(struct service *service, const struct runtime *runtime,
@@ -37,10 +37,10 @@ static void remove_sandbox(struct service *service, const struct runtime *runtim
     struct error err = ERROR_INIT;
 
     if (service->backend->functions->remove(service->backend, runtime->id, network, &err) < 0)
-        log_warning("container.left", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&err));
+        log_warning("container.remove_failed", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&err));
 }
 
-/* Takes a home if no spare one was available at the request. */
+/* Takes a home if none was ready at the request. */
 static int need_home(struct service *service, struct runtime *runtime, struct error *err)
 {
     struct backend *backend = service->backend;
@@ -60,11 +60,11 @@ static int need_home(struct service *service, struct runtime *runtime, struct er
 }
 
 static int start_sandbox(struct service *service, struct runtime *runtime,
-                         struct sandbox_place *place, struct error *err)
+                         struct started_sandbox *place, struct error *err)
 {
-    struct sandbox_order order = {.runtime_id = runtime->id};
+    struct sandbox_config order = {.runtime_id = runtime->id};
 
-    if (service_check(service, err) < 0 || service_check_room(service, err) < 0 ||
+    if (service_check(service, err) < 0 || service_check_space(service, err) < 0 ||
         need_home(service, runtime, err) < 0)
         return -1;
     order = order_of(runtime);
@@ -73,8 +73,8 @@ static int start_sandbox(struct service *service, struct runtime *runtime,
     if (service->backend->functions->start(service->backend, &order, place, err) < 0)
         return -1;
     /* No user code runs before the sandbox has its key. */
-    if (egress_seat(service, runtime, place->network, err) < 0 ||
-        handover_do(service, runtime, place->url, place->init_key, err) < 0) {
+    if (egress_assign(service, runtime, place->network, err) < 0 ||
+        sandbox_init_send(service, runtime, place->url, place->init_key, err) < 0) {
         remove_sandbox(service, runtime, place->network);
         return -1;
     }
@@ -83,13 +83,13 @@ static int start_sandbox(struct service *service, struct runtime *runtime,
 }
 
 static int keep_place(struct service *service, struct runtime *runtime,
-                      const struct sandbox_place *place, struct error *err)
+                      const struct started_sandbox *place, struct error *err)
 {
-    row_set_text(&runtime->container_id, place->container_id);
-    row_set_text(&runtime->network, place->network);
-    row_set_text(&runtime->url, place->url);
+    runtime_record_set_text(&runtime->container_id, place->container_id);
+    runtime_record_set_text(&runtime->network, place->network);
+    runtime_record_set_text(&runtime->url, place->url);
     runtime->backend = service->backend->functions->name(service->backend);
-    if (row_change_status(service, runtime, RUNTIME_RUNNING, NULL, err) == 0) {
+    if (runtime_record_change_status(service, runtime, RUNTIME_RUNNING, NULL, err) == 0) {
         service->backend->functions->network_is_kept(service->backend, place->network);
         return 0;
     }
@@ -116,45 +116,46 @@ static bool is_claimed(const struct runtime *runtime)
 
 /* If it does not accept its key (its container has ended, or it accepted it before we crashed), a
  * cold start on the same home replaces it. */
-static int wake(struct service *service, struct runtime *runtime, bool *is_awake_out,
-                struct error *err)
+static int hand_init_key(struct service *service, struct runtime *runtime, bool *is_awake_out,
+                         struct error *err)
 {
     int64_t begun_ms = clock_monotonic_ms();
     struct error why = ERROR_INIT;
 
     /* NULL with a back end without networks. */
-    if (egress_seat(service, runtime, runtime->network != NULL ? runtime->network : "", &why) < 0 ||
-        handover_claimed(service, runtime, &why) < 0) {
-        log_warning("warm.lost", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&why));
+    if (egress_assign(service, runtime, runtime->network != NULL ? runtime->network : "", &why) <
+            0 ||
+        sandbox_init_send_claimed(service, runtime, &why) < 0) {
+        log_warning("warm.claim_failed", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&why));
         remove_sandbox(service, runtime, runtime->network != NULL ? runtime->network : "");
-        row_forget_place(runtime);
+        runtime_record_clear_container(runtime);
         return 0;
     }
     *is_awake_out = true;
-    if (row_change_status(service, runtime, RUNTIME_RUNNING, NULL, err) < 0)
+    if (runtime_record_change_status(service, runtime, RUNTIME_RUNNING, NULL, err) < 0)
         return -1;
     note_started(service, runtime, START_WARM, begun_ms);
     return 0;
 }
 
-static int launch(struct service *service, struct runtime *runtime, struct error *err)
+static int start_and_record(struct service *service, struct runtime *runtime, struct error *err)
 {
-    struct sandbox_place place = {.container_id = ""};
+    struct started_sandbox place = {.container_id = ""};
     int64_t begun_ms = clock_monotonic_ms();
 
     if (runtime->status == RUNTIME_ERROR)
         runtime->restart_count++;
-    row_set_text(&runtime->container_id, NULL);
-    row_set_text(&runtime->url, NULL);
+    runtime_record_set_text(&runtime->container_id, NULL);
+    runtime_record_set_text(&runtime->url, NULL);
     if (runtime->status != RUNTIME_STARTING &&
-        row_change_status(service, runtime, RUNTIME_STARTING, NULL, err) < 0)
+        runtime_record_change_status(service, runtime, RUNTIME_STARTING, NULL, err) < 0)
         return -1;
     if (start_sandbox(service, runtime, &place, err) < 0) {
         struct error why = *err;
 
-        row_set_text(&runtime->network, NULL);
+        runtime_record_set_text(&runtime->network, NULL);
         metrics_count_failure(service->metrics, why.message);
-        return row_change_status(service, runtime, RUNTIME_ERROR, why.message, err);
+        return runtime_record_change_status(service, runtime, RUNTIME_ERROR, why.message, err);
     }
     if (keep_place(service, runtime, &place, err) < 0)
         return -1;
@@ -163,55 +164,55 @@ static int launch(struct service *service, struct runtime *runtime, struct error
 }
 
 /* A sandbox that cannot be resumed is replaced by a cold start on the same home. */
-static int thaw(struct service *service, struct runtime *runtime, struct error *err)
+static int resume_container(struct service *service, struct runtime *runtime, struct error *err)
 {
     struct error why = ERROR_INIT;
 
     if (runtime->container_id == NULL)
-        return launch(service, runtime, err);
+        return start_and_record(service, runtime, err);
     if (service->backend->functions->resume(service->backend, runtime->container_id, &why) == 0)
-        return row_change_status(service, runtime, RUNTIME_RUNNING, NULL, err);
+        return runtime_record_change_status(service, runtime, RUNTIME_RUNNING, NULL, err);
     if (why.code == ERROR_UNAVAILABLE || why.code == ERROR_TIMEOUT) {
         *err = why;
         return -1;
     }
-    log_warning("sandbox.not_resumed", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&why));
+    log_warning("sandbox.resume_failed", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&why));
     remove_sandbox(service, runtime, runtime->network != NULL ? runtime->network : "");
-    row_forget_place(runtime);
-    return launch(service, runtime, err);
+    runtime_record_clear_container(runtime);
+    return start_and_record(service, runtime, err);
 }
 
 static int take_start(struct service *service, struct runtime *runtime, struct error *err)
 {
     bool is_awake = false;
 
-    if (is_claimed(runtime) && wake(service, runtime, &is_awake, err) < 0)
+    if (is_claimed(runtime) && hand_init_key(service, runtime, &is_awake, err) < 0)
         return -1;
     if (is_awake)
         return 0;
-    if (state_step(VERB_START, runtime->status).act == ACT_THAW)
-        return thaw(service, runtime, err);
-    return launch(service, runtime, err);
+    if (runtime_state_next(VERB_START, runtime->status).act == ACT_THAW)
+        return resume_container(service, runtime, err);
+    return start_and_record(service, runtime, err);
 }
 
 static int launch_held(struct service *service, const char *id, struct error *err)
 {
-    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_lock_release) struct runtime_lock held = runtime_lock_take(service->locks, id);
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
     if (runtime_store_get(service->db, id, &runtime, err) < 0)
         return -1;
     if (runtime.desired != DESIRED_RUNNING ||
-        state_step(VERB_START, runtime.status).act == ACT_NONE)
+        runtime_state_next(VERB_START, runtime.status).act == ACT_NONE)
         return 0;
     return take_start(service, &runtime, err);
 }
 
-int life_launch(struct service *service, const char *id, struct error *err)
+int lifecycle_start(struct service *service, const char *id, struct error *err)
 {
     int rc = launch_held(service, id, err);
 
-    reconciler_ask(service->reconciler, RECONCILE_REFILL_LATER);
+    reconcile_queue_add(service->reconcile_queue, RECONCILE_REFILL_LATER);
     return rc;
 }
 
@@ -222,20 +223,21 @@ static int end_sandbox(struct service *service, struct runtime *runtime, struct 
     if (service->backend->functions->remove(service->backend, runtime->id, runtime->network, err) <
         0)
         return -1;
-    row_forget_place(runtime);
+    runtime_record_clear_container(runtime);
     return 0;
 }
 
-/* Removes what is left of the sandbox of a runtime at rest. */
-static int clear(struct service *service, struct runtime *runtime, struct error *err)
+/* Removes the remains of a paused or stopped runtime's sandbox. */
+static int remove_container(struct service *service, struct runtime *runtime, struct error *err)
 {
     if (end_sandbox(service, runtime, err) < 0)
         return -1;
-    return row_change_status(service, runtime, runtime->status, runtime->status_detail, err);
+    return runtime_record_change_status(service, runtime, runtime->status, runtime->status_detail,
+                                        err);
 }
 
 /* If it cannot be paused, it is ended: its files are kept. */
-static int hold(struct service *service, struct runtime *runtime, struct error *err)
+static int pause_container(struct service *service, struct runtime *runtime, struct error *err)
 {
     struct backend *backend = service->backend;
 
@@ -244,19 +246,19 @@ static int hold(struct service *service, struct runtime *runtime, struct error *
         return 0;
     if (err->code == ERROR_UNAVAILABLE || err->code == ERROR_TIMEOUT)
         return -1;
-    log_warning("sandbox.not_paused", LOG_STR("runtime_id", runtime->id), LOG_ERROR(err));
-    return clear(service, runtime, err);
+    log_warning("sandbox.pause_failed", LOG_STR("runtime_id", runtime->id), LOG_ERROR(err));
+    return remove_container(service, runtime, err);
 }
 
 /* Row first: a sandbox whose row says running is never paused by us, even after a crash. */
-static int freeze(struct service *service, struct runtime *runtime, struct error *err)
+static int pause_runtime(struct service *service, struct runtime *runtime, struct error *err)
 {
-    if (row_change_status(service, runtime, RUNTIME_PAUSED, NULL, err) < 0)
+    if (runtime_record_change_status(service, runtime, RUNTIME_PAUSED, NULL, err) < 0)
         return -1;
-    return hold(service, runtime, err);
+    return pause_container(service, runtime, err);
 }
 
-static int forget(struct service *service, struct runtime *runtime, struct error *err)
+static int delete_runtime(struct service *service, struct runtime *runtime, struct error *err)
 {
     const char *home = json_text_or(runtime->spec, "home", "");
 
@@ -268,16 +270,16 @@ static int forget(struct service *service, struct runtime *runtime, struct error
     if (runtime_store_remove(service->db, runtime->id, err) < 0)
         return -1;
     /* It may have been the last container that used an image of a revoked key. */
-    builder_ask(service->builder);
-    log_info("runtime.forgotten", LOG_STR("runtime_id", runtime->id),
+    build_queue_wake(service->build_queue);
+    log_info("runtime.deleted", LOG_STR("runtime_id", runtime->id),
              LOG_STR("session_id", runtime->session_id));
     return 0;
 }
 
-static int take_step(struct service *service, struct runtime *runtime, enum verb verb,
+static int take_step(struct service *service, struct runtime *runtime, enum runtime_verb verb,
                      struct error *err)
 {
-    struct step step = state_step(verb, runtime->status);
+    struct runtime_transition step = runtime_state_next(verb, runtime->status);
 
     switch (step.act) {
     case ACT_NONE:
@@ -286,26 +288,27 @@ static int take_step(struct service *service, struct runtime *runtime, enum verb
     case ACT_THAW:
         return take_start(service, runtime, err);
     case ACT_FORGET:
-        return forget(service, runtime, err);
+        return delete_runtime(service, runtime, err);
     case ACT_FREEZE:
-        return freeze(service, runtime, err);
+        return pause_runtime(service, runtime, err);
     case ACT_END:
         break;
     }
     if (end_sandbox(service, runtime, err) < 0)
         return -1;
-    return row_change_status(service, runtime, step.next, NULL, err);
+    return runtime_record_change_status(service, runtime, step.next, NULL, err);
 }
 
-int life_apply(struct service *service, enum verb verb, const char *id, struct error *err)
+int lifecycle_apply(struct service *service, enum runtime_verb verb, const char *id,
+                    struct error *err)
 {
-    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_lock_release) struct runtime_lock held = runtime_lock_take(service->locks, id);
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
     if (runtime_store_get(service->db, id, &runtime, err) < 0)
         return -1;
     /* The desired state may have changed. */
-    if (state_verb_of(runtime.desired) != verb)
+    if (runtime_verb_of(runtime.desired) != verb)
         return 0;
     return take_step(service, &runtime, verb, err);
 }
@@ -316,12 +319,13 @@ static const enum runtime_desire desire_of_verb[N_VERBS] = {
 };
 
 /* Pausing a stopped runtime changes neither status nor desired state. */
-static bool is_idle_wish(const struct runtime *runtime, enum verb verb)
+static bool is_idle_wish(const struct runtime *runtime, enum runtime_verb verb)
 {
     return verb == VERB_PAUSE && runtime->status == RUNTIME_STOPPED;
 }
 
-int life_wish(struct service *service, enum verb verb, const char *id, struct error *err)
+int lifecycle_request(struct service *service, enum runtime_verb verb, const char *id,
+                      struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
@@ -333,7 +337,7 @@ int life_wish(struct service *service, enum verb verb, const char *id, struct er
         return 0;
     if (runtime_store_want(service->db, id, desire_of_verb[verb], err) < 0)
         return -1;
-    return life_apply(service, verb, id, err);
+    return lifecycle_apply(service, verb, id, err);
 }
 
 /* --- observed events --- */
@@ -350,40 +354,42 @@ static int get_by_container(struct service *service, const char *id, const char 
 }
 
 /* Row before container: users wait for the message, not for the removal. */
-static int lose(struct service *service, struct runtime *runtime, const char *why,
-                struct error *err)
+static int record_loss(struct service *service, struct runtime *runtime, const char *why,
+                       struct error *err)
 {
-    struct step step = state_step(VERB_LOSE, runtime->status);
+    struct runtime_transition step = runtime_state_next(VERB_LOSE, runtime->status);
     CLEANUP(mem_freep) char *network = TAKE_PTR(runtime->network);
     struct error removal = ERROR_INIT;
 
     if (step.act == ACT_NONE)
         return 0;
-    row_forget_place(runtime);
+    runtime_record_clear_container(runtime);
     /* A lost paused sandbox is no error: it is started again on its next use. */
-    if (row_change_status(service, runtime, step.next, step.next == RUNTIME_ERROR ? why : NULL,
-                          err) < 0)
+    if (runtime_record_change_status(service, runtime, step.next,
+                                     step.next == RUNTIME_ERROR ? why : NULL, err) < 0)
         return -1;
     if (service->backend->functions->remove(service->backend, runtime->id, network, &removal) < 0)
-        log_warning("container.left", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&removal));
+        log_warning("container.remove_failed", LOG_STR("runtime_id", runtime->id),
+                    LOG_ERROR(&removal));
     return 0;
 }
 
-int life_lose(struct service *service, const char *id, const char *container_id, const char *why,
-              struct error *err)
+int lifecycle_record_loss(struct service *service, const char *id, const char *container_id,
+                          const char *why, struct error *err)
 {
-    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_lock_release) struct runtime_lock held = runtime_lock_take(service->locks, id);
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
     bool is_it = false;
 
     if (get_by_container(service, id, container_id, &runtime, &is_it, err) < 0)
         return -1;
-    return is_it ? lose(service, &runtime, why, err) : 0;
+    return is_it ? record_loss(service, &runtime, why, err) : 0;
 }
 
-int life_renew(struct service *service, const char *id, const char *container_id, struct error *err)
+int lifecycle_renew(struct service *service, const char *id, const char *container_id,
+                    struct error *err)
 {
-    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_lock_release) struct runtime_lock held = runtime_lock_take(service->locks, id);
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
     bool is_it = false;
 
@@ -394,7 +400,7 @@ int life_renew(struct service *service, const char *id, const char *container_id
     log_info("sandbox.renewed", LOG_STR("runtime_id", id));
     if (end_sandbox(service, &runtime, err) < 0)
         return -1;
-    return launch(service, &runtime, err);
+    return start_and_record(service, &runtime, err);
 }
 
 static bool is_noted(const struct runtime *runtime, const char *detail)
@@ -404,10 +410,10 @@ static bool is_noted(const struct runtime *runtime, const char *detail)
     return text_equal(detail, runtime->status_detail);
 }
 
-int life_note(struct service *service, const char *id, const char *container_id, const char *detail,
-              struct error *err)
+int lifecycle_set_detail(struct service *service, const char *id, const char *container_id,
+                         const char *detail, struct error *err)
 {
-    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_lock_release) struct runtime_lock held = runtime_lock_take(service->locks, id);
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
     bool is_it = false;
 
@@ -415,32 +421,32 @@ int life_note(struct service *service, const char *id, const char *container_id,
         return -1;
     if (!is_it || runtime.status != RUNTIME_RUNNING || is_noted(&runtime, detail))
         return 0;
-    return row_change_status(service, &runtime, RUNTIME_RUNNING, detail, err);
+    return runtime_record_change_status(service, &runtime, RUNTIME_RUNNING, detail, err);
 }
 
-int life_hold(struct service *service, const char *id, struct error *err)
+int lifecycle_pause_again(struct service *service, const char *id, struct error *err)
 {
-    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_lock_release) struct runtime_lock held = runtime_lock_take(service->locks, id);
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
     if (runtime_store_get(service->db, id, &runtime, err) < 0)
         return -1;
     if (runtime.status != RUNTIME_PAUSED || runtime.desired != DESIRED_PAUSED)
         return 0;
-    return hold(service, &runtime, err);
+    return pause_container(service, &runtime, err);
 }
 
-int life_clear(struct service *service, const char *id, struct error *err)
+int lifecycle_remove_container(struct service *service, const char *id, struct error *err)
 {
-    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_lock_release) struct runtime_lock held = runtime_lock_take(service->locks, id);
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
     if (runtime_store_get(service->db, id, &runtime, err) < 0)
         return -1;
-    if (!row_is_at_rest(&runtime) ||
+    if (!runtime_record_has_no_container(&runtime) ||
         (runtime.status == RUNTIME_PAUSED && runtime.desired == DESIRED_RUNNING))
         return 0;
     if (runtime.container_id == NULL)
         return service->backend->functions->remove(service->backend, id, "", err);
-    return clear(service, &runtime, err);
+    return remove_container(service, &runtime, err);
 }

@@ -1,4 +1,4 @@
-#include "runtime/lifecycle/life_begin.h"
+#include "runtime/lifecycle/lifecycle_create.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,14 +9,14 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/backend/backend.h"
-#include "runtime/core/gate.h"
-#include "runtime/core/row.h"
+#include "runtime/core/runtime_record.h"
 #include "runtime/core/service.h"
-#include "runtime/core/spec.h"
+#include "runtime/core/start_queue.h"
+#include "runtime/core/start_spec.h"
 #include "runtime/core/tenant.h"
 #include "runtime/egress/egress.h"
-#include "runtime/lifecycle/life.h"
-#include "runtime/lifecycle/pool.h"
+#include "runtime/lifecycle/lifecycle.h"
+#include "runtime/lifecycle/warm_pool.h"
 #include "store/runtime/runtime_store.h"
 #include "store/runtime/warm_store.h"
 
@@ -27,14 +27,14 @@ static void make_key(const struct service *service, struct runtime *runtime)
     CLEANUP(secret_done) struct secret key = SECRET_INIT;
     CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
     char token[CRYPTO_TOKEN_BYTES] = "";
-    char context[ROW_KEY_CONTEXT_BYTES] = "";
+    char context[RUNTIME_RECORD_KEY_CONTEXT_BYTES] = "";
 
     crypto_random_token(token);
     secret_set(&key, token);
-    row_key_context(runtime->id, context);
+    runtime_record_key_context(runtime->id, context);
     keyring_seal(&service->keyring, context, &key, &sealed);
     keyring_hash_token(&service->keyring, token, runtime->session_key_hash);
-    row_set_text(&runtime->session_key, sealed.text);
+    runtime_record_set_text(&runtime->session_key, sealed.text);
     explicit_bzero(token, sizeof(token));
 }
 
@@ -54,9 +54,9 @@ static int fill_row(struct service *service, const struct start_spec *spec, stru
     runtime->tenant_id = spec->tenant.id;
     runtime->created_at_us = clock_utc_us();
     runtime->backend = service->backend->functions->name(service->backend);
-    row_set_text(&runtime->session_id, spec->session_id);
-    row_set_text(&runtime->tenant_session, spec->tenant_session);
-    row_set_text(&runtime->image, spec->image);
+    runtime_record_set_text(&runtime->session_id, spec->session_id);
+    runtime_record_set_text(&runtime->tenant_session, spec->tenant_session);
+    runtime_record_set_text(&runtime->image, spec->image);
     make_key(service, runtime);
     runtime->spec = start_spec_to_row(spec, &service->keyring, runtime->id, err);
     return runtime->spec != NULL ? 0 : -1;
@@ -67,7 +67,7 @@ static int add_row(struct service *service, const struct start_spec *spec,
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
-    row_make_id(runtime.id);
+    runtime_record_make_id(runtime.id);
     if (fill_row(service, spec, &runtime, err) < 0 ||
         runtime_store_add(service->db, &runtime, most_runtimes(spec), err) < 0)
         return -1;
@@ -92,9 +92,9 @@ static int take_member(void *context, const struct warm_sandbox *member,
 
     memcpy(runtime.id, member->id, sizeof(runtime.id));
     (void)snprintf(taking->spec->home, sizeof(taking->spec->home), "%s", member->home);
-    row_set_text(&runtime.container_id, member->container_id);
-    row_set_text(&runtime.network, member->network);
-    row_set_text(&runtime.url, member->url);
+    runtime_record_set_text(&runtime.container_id, member->container_id);
+    runtime_record_set_text(&runtime.network, member->network);
+    runtime_record_set_text(&runtime.url, member->url);
     if (fill_row(taking->service, taking->spec, &runtime, err) < 0)
         return -1;
     json_put_text(runtime.spec, "init_key", member->init_key);
@@ -112,10 +112,10 @@ static int claim(struct service *service, struct start_spec *spec, struct runtim
 
     if (egress_check(service, &spec->tenant.id, &spec->owner_id, err) < 0)
         return -1;
-    return pool_claim(service, spec, &taker, runtime_out, err);
+    return warm_pool_claim(service, spec, &taker, runtime_out, err);
 }
 
-/* The request does not wait for the engine: without a spare home the launch makes one. */
+/* The request does not wait for the engine: if no home is ready, the start makes one. */
 static int add_cold(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
                     struct error *err)
 {
@@ -124,7 +124,7 @@ static int add_cold(struct service *service, struct start_spec *spec, struct run
 
     /* A home that an earlier try returned may be in use by now. */
     spec->home[0] = '\0';
-    has_home = backend->functions->take_spare_home(backend, spec->home);
+    has_home = backend->functions->take_ready_home(backend, spec->home);
 
     if (add_row(service, spec, runtime_out, err) < 0) {
         if (has_home)
@@ -139,7 +139,7 @@ static int add_cold(struct service *service, struct start_spec *spec, struct run
 static int add_new(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
                    struct error *err)
 {
-    if (service_check_room(service, err) < 0)
+    if (service_check_space(service, err) < 0)
         return -1;
     if (claim(service, spec, runtime_out, err) == 0)
         return 0;
@@ -154,7 +154,7 @@ static int replace(struct service *service, struct start_spec *spec, struct runt
 
     *runtime = (struct runtime)RUNTIME_INIT;
     (void)snprintf(spec->home, sizeof(spec->home), "%s", json_text_or(old.spec, "home", ""));
-    if (old.status == RUNTIME_PAUSED && life_wish(service, VERB_STOP, old.id, err) < 0)
+    if (old.status == RUNTIME_PAUSED && lifecycle_request(service, VERB_STOP, old.id, err) < 0)
         return -1;
     if (add_row(service, spec, runtime, err) < 0)
         return -1;
@@ -181,11 +181,11 @@ static int find_or_add(struct service *service, struct start_spec *spec,
         memcpy(id, runtime_out->id, sizeof(id));
         runtime_done(runtime_out);
         /* A concurrent request may have deleted it already. */
-        if (life_apply(service, VERB_DELETE, id, err) < 0 && err->code != ERROR_NOT_FOUND)
+        if (lifecycle_apply(service, VERB_DELETE, id, err) < 0 && err->code != ERROR_NOT_FOUND)
             return -1;
         return add_new(service, spec, runtime_out, err);
     }
-    if (row_is_at_rest(runtime_out) && may_replace(spec, runtime_out) &&
+    if (runtime_record_has_no_container(runtime_out) && may_replace(spec, runtime_out) &&
         !text_equal(runtime_out->image, spec->image))
         return replace(service, spec, runtime_out, err);
     return 0;
@@ -237,7 +237,7 @@ static int use(struct service *service, struct runtime *runtime, bool *is_awake_
 
 static bool needs_container(const struct runtime *runtime)
 {
-    return row_is_at_rest(runtime) && runtime->container_id == NULL;
+    return runtime_record_has_no_container(runtime) && runtime->container_id == NULL;
 }
 
 static int want_running(struct service *service, struct runtime *runtime, struct error *err)
@@ -248,18 +248,18 @@ static int want_running(struct service *service, struct runtime *runtime, struct
         return -1;
     if (is_awake)
         return 0;
-    if (needs_container(runtime) && service_check_room(service, err) < 0)
+    if (needs_container(runtime) && service_check_space(service, err) < 0)
         return -1;
     if (write_wish(service, runtime, err) < 0)
         return -1;
     /* Resuming is faster than queueing, and whether it is being paused right now is known only
-     * under its gate. */
+     * under its lock. */
     if (runtime->status == RUNTIME_RUNNING ||
         (runtime->status == RUNTIME_PAUSED && runtime->container_id != NULL)) {
         runtime->status = RUNTIME_PAUSED;
-        return life_launch(service, runtime->id, err);
+        return lifecycle_start(service, runtime->id, err);
     }
-    return gate_queue_start(service->gate, runtime->id, err);
+    return start_queue_add(service->starts, runtime->id, err);
 }
 
 static int begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
@@ -272,8 +272,8 @@ static int begin(struct service *service, struct start_spec *spec, struct runtim
 }
 
 /* Retries if the runtime is deleted between reading its row and storing the desired state. */
-int life_begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
-               struct error *err)
+int lifecycle_create(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+                     struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
     int tries = 1;
@@ -289,8 +289,8 @@ int life_begin(struct service *service, struct start_spec *spec, struct runtime 
     return 0;
 }
 
-int life_resume(struct service *service, const char *id, const struct tenant *tenant,
-                struct error *err)
+int lifecycle_resume(struct service *service, const char *id, const struct tenant *tenant,
+                     struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 

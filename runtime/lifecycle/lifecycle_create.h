@@ -3,8 +3,8 @@
  *
  * Threading: any thread.
  */
-#ifndef DEFT_RUNTIME_LIFECYCLE_LIFE_BEGIN_H
-#define DEFT_RUNTIME_LIFECYCLE_LIFE_BEGIN_H
+#ifndef DEFT_RUNTIME_LIFECYCLE_LIFECYCLE_CREATE_H
+#define DEFT_RUNTIME_LIFECYCLE_LIFECYCLE_CREATE_H
 
 #include "base/attr.h"
 
@@ -19,11 +19,11 @@ struct tenant;
  * The caller releases *runtime_out. ERROR_UNAVAILABLE if nothing can be started now, ERROR_INVALID
  * for an image that cannot be used, ERROR_RATE_LIMITED if its tenant has too many.
  */
-int life_begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
-               struct error *err) NONNULL MUST_CHECK;
+int lifecycle_create(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+                     struct error *err) NONNULL MUST_CHECK;
 /* For resume: sets the desired state to running and queues the start. ERROR_NOT_FOUND, also for a
  * runtime of another tenant (NULL: all may be resumed), ERROR_RATE_LIMITED. */
-int life_resume(struct service *service, const char *id, const struct tenant *tenant,
-                struct error *err) __attribute__((nonnull(1, 2, 4))) MUST_CHECK;
+int lifecycle_resume(struct service *service, const char *id, const struct tenant *tenant,
+                     struct error *err) __attribute__((nonnull(1, 2, 4))) MUST_CHECK;
 
 #endif

@@ -4,8 +4,8 @@
  *
  * Threading: any thread.
  */
-#ifndef DEFT_RUNTIME_LIFECYCLE_DOUBT_H
-#define DEFT_RUNTIME_LIFECYCLE_DOUBT_H
+#ifndef DEFT_RUNTIME_LIFECYCLE_LIVENESS_CHECK_H
+#define DEFT_RUNTIME_LIFECYCLE_LIVENESS_CHECK_H
 
 #include "base/attr.h"
 
@@ -17,7 +17,7 @@ struct service;
  * none either. One that responds is left alone, since the failure may be on the caller's path to
  * it. Takes a few seconds at most. Errors of the store.
  */
-int doubt_settle(struct service *service, const char *session_id,
-                 struct error *err) NONNULL MUST_CHECK;
+int liveness_check_settle(struct service *service, const char *session_id,
+                          struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -10,16 +10,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runtime/core/gate.h"
+#include "runtime/core/runtime_state.h"
 #include "runtime/core/service.h"
-#include "runtime/core/state.h"
+#include "runtime/core/start_queue.h"
 #include "runtime/egress/egress.h"
-#include "runtime/egress/refusals.h"
-#include "runtime/egress/rules.h"
-#include "runtime/lifecycle/life.h"
-#include "runtime/lifecycle/pool.h"
-#include "runtime/lifecycle/reconciler.h"
-#include "runtime/lifecycle/rest.h"
+#include "runtime/egress/egress_denials.h"
+#include "runtime/egress/firewall.h"
+#include "runtime/lifecycle/idle_reaper.h"
+#include "runtime/lifecycle/lifecycle.h"
+#include "runtime/lifecycle/reconcile_queue.h"
+#include "runtime/lifecycle/warm_pool.h"
 #include "store/runtime/runtime_store.h"
 #include "store/runtime/warm_store.h"
 
@@ -30,7 +30,7 @@
 #define MEMORY_PLACES 8
 
 /* State of the reconciler's thread. */
-struct progress {
+struct reconcile_progress {
     int64_t next_all_ms;
     int64_t next_tick_ms;
     int64_t next_rest_ms;
@@ -45,7 +45,7 @@ struct progress {
 
 /* --- events --- */
 
-static void remember_memory(struct progress *progress, const char *container_id)
+static void remember_memory(struct reconcile_progress *progress, const char *container_id)
 {
     size_t place = progress->next_place++ % MEMORY_PLACES;
 
@@ -54,7 +54,7 @@ static void remember_memory(struct progress *progress, const char *container_id)
     progress->out_of_memory[place].at_ms = clock_monotonic_ms();
 }
 
-static bool ended_of_memory(const struct progress *progress, const char *container_id)
+static bool ended_of_memory(const struct reconcile_progress *progress, const char *container_id)
 {
     for (size_t i = 0; i < MEMORY_PLACES; i++) {
         if (text_equal(progress->out_of_memory[i].container_id, container_id) &&
@@ -64,53 +64,54 @@ static bool ended_of_memory(const struct progress *progress, const char *contain
     return false;
 }
 
-static int take_end(struct service *service, const struct progress *progress,
-                    const struct news *news, struct error *err)
+static int take_end(struct service *service, const struct reconcile_progress *progress,
+                    const struct backend_event *event, struct error *err)
 {
     struct error why = ERROR_INIT;
 
-    if (ended_of_memory(progress, news->container_id))
+    if (ended_of_memory(progress, event->container_id))
         error_set(&why, ERROR_UNAVAILABLE, "the sandbox ran out of memory and was ended");
     else
-        service->backend->functions->explain_end(service->backend, news->container_id, &why);
-    pool_lose(service, news->runtime_id, news->container_id);
-    return life_lose(service, news->runtime_id, news->container_id, why.message, err);
+        service->backend->functions->explain_end(service->backend, event->container_id, &why);
+    warm_pool_lose(service, event->runtime_id, event->container_id);
+    return lifecycle_record_loss(service, event->runtime_id, event->container_id, why.message, err);
 }
 
 /* Ignores our own pauses, including those already undone. */
-static int take_pause(struct service *service, const struct news *news, struct error *err)
+static int take_pause(struct service *service, const struct backend_event *event, struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
     bool is_paused = false;
 
-    if (runtime_store_get(service->db, news->runtime_id, &runtime, err) < 0)
+    if (runtime_store_get(service->db, event->runtime_id, &runtime, err) < 0)
         return err->code == ERROR_NOT_FOUND ? 0 : -1;
     if (runtime.status != RUNTIME_RUNNING || runtime.desired != DESIRED_RUNNING)
         return 0;
-    if (service->backend->functions->is_paused(service->backend, news->container_id, &is_paused,
+    if (service->backend->functions->is_paused(service->backend, event->container_id, &is_paused,
                                                err) < 0)
         return -1;
     if (!is_paused)
         return 0;
-    return life_note(service, news->runtime_id, news->container_id,
-                     "the sandbox's container was paused from outside", err);
+    return lifecycle_set_detail(service, event->runtime_id, event->container_id,
+                                "the sandbox's container was paused from outside", err);
 }
 
-static int take_news(struct service *service, struct progress *progress, const struct news *news,
-                     struct error *err)
+static int take_news(struct service *service, struct reconcile_progress *progress,
+                     const struct backend_event *event, struct error *err)
 {
-    switch (news->kind) {
-    case NEWS_ENDED:
-        return take_end(service, progress, news, err);
-    case NEWS_OUT_OF_MEMORY:
-        remember_memory(progress, news->container_id);
-        return life_note(service, news->runtime_id, news->container_id,
-                         "a program in the sandbox ran out of memory and was ended", err);
-    case NEWS_PAUSED:
-        return take_pause(service, news, err);
-    case NEWS_UNPAUSED:
-        return life_note(service, news->runtime_id, news->container_id, NULL, err);
-    case NEWS_N_KINDS:
+    switch (event->kind) {
+    case BACKEND_EVENT_ENDED:
+        return take_end(service, progress, event, err);
+    case BACKEND_EVENT_OUT_OF_MEMORY:
+        remember_memory(progress, event->container_id);
+        return lifecycle_set_detail(service, event->runtime_id, event->container_id,
+                                    "a program in the sandbox ran out of memory and was ended",
+                                    err);
+    case BACKEND_EVENT_PAUSED:
+        return take_pause(service, event, err);
+    case BACKEND_EVENT_UNPAUSED:
+        return lifecycle_set_detail(service, event->runtime_id, event->container_id, NULL, err);
+    case BACKEND_EVENT_N_KINDS:
         break;
     }
     return 0;
@@ -125,55 +126,56 @@ static int take_lost(struct service *service, const struct runtime *row, struct 
     struct error why = ERROR_INIT;
 
     service->backend->functions->explain_end(service->backend, container_id, &why);
-    return life_lose(service, row->id, container_id, why.message, err);
+    return lifecycle_record_loss(service, row->id, container_id, why.message, err);
 }
 
-static int carry_out(struct service *service, const struct runtime *row, enum verdict verdict,
-                     struct error *err)
+static int carry_out(struct service *service, const struct runtime *row,
+                     enum reconcile_verdict verdict, struct error *err)
 {
     switch (verdict) {
     case VERDICT_START:
-        return gate_queue_start(service->gate, row->id, err);
+        return start_queue_add(service->starts, row->id, err);
     case VERDICT_LOST:
         return take_lost(service, row, err);
     case VERDICT_HOLD:
-        return life_hold(service, row->id, err);
+        return lifecycle_pause_again(service, row->id, err);
     case VERDICT_REMOVE_CONTAINER:
-        return life_clear(service, row->id, err);
+        return lifecycle_remove_container(service, row->id, err);
     case VERDICT_PAUSE:
-        return life_apply(service, VERB_PAUSE, row->id, err);
+        return lifecycle_apply(service, VERB_PAUSE, row->id, err);
     case VERDICT_STOP:
-        return life_apply(service, VERB_STOP, row->id, err);
+        return lifecycle_apply(service, VERB_STOP, row->id, err);
     case VERDICT_DELETE:
-        return life_apply(service, VERB_DELETE, row->id, err);
+        return lifecycle_apply(service, VERB_DELETE, row->id, err);
     case VERDICT_FINE:
         break;
     }
     return 0;
 }
 
-static void settle(struct service *service, const struct runtime *row, enum verdict verdict)
+static void apply_verdict(struct service *service, const struct runtime *row,
+                          enum reconcile_verdict verdict)
 {
     struct error err = ERROR_INIT;
 
-    if (verdict == VERDICT_FINE || gate_is_busy(service->gate, row->id))
+    if (verdict == VERDICT_FINE || service_is_busy(service, row->id))
         return;
     if (carry_out(service, row, verdict, &err) < 0 && err.code != ERROR_NOT_FOUND)
-        log_warning("runtime.unsettled", LOG_STR("runtime_id", row->id), LOG_ERROR(&err));
+        log_warning("runtime.settle_failed", LOG_STR("runtime_id", row->id), LOG_ERROR(&err));
 }
 
 /* The exited container may still tell the reason. */
-static void settle_lost(struct service *service, const struct progress *progress,
+static void settle_lost(struct service *service, const struct reconcile_progress *progress,
                         const struct runtime *row, const struct seen_sandbox *seen)
 {
     struct error err = ERROR_INIT;
-    const struct news news = {.kind = NEWS_ENDED};
-    struct news end = news;
+    const struct backend_event event = {.kind = BACKEND_EVENT_ENDED};
+    struct backend_event end = event;
 
     (void)snprintf(end.runtime_id, sizeof(end.runtime_id), "%s", row->id);
     (void)snprintf(end.container_id, sizeof(end.container_id), "%s", seen->container_id);
     if (take_end(service, progress, &end, &err) < 0)
-        log_warning("runtime.unsettled", LOG_STR("runtime_id", row->id), LOG_ERROR(&err));
+        log_warning("runtime.settle_failed", LOG_STR("runtime_id", row->id), LOG_ERROR(&err));
 }
 
 static const struct seen_sandbox *find_seen(const struct seen_list *list, const char *runtime_id)
@@ -185,17 +187,17 @@ static const struct seen_sandbox *find_seen(const struct seen_list *list, const 
     return NULL;
 }
 
-static void judge_rows(struct service *service, const struct progress *progress,
+static void judge_rows(struct service *service, const struct reconcile_progress *progress,
                        const struct runtime_list *rows, const struct seen_list *seen)
 {
     for (size_t i = 0; i < rows->n; i++) {
         const struct seen_sandbox *container = find_seen(seen, rows->items[i].id);
-        enum verdict verdict = state_judge(&rows->items[i], container);
+        enum reconcile_verdict verdict = reconcile_verdict_of(&rows->items[i], container);
 
         if (verdict == VERDICT_LOST && container != NULL)
             settle_lost(service, progress, &rows->items[i], container);
         else
-            settle(service, &rows->items[i], verdict);
+            apply_verdict(service, &rows->items[i], verdict);
     }
 }
 
@@ -223,11 +225,11 @@ static void renew_outdated(struct service *service, const struct runtime_list *r
         bool may = false;
 
         if (row->status != RUNTIME_RUNNING || container == NULL || !container->is_outdated ||
-            gate_is_busy(service->gate, row->id))
+            service_is_busy(service, row->id))
             continue;
         if (may_renew(service, row, container, &may, &err) < 0 ||
-            (may && life_renew(service, row->id, container->container_id, &err) < 0))
-            log_warning("sandbox.not_renewed", LOG_STR("runtime_id", row->id), LOG_ERROR(&err));
+            (may && lifecycle_renew(service, row->id, container->container_id, &err) < 0))
+            log_warning("sandbox.renew_failed", LOG_STR("runtime_id", row->id), LOG_ERROR(&err));
     }
 }
 
@@ -239,7 +241,7 @@ static bool has_row(struct service *service, const char *id)
     if (id[0] == '\0')
         return false;
     /* In this order: a member may be claimed in between. */
-    if (pool_has(service, id))
+    if (warm_pool_has(service, id))
         return true;
     /* If the database does not respond, nothing counts as an orphan. */
     return runtime_store_get(service->db, id, &runtime, &err) == 0 || err.code != ERROR_NOT_FOUND;
@@ -253,15 +255,15 @@ static void remove_orphans(struct service *service, const struct seen_list *seen
         const struct seen_sandbox *container = &seen->items[i];
         struct error err = ERROR_INIT;
 
-        if (!state_is_orphan(container, now_s, service->settings->orphan_grace_ms) ||
+        if (!runtime_state_is_orphan(container, now_s, service->settings->orphan_grace_ms) ||
             has_row(service, container->runtime_id))
             continue;
         if (service->backend->functions->remove_container(service->backend, container->container_id,
                                                           &err) < 0)
-            log_warning("container.left", LOG_STR("container_id", container->container_id),
+            log_warning("container.remove_failed", LOG_STR("container_id", container->container_id),
                         LOG_ERROR(&err));
         else
-            log_info("container.swept", LOG_STR("container_id", container->container_id),
+            log_info("container.orphan_removed", LOG_STR("container_id", container->container_id),
                      LOG_STR("runtime_id", container->runtime_id));
     }
 }
@@ -272,7 +274,7 @@ static int load_kept(void *context, struct kept_names *kept_out, struct error *e
     CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
 
     /* Members first: one that is claimed in between is then among the runtimes. */
-    if (pool_load_kept(service, kept_out, err) < 0 ||
+    if (warm_pool_load_kept(service, kept_out, err) < 0 ||
         runtime_store_list_all(service->db, &rows, err) < 0)
         return -1;
     for (size_t i = 0; i < rows.n; i++) {
@@ -284,7 +286,8 @@ static int load_kept(void *context, struct kept_names *kept_out, struct error *e
 }
 
 /* Rows first: a container that is missing from the later list is gone, not new. */
-static int look_at_all(struct service *service, const struct progress *progress, struct error *err)
+static int look_at_all(struct service *service, const struct reconcile_progress *progress,
+                       struct error *err)
 {
     CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
     CLEANUP(warm_list_done) struct warm_list members = {.items = NULL};
@@ -298,7 +301,7 @@ static int look_at_all(struct service *service, const struct progress *progress,
     if (backend->functions->list(backend, &seen, err) < 0)
         return -1;
     judge_rows(service, progress, &rows, &seen);
-    pool_judge(service, &members, &seen);
+    warm_pool_reconcile(service, &members, &seen);
     renew_outdated(service, &rows, &seen);
     remove_orphans(service, &seen);
     return backend->functions->tidy(backend, &source, err);
@@ -311,18 +314,18 @@ static int look_at_wishes(struct service *service, struct error *err)
     if (runtime_store_list_unsettled(service->db, &rows, err) < 0)
         return -1;
     for (size_t i = 0; i < rows.n; i++) {
-        enum verdict verdict = state_judge(&rows.items[i], NULL);
+        enum reconcile_verdict verdict = reconcile_verdict_of(&rows.items[i], NULL);
 
         /* Without a list of containers, a sandbox cannot be declared lost. */
         if (verdict != VERDICT_LOST)
-            settle(service, &rows.items[i], verdict);
+            apply_verdict(service, &rows.items[i], verdict);
     }
     return 0;
 }
 
 /* --- the loop --- */
 
-static void load_rules(struct service *service, struct progress *progress)
+static void load_rules(struct service *service, struct reconcile_progress *progress)
 {
     struct error *trouble = &progress->rules_trouble;
     struct error state = ERROR_INIT;
@@ -330,10 +333,10 @@ static void load_rules(struct service *service, struct progress *progress)
 
     if (service->settings->has_network_rules == 0)
         return;
-    if (rules_apply(&state) == 0) {
-        refusals_load_rules(service->refusals);
-        what = "egress.not_held";
-        error_ignore(egress_seat_all(service, &state), "state says it");
+    if (firewall_apply(&state) == 0) {
+        egress_denials_load_rules(service->denials);
+        what = "egress.assign_failed";
+        error_ignore(egress_assign_all(service, &state), "state holds the error");
     }
     /* Retried each second, but logged only when the error changes. */
     if (state.code != ERROR_NONE && !text_equal(state.message, trouble->message))
@@ -349,7 +352,7 @@ static void log_failure(const char *step, int rc, const struct error *err)
 }
 
 /* One item at a time, so that events do not wait for long. */
-static int refill(struct service *service, struct error *err)
+static int refill_prealloc(struct service *service, struct error *err)
 {
     struct backend *backend = service->backend;
     bool is_full = false;
@@ -357,11 +360,11 @@ static int refill(struct service *service, struct error *err)
     if (backend->functions->refill(backend, &is_full, err) < 0)
         return -1;
     if (!is_full)
-        reconciler_ask(service->reconciler, RECONCILE_REFILL);
+        reconcile_queue_add(service->reconcile_queue, RECONCILE_REFILL);
     return 0;
 }
 
-static void do_asked(struct service *service, struct progress *progress, unsigned what)
+static void do_asked(struct service *service, struct reconcile_progress *progress, unsigned what)
 {
     struct backend *backend = service->backend;
     struct error err = ERROR_INIT;
@@ -374,30 +377,30 @@ static void do_asked(struct service *service, struct progress *progress, unsigne
         return;
     if ((what & RECONCILE_ALL) != 0)
         log_failure("all", look_at_all(service, progress, &err), &err);
-    else if ((what & RECONCILE_WISHES) != 0)
+    else if ((what & RECONCILE_DESIRED) != 0)
         log_failure("wishes", look_at_wishes(service, &err), &err);
-    if ((what & RECONCILE_REST) != 0) {
-        log_failure("rest", rest_look(service, &err), &err);
-        progress->next_rest_ms = clock_monotonic_ms() + rest_interval_ms(service);
+    if ((what & RECONCILE_IDLE) != 0) {
+        log_failure("rest", idle_reaper_check(service, &err), &err);
+        progress->next_rest_ms = clock_monotonic_ms() + idle_reaper_interval_ms(service);
     }
     if ((what & (RECONCILE_REFILL | RECONCILE_ALL)) != 0)
-        log_failure("refill", refill(service, &err), &err);
+        log_failure("refill", refill_prealloc(service, &err), &err);
 }
 
-static unsigned what_is_due(const struct service *service, struct progress *progress)
+static unsigned what_is_due(const struct service *service, struct reconcile_progress *progress)
 {
     int64_t now_ms = clock_monotonic_ms();
     unsigned what = 0;
 
     if (now_ms >= progress->next_tick_ms) {
-        what |= RECONCILE_WISHES | (progress->wants_refill ? RECONCILE_REFILL : 0);
+        what |= RECONCILE_DESIRED | (progress->wants_refill ? RECONCILE_REFILL : 0);
         /* No sandbox starts until the rules are loaded; only the database may have failed. */
         what |= progress->rules_trouble.code != ERROR_NONE ? RECONCILE_RULES : 0;
         progress->wants_refill = false;
         progress->next_tick_ms = now_ms + WISHES_MS;
     }
     if (now_ms >= progress->next_rest_ms)
-        what |= RECONCILE_REST;
+        what |= RECONCILE_IDLE;
     if (now_ms >= progress->next_all_ms) {
         what |= RECONCILE_ALL | RECONCILE_RULES;
         progress->next_all_ms = now_ms + service->settings->reconcile_ms;
@@ -405,21 +408,22 @@ static unsigned what_is_due(const struct service *service, struct progress *prog
     return what;
 }
 
-void reconciler_run(struct service *service)
+void reconcile_run(struct service *service)
 {
-    struct news *news = mem_alloc_array(RECONCILER_NEWS_MAX, sizeof(*news));
-    struct progress *progress = NEW(struct progress);
+    struct backend_event *event = mem_alloc_array(RECONCILE_QUEUE_NEWS_MAX, sizeof(*event));
+    struct reconcile_progress *progress = NEW(struct reconcile_progress);
 
     load_rules(service, progress);
     progress->next_all_ms = clock_monotonic_ms() + service->settings->reconcile_ms;
-    while (!reconciler_is_stopping(service->reconciler)) {
+    while (!reconcile_queue_is_stopping(service->reconcile_queue)) {
         size_t n = 0;
-        unsigned what = reconciler_take(service->reconciler, progress->next_tick_ms, news, &n);
+        unsigned what =
+            reconcile_queue_take(service->reconcile_queue, progress->next_tick_ms, event, &n);
 
         for (size_t i = 0; i < n; i++) {
             struct error err = ERROR_INIT;
 
-            log_failure("news", take_news(service, progress, &news[i], &err), &err);
+            log_failure("news", take_news(service, progress, &event[i], &err), &err);
         }
         what |= what_is_due(service, progress);
         if ((what & RECONCILE_REFILL_LATER) != 0)
@@ -427,5 +431,5 @@ void reconciler_run(struct service *service)
         do_asked(service, progress, what);
     }
     mem_free(progress);
-    mem_free(news);
+    mem_free(event);
 }

@@ -1,6 +1,6 @@
 /*
- * The reconciler's thread: reconciles rows with containers, refills spares, loads packet filter
- * rules and lets idle sandboxes rest.
+ * The reconciler's thread: reconciles rows with containers, makes networks and homes in advance,
+ * loads packet filter rules and reaps idle sandboxes.
  */
 #ifndef DEFT_RUNTIME_LIFECYCLE_RECONCILE_H
 #define DEFT_RUNTIME_LIFECYCLE_RECONCILE_H
@@ -9,7 +9,7 @@
 
 struct service;
 
-/* The thread's body; returns after reconciler_stop(). */
-void reconciler_run(struct service *service) NONNULL;
+/* The thread's body; returns after reconcile_queue_stop(). */
+void reconcile_run(struct service *service) NONNULL;
 
 #endif

@@ -1,4 +1,4 @@
-#include "runtime/lifecycle/pool.h"
+#include "runtime/lifecycle/warm_pool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,14 +11,14 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/backend/backend.h"
-#include "runtime/backend/layout.h"
-#include "runtime/core/demand.h"
-#include "runtime/core/gate.h"
-#include "runtime/core/handover.h"
-#include "runtime/core/metrics.h"
-#include "runtime/core/row.h"
+#include "runtime/backend/mount_paths.h"
+#include "runtime/core/pool_sizing.h"
+#include "runtime/core/runtime_metrics.h"
+#include "runtime/core/runtime_record.h"
+#include "runtime/core/sandbox_init.h"
 #include "runtime/core/service.h"
-#include "runtime/core/spec.h"
+#include "runtime/core/start_queue.h"
+#include "runtime/core/start_spec.h"
 #include "runtime/egress/egress.h"
 #include "store/runtime/runtime_store.h"
 #include "store/runtime/warm_config_store.h"
@@ -33,38 +33,39 @@
 /* A missing image would fail again at once. */
 #define REST_AFTER_FAILURE_MS 30000
 
-struct pool {
-    struct demand_want usual; /* from the settings */
-    struct lock lock;         /* guards all below */
+struct warm_pool {
+    struct pool_minimum usual; /* from the settings */
+    struct lock lock;          /* guards all below */
     struct condition asked;
-    struct demand demand;
+    struct pool_sizing sizing;
     int64_t not_before_ms;
     bool is_asked;
     bool is_stopping;
 };
 
-static struct demand_class class_of(const char *image, int64_t memory_bytes, int64_t nano_cpus)
+static struct pool_class class_of(const char *image, int64_t memory_bytes, int64_t nano_cpus)
 {
-    struct demand_class class = {.memory_bytes = memory_bytes, .nano_cpus = nano_cpus};
+    struct pool_class class = {.memory_bytes = memory_bytes, .nano_cpus = nano_cpus};
 
     (void)snprintf(class.image, sizeof(class.image), "%s", image);
     return class;
 }
 
-struct pool *pool_new(const struct runtime_settings *settings)
+struct warm_pool *warm_pool_new(const struct runtime_settings *settings)
 {
-    struct pool *pool = NEW(struct pool);
-    struct demand_class first = class_of(settings->image, settings->docker.profile.memory_bytes,
-                                         settings->docker.profile.nano_cpus);
+    struct warm_pool *pool = NEW(struct warm_pool);
+    struct pool_class first = class_of(settings->image, settings->docker.profile.memory_bytes,
+                                       settings->docker.profile.nano_cpus);
 
     lock_init(&pool->lock);
     condition_init(&pool->asked);
-    demand_init(&pool->demand, &first, (size_t)settings->warm_least, (size_t)settings->warm_most);
-    pool->usual = (struct demand_want){.class = first, .count = pool->demand.entries[0].least};
+    pool_sizing_init(&pool->sizing, &first, (size_t)settings->warm_least,
+                     (size_t)settings->warm_most);
+    pool->usual = (struct pool_minimum){.class = first, .count = pool->sizing.entries[0].least};
     return pool;
 }
 
-void pool_free(struct pool *pool)
+void warm_pool_free(struct warm_pool *pool)
 {
     if (pool == NULL)
         return;
@@ -73,7 +74,7 @@ void pool_free(struct pool *pool)
     mem_free(pool);
 }
 
-void pool_stop(struct pool *pool)
+void warm_pool_stop(struct warm_pool *pool)
 {
     lock_take(&pool->lock);
     pool->is_stopping = true;
@@ -81,7 +82,7 @@ void pool_stop(struct pool *pool)
     lock_release(&pool->lock);
 }
 
-void pool_ask(struct pool *pool)
+void warm_pool_wake(struct warm_pool *pool)
 {
     lock_take(&pool->lock);
     pool->is_asked = true;
@@ -89,24 +90,24 @@ void pool_ask(struct pool *pool)
     lock_release(&pool->lock);
 }
 
-/* The back end's fittings, and deft's name server if members use it. */
-static void append_fittings(struct service *service, struct strbuf *fittings)
+/* The build of deft-action that a start installs, and deft's name server if members use it. */
+static void append_agent_build(struct service *service, struct strbuf *agent_build)
 {
-    strbuf_append(fittings, service->backend->functions->fittings(service->backend));
+    strbuf_append(agent_build, service->backend->functions->agent_build(service->backend));
     if (service->settings->has_network_rules != 0)
-        strbuf_append(fittings, " " EGRESS_NAME_SERVER);
+        strbuf_append(agent_build, " " EGRESS_NAME_SERVER);
 }
 
 /* --- claims --- */
 
-static bool note_start(struct pool *pool, const struct start_spec *spec)
+static bool note_start(struct warm_pool *pool, const struct start_spec *spec)
 {
-    struct demand_class class = class_of(spec->image, spec->memory_bytes, spec->nano_cpus);
+    struct pool_class class = class_of(spec->image, spec->memory_bytes, spec->nano_cpus);
     int64_t now_ms = clock_monotonic_ms();
     bool is_known = false;
 
     lock_take(&pool->lock);
-    is_known = demand_note(&pool->demand, &class, now_ms);
+    is_known = pool_sizing_record_start(&pool->sizing, &class, now_ms);
     if (pool->not_before_ms < now_ms)
         pool->not_before_ms = now_ms + REST_AFTER_CLAIM_MS;
     pool->is_asked = true;
@@ -115,16 +116,16 @@ static bool note_start(struct pool *pool, const struct start_spec *spec)
     return is_known;
 }
 
-int pool_claim(struct service *service, const struct start_spec *spec,
-               const struct warm_taker *taker, struct runtime *runtime_out, struct error *err)
+int warm_pool_claim(struct service *service, const struct start_spec *spec,
+                    const struct warm_taker *taker, struct runtime *runtime_out, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf fittings = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf agent_build = STRBUF_INIT;
     struct warm_class class = {
         .image = spec->image, .memory_bytes = spec->memory_bytes, .nano_cpus = spec->nano_cpus};
     bool is_known = note_start(service->pool, spec);
 
-    append_fittings(service, &fittings);
-    class.fittings = fittings.text;
+    append_agent_build(service, &agent_build);
+    class.agent_build = agent_build.text;
     if (warm_store_claim(service->db, &class, taker, runtime_out, err) < 0) {
         if (err->code == ERROR_NOT_FOUND)
             metrics_count_miss(service->metrics, is_known ? MISS_NONE_READY : MISS_CLASS);
@@ -137,7 +138,8 @@ int pool_claim(struct service *service, const struct start_spec *spec,
 /* --- removing --- */
 
 /* Row first: it cannot be claimed during the removal, and leftovers of a crash are swept. */
-static void drop(struct service *service, const struct warm_sandbox *member, const char *why)
+static void remove_member(struct service *service, const struct warm_sandbox *member,
+                          const char *why)
 {
     struct backend *backend = service->backend;
     const char *network = member->network != NULL ? member->network : "";
@@ -145,27 +147,27 @@ static void drop(struct service *service, const struct warm_sandbox *member, con
 
     if (warm_store_remove(service->db, member->id, &err) < 0) {
         if (err.code != ERROR_NOT_FOUND)
-            log_warning("warm.not_removed", LOG_STR("runtime_id", member->id), LOG_ERROR(&err));
+            log_warning("warm.delete_failed", LOG_STR("runtime_id", member->id), LOG_ERROR(&err));
         return;
     }
     log_info("warm.removed", LOG_STR("runtime_id", member->id), LOG_STR("reason", why));
     if (backend->functions->remove(backend, member->id, network, &err) < 0 ||
         backend->functions->remove_home(backend, member->home, &err) < 0)
-        log_warning("warm.left", LOG_STR("runtime_id", member->id), LOG_ERROR(&err));
+        log_warning("warm.remove_failed", LOG_STR("runtime_id", member->id), LOG_ERROR(&err));
 }
 
-void pool_lose(struct service *service, const char *id, const char *container_id)
+void warm_pool_lose(struct service *service, const char *id, const char *container_id)
 {
     CLEANUP(warm_sandbox_done) struct warm_sandbox member = WARM_SANDBOX_INIT;
     struct error err = ERROR_INIT;
 
     if (warm_store_get(service->db, id, &member, &err) < 0) {
         if (err.code != ERROR_NOT_FOUND)
-            log_warning("warm.not_read", LOG_STR("runtime_id", id), LOG_ERROR(&err));
+            log_warning("warm.read_failed", LOG_STR("runtime_id", id), LOG_ERROR(&err));
         return;
     }
     if (member.container_id != NULL && text_equal(member.container_id, container_id))
-        drop(service, &member, "its container ended");
+        remove_member(service, &member, "its container ended");
 }
 
 static const struct seen_sandbox *find_seen(const struct seen_list *list, const char *id)
@@ -189,8 +191,8 @@ static bool has_other_image(struct service *service, const struct warm_sandbox *
            !text_equal(image.id, member->image_id);
 }
 
-void pool_judge(struct service *service, const struct warm_list *members,
-                const struct seen_list *seen)
+void warm_pool_reconcile(struct service *service, const struct warm_list *members,
+                         const struct seen_list *seen)
 {
     for (size_t i = 0; i < members->n; i++) {
         const struct warm_sandbox *member = &members->items[i];
@@ -200,13 +202,13 @@ void pool_judge(struct service *service, const struct warm_list *members,
         if (!member->is_ready)
             continue;
         if (container == NULL || container->state != SEEN_RUNNING)
-            drop(service, member, "its container does not run");
+            remove_member(service, member, "its container is not running");
         else if (has_other_image(service, member))
-            drop(service, member, "its image is another one");
+            remove_member(service, member, "its image has changed");
     }
 }
 
-bool pool_has(struct service *service, const char *id)
+bool warm_pool_has(struct service *service, const char *id)
 {
     CLEANUP(warm_sandbox_done) struct warm_sandbox member = WARM_SANDBOX_INIT;
     struct error err = ERROR_INIT;
@@ -214,7 +216,7 @@ bool pool_has(struct service *service, const char *id)
     return warm_store_get(service->db, id, &member, &err) == 0 || err.code != ERROR_NOT_FOUND;
 }
 
-int pool_load_kept(struct service *service, struct kept_names *kept_out, struct error *err)
+int warm_pool_load_kept(struct service *service, struct kept_names *kept_out, struct error *err)
 {
     CLEANUP(warm_list_done) struct warm_list members = {.items = NULL};
 
@@ -230,21 +232,21 @@ int pool_load_kept(struct service *service, struct kept_names *kept_out, struct 
 
 /* --- filling --- */
 
-static int begin_member(struct service *service, const struct demand_class *class,
+static int begin_member(struct service *service, const struct pool_class *class,
                         struct warm_sandbox *member, struct error *err)
 {
     struct backend *backend = service->backend;
-    CLEANUP(strbuf_done) struct strbuf fittings = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf agent_build = STRBUF_INIT;
     char home[BACKEND_NAME_BYTES] = "";
 
     if (backend->functions->take_home(backend, home, err) < 0)
         return -1;
-    append_fittings(service, &fittings);
-    row_make_id(member->id);
+    append_agent_build(service, &agent_build);
+    runtime_record_make_id(member->id);
     member->image = mem_dup_text(class->image);
     member->memory_bytes = class->memory_bytes;
     member->nano_cpus = class->nano_cpus;
-    member->fittings = mem_dup_text(fittings.text);
+    member->agent_build = mem_dup_text(agent_build.text);
     member->home = mem_dup_text(home);
     if (warm_store_add(service->db, member, err) < 0) {
         backend->functions->give_home(backend, home);
@@ -257,30 +259,30 @@ static int begin_member(struct service *service, const struct demand_class *clas
 static int start_member(struct service *service, struct warm_sandbox *member, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
-    const struct sandbox_order order = {.runtime_id = member->id,
-                                        .session_id = "",
-                                        .conversation_id = "",
-                                        .image = member->image,
-                                        .home = member->home,
-                                        .memory_bytes = member->memory_bytes,
-                                        .nano_cpus = member->nano_cpus};
-    struct sandbox_place place = {.container_id = ""};
+    const struct sandbox_config order = {.runtime_id = member->id,
+                                         .session_id = "",
+                                         .conversation_id = "",
+                                         .image = member->image,
+                                         .home = member->home,
+                                         .memory_bytes = member->memory_bytes,
+                                         .nano_cpus = member->nano_cpus};
+    struct started_sandbox place = {.container_id = ""};
 
     if (service->backend->functions->start(service->backend, &order, &place, err) < 0)
         return -1;
-    handover_seal(service, member->id, place.init_key, &sealed);
-    row_set_text(&member->image_id, place.image_id);
-    row_set_text(&member->container_id, place.container_id);
-    row_set_text(&member->network, place.network);
-    row_set_text(&member->url, place.url);
-    row_set_text(&member->init_key, sealed.text);
+    sandbox_init_seal_key(service, member->id, place.init_key, &sealed);
+    runtime_record_set_text(&member->image_id, place.image_id);
+    runtime_record_set_text(&member->container_id, place.container_id);
+    runtime_record_set_text(&member->network, place.network);
+    runtime_record_set_text(&member->url, place.url);
+    runtime_record_set_text(&member->init_key, sealed.text);
     if (warm_store_set_ready(service->db, member, err) < 0)
         return -1;
     service->backend->functions->network_is_kept(service->backend, place.network);
     return 0;
 }
 
-static int fill(struct service *service, const struct demand_class *class, struct error *err)
+static int add_member(struct service *service, const struct pool_class *class, struct error *err)
 {
     CLEANUP(warm_sandbox_done) struct warm_sandbox member = WARM_SANDBOX_INIT;
     int64_t begun_ms = clock_monotonic_ms();
@@ -288,7 +290,7 @@ static int fill(struct service *service, const struct demand_class *class, struc
     if (begin_member(service, class, &member, err) < 0)
         return -1;
     if (start_member(service, &member, err) < 0) {
-        drop(service, &member, "it could not be started");
+        remove_member(service, &member, "it could not be started");
         return -1;
     }
     log_info("warm.ready", LOG_STR("runtime_id", member.id), LOG_STR("image", member.image),
@@ -298,14 +300,14 @@ static int fill(struct service *service, const struct demand_class *class, struc
 
 /* --- the thread --- */
 
-struct plan {
-    struct demand demand;
-    size_t wanted[DEMAND_CLASSES_MAX];
-    size_t have[DEMAND_CLASSES_MAX];
+struct pool_plan {
+    struct pool_sizing sizing;
+    size_t wanted[POOL_CLASSES_MAX];
+    size_t have[POOL_CLASSES_MAX];
 };
 
 /* Minimum counts: the settings' class, unless a stored one replaces it, and all stored ones. */
-static int load_wants(struct service *service, struct demand_want wants[DEMAND_CONFIGS_MAX],
+static int load_wants(struct service *service, struct pool_minimum wants[POOL_CONFIGS_MAX],
                       size_t *n_out, struct error *err)
 {
     CLEANUP(warm_config_list_done) struct warm_config_list stored = {.items = NULL};
@@ -314,81 +316,82 @@ static int load_wants(struct service *service, struct demand_want wants[DEMAND_C
     if (warm_config_store_list(service->db, &stored, err) < 0)
         return -1;
     wants[0] = service->pool->usual;
-    for (size_t i = 0; i < stored.n && n < DEMAND_CONFIGS_MAX; i++) {
+    for (size_t i = 0; i < stored.n && n < POOL_CONFIGS_MAX; i++) {
         const struct warm_config *one = &stored.items[i];
-        struct demand_want want = {.class = class_of(one->image, one->memory_bytes, one->nano_cpus),
-                                   .count = (size_t)one->count};
+        struct pool_minimum want = {.class =
+                                        class_of(one->image, one->memory_bytes, one->nano_cpus),
+                                    .count = (size_t)one->count};
 
-        wants[text_equal(one->name, POOL_DEFAULT_CONFIG) ? 0 : n++] = want;
+        wants[text_equal(one->name, WARM_POOL_DEFAULT_CONFIG) ? 0 : n++] = want;
     }
     *n_out = n;
     return 0;
 }
 
-static int make_plan(struct service *service, struct plan *plan, struct error *err)
+static int make_plan(struct service *service, struct pool_plan *plan, struct error *err)
 {
-    struct pool *pool = service->pool;
-    struct demand_want wants[DEMAND_CONFIGS_MAX];
+    struct warm_pool *pool = service->pool;
+    struct pool_minimum wants[POOL_CONFIGS_MAX];
     size_t n = 0;
 
     if (load_wants(service, wants, &n, err) < 0)
         return -1;
     lock_take(&pool->lock);
-    demand_set_wants(&pool->demand, wants, n);
-    plan->demand = pool->demand;
+    pool_sizing_set_minimums(&pool->sizing, wants, n);
+    plan->sizing = pool->sizing;
     lock_release(&pool->lock);
-    demand_plan(&plan->demand, clock_monotonic_ms(), plan->wanted);
+    pool_sizing_plan(&plan->sizing, clock_monotonic_ms(), plan->wanted);
     return 0;
 }
 
 /* Reason to remove the member; NULL if it is wanted. Only this thread starts members, so one that
  * is not ready is left from an interrupted start. */
-static const char *find_fault(struct service *service, struct plan *plan,
+static const char *find_fault(struct service *service, struct pool_plan *plan,
                               const struct warm_sandbox *member)
 {
-    struct demand_class class = class_of(member->image, member->memory_bytes, member->nano_cpus);
-    CLEANUP(strbuf_done) struct strbuf fittings = STRBUF_INIT;
+    struct pool_class class = class_of(member->image, member->memory_bytes, member->nano_cpus);
+    CLEANUP(strbuf_done) struct strbuf agent_build = STRBUF_INIT;
 
-    append_fittings(service, &fittings);
+    append_agent_build(service, &agent_build);
     if (!member->is_ready)
-        return "its start was cut off";
-    if (!text_equal(member->fittings, fittings.text))
-        return "it is fitted out otherwise";
-    for (size_t i = 0; i < plan->demand.n; i++) {
-        if (!demand_class_equal(&plan->demand.entries[i].class, &class))
+        return "its start was interrupted";
+    if (!text_equal(member->agent_build, agent_build.text))
+        return "its deft-action or certificates have changed";
+    for (size_t i = 0; i < plan->sizing.n; i++) {
+        if (!pool_class_equal(&plan->sizing.entries[i].class, &class))
             continue;
-        return ++plan->have[i] > plan->wanted[i] ? "nobody has asked for long" : NULL;
+        return ++plan->have[i] > plan->wanted[i] ? "it exceeds the demand" : NULL;
     }
-    return "nobody asks for its like";
+    return "there is no demand for its class";
 }
 
-static int fill_first_gap(struct service *service, const struct plan *plan, bool *did_out,
+static int fill_first_gap(struct service *service, const struct pool_plan *plan, bool *did_out,
                           struct error *err)
 {
-    for (size_t i = 0; i < plan->demand.n; i++) {
+    for (size_t i = 0; i < plan->sizing.n; i++) {
         if (plan->have[i] >= plan->wanted[i])
             continue;
         *did_out = true;
-        return fill(service, &plan->demand.entries[i].class, err);
+        return add_member(service, &plan->sizing.entries[i].class, err);
     }
     return 0;
 }
 
-static void tell_metrics(struct service *service, const struct plan *plan)
+static void tell_metrics(struct service *service, const struct pool_plan *plan)
 {
-    struct metrics_pool pools[DEMAND_CLASSES_MAX] = {{.class = NULL}};
+    struct metrics_pool pools[POOL_CLASSES_MAX] = {{.class = NULL}};
 
-    for (size_t i = 0; i < plan->demand.n; i++)
+    for (size_t i = 0; i < plan->sizing.n; i++)
         pools[i] =
-            (struct metrics_pool){&plan->demand.entries[i].class, plan->have[i], plan->wanted[i]};
-    metrics_set_pool(service->metrics, pools, plan->demand.n);
+            (struct metrics_pool){&plan->sizing.entries[i].class, plan->have[i], plan->wanted[i]};
+    metrics_set_pool(service->metrics, pools, plan->sizing.n);
 }
 
 /* Removes unwanted members, then starts one wanted one; *did_out: there may be more to do. */
-static int step(struct service *service, bool *did_out, struct error *err)
+static int adjust_once(struct service *service, bool *did_out, struct error *err)
 {
     CLEANUP(warm_list_done) struct warm_list members = {.items = NULL};
-    struct plan plan = {.have = {0}};
+    struct pool_plan plan = {.have = {0}};
 
     if (service_check(service, err) < 0 || make_plan(service, &plan, err) < 0 ||
         warm_store_list(service->db, &members, err) < 0)
@@ -397,16 +400,16 @@ static int step(struct service *service, bool *did_out, struct error *err)
         const char *fault = find_fault(service, &plan, &members.items[i]);
 
         if (fault != NULL)
-            drop(service, &members.items[i], fault);
+            remove_member(service, &members.items[i], fault);
     }
     tell_metrics(service, &plan);
-    if (service_check_room(service, err) < 0)
+    if (service_check_space(service, err) < 0)
         return -1;
     return fill_first_gap(service, &plan, did_out, err);
 }
 
 /* False on stop. */
-static bool wait_for_turn(struct pool *pool, int64_t look_ms)
+static bool wait_for_turn(struct warm_pool *pool, int64_t look_ms)
 {
     bool is_stopping = false;
     bool has_time = true;
@@ -433,14 +436,14 @@ static int64_t look_every_ms(const struct service *service)
     return reconcile_ms < LOOK_MS ? reconcile_ms : LOOK_MS;
 }
 
-static void rest(struct pool *pool, int64_t rest_ms)
+static void delay_next_start(struct warm_pool *pool, int64_t delay_ms)
 {
     lock_take(&pool->lock);
-    pool->not_before_ms = clock_monotonic_ms() + rest_ms;
+    pool->not_before_ms = clock_monotonic_ms() + delay_ms;
     lock_release(&pool->lock);
 }
 
-void pool_run(struct service *service)
+void warm_pool_run(struct service *service)
 {
     int64_t look_ms = 0;
 
@@ -449,13 +452,13 @@ void pool_run(struct service *service)
         bool did = false;
         int rc = 0;
 
-        gate_wait_calm(service->gate, clock_monotonic_ms() + HOLD_MS);
-        rc = step(service, &did, &err);
+        start_queue_wait_empty(service->starts, clock_monotonic_ms() + HOLD_MS);
+        rc = adjust_once(service, &did, &err);
 
         look_ms = did ? 0 : clock_monotonic_ms() + look_every_ms(service);
         if (rc < 0 && did) {
             log_warning("warm.failed", LOG_ERROR(&err));
-            rest(service->pool, REST_AFTER_FAILURE_MS);
+            delay_next_start(service->pool, REST_AFTER_FAILURE_MS);
         } else if (rc < 0) {
             look_ms = clock_monotonic_ms() + REST_AFTER_CLAIM_MS;
         }

@@ -8,27 +8,28 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/core/server.h"
-#include "sandbox/http/request.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/http/server_request.h"
 #include "sandbox/http/validation.h"
 
-static void answer_state(struct request *request)
+static void answer_state(struct server_request *request)
 {
     json_auto_t *body = json_object();
 
-    json_put_text(body, "state", config_is_dormant(request->server->config) ? "dormant" : "ready");
+    json_put_text(body, "state",
+                  action_config_is_dormant(request->server->config) ? "dormant" : "ready");
     json_put(body, "error", json_null());
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }
 
-void init_handle_get(struct request *request)
+void init_handle_get(struct server_request *request)
 {
     answer_state(request);
 }
 
-static bool has_init_key(const struct request *request)
+static bool has_init_key(const struct server_request *request)
 {
-    CLEANUP(mem_freep) char *key = request_header(request, "x-init-api-key");
+    CLEANUP(mem_freep) char *key = server_request_header(request, "x-init-api-key");
 
     return key != NULL && text_equal_secret(key, secret_reveal(&request->server->config->init_key));
 }
@@ -70,18 +71,18 @@ static const char *find_fault(const json_t *body, const char **member_out)
 
     *member_out = "session_api_keys";
     if (read_key(body) == NULL)
-        return "Input should be a list of one key";
+        return "Input should be a list with one key";
     *member_out = "proof_key";
     if (proof_key != NULL && json_string_length(proof_key) == 0)
         return "Input should be a key";
     *member_out = "env";
     if (!is_environment(environment))
-        return "Input should be an object of texts";
+        return "Input should be an object of strings";
     *member_out = NULL;
     return json_object_size(body) == n_known ? NULL : "Input should have no other members";
 }
 
-static void take_body(struct request *request)
+static void take_body(struct server_request *request)
 {
     json_auto_t *body = NULL;
     struct error err = ERROR_INIT;
@@ -97,18 +98,18 @@ static void take_body(struct request *request)
         validation_answer(request, "value_error", "body", member, fault);
         return;
     }
-    config_take_environment(request->server->config, json_object_get(body, "env"));
-    config_take_keys(request->server->config, read_key(body),
-                     json_string_value(json_object_get(body, "proof_key")));
+    action_config_take_environment(request->server->config, json_object_get(body, "env"));
+    action_config_take_keys(request->server->config, read_key(body),
+                            json_string_value(json_object_get(body, "proof_key")));
     answer_state(request);
 }
 
-void init_handle_post(struct request *request)
+void init_handle_post(struct server_request *request)
 {
-    if (!config_is_dormant(request->server->config))
-        request_answer_detail(request, 400, "server already in state: ready");
+    if (!action_config_is_dormant(request->server->config))
+        server_request_answer_detail(request, 400, "server already in state: ready");
     else if (!has_init_key(request))
-        request_answer_detail(request, 401, "Unauthorized");
+        server_request_answer_detail(request, 401, "Unauthorized");
     else
         take_body(request);
 }

@@ -10,15 +10,15 @@
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
 /* GET: {"state": "dormant" or "ready", "error": null}. */
-void init_handle_get(struct request *request) NONNULL;
+void init_handle_get(struct server_request *request) NONNULL;
 /*
  * POST, with the init key in X-Init-API-Key and {"session_api_keys": [key], "env"?: {name: text}}:
  * answers as GET does; 401 for a wrong init key, 400 when the server already has its key, 422 for
  * an invalid body, of which nothing is used.
  */
-void init_handle_post(struct request *request) NONNULL;
+void init_handle_post(struct server_request *request) NONNULL;
 
 #endif

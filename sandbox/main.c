@@ -21,35 +21,35 @@
 #include "base/process.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/action_routes.h"
 #include "sandbox/actions/actions.h"
-#include "sandbox/actions/conversation.h"
 #include "sandbox/actions/journal.h"
+#include "sandbox/actions/tool_session.h"
 #include "sandbox/bash/bash.h"
 #include "sandbox/bash/bash_waits.h"
 #include "sandbox/core/action_config.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/core/event_loop.h"
 #include "sandbox/core/identity.h"
-#include "sandbox/core/loop.h"
-#include "sandbox/core/server.h"
 #include "sandbox/core/textfile.h"
-#include "sandbox/git/credential_door.h"
 #include "sandbox/git/credential_helper.h"
+#include "sandbox/git/credential_socket.h"
 #include "sandbox/git/credentials.h"
-#include "sandbox/http/http.h"
-#include "sandbox/http/job.h"
-#include "sandbox/http/listener.h"
-#include "sandbox/legacy/execute.h"
-#include "sandbox/ports/preview_door.h"
-#include "sandbox/routes.h"
+#include "sandbox/http/fork_request.h"
+#include "sandbox/http/http_server.h"
+#include "sandbox/http/listen_socket.h"
+#include "sandbox/legacy/legacy_actions.h"
+#include "sandbox/ports/preview_listener.h"
 
 enum { SPARE_OOM_SCORE = 500 };
 
 static const char help[] =
     "Usage: deft-action [--help | --help-config | --version]\n"
-    "       deft-action git-credential get   (what git runs to ask for a credential)\n"
+    "       deft-action git-credential get   (git's credential helper)\n"
     "Runs shell commands and edits files for the conversations of one sandbox, over HTTP. It is\n"
-    "set up by environment variables: see --help-config. SESSION_API_KEY is required, or\n"
-    "DEFT_ACTION_INIT_KEY: then POST /api/init brings the key. When it listens it prints one line\n"
-    "of JSON, {\"event\":\"ready\",...}.\n";
+    "configured by environment variables: see --help-config. Set SESSION_API_KEY, or\n"
+    "DEFT_ACTION_INIT_KEY: POST /api/init then supplies the key. Once it listens it prints one\n"
+    "line of JSON, {\"event\":\"ready\",...}.\n";
 
 static const char lost_reason[] = "The sandbox server was restarted while the action ran.";
 
@@ -58,16 +58,16 @@ static void print(const struct strbuf *text)
     struct error ignored = ERROR_INIT;
 
     error_ignore(fd_write_all(STDOUT_FILENO, text->text, text->len, &ignored),
-                 "nobody may be reading");
+                 "standard output may be closed");
 }
 
-static void say_ready(const struct http *http, int64_t started_us)
+static void say_ready(const struct http_server *http, int64_t started_us)
 {
     CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
     json_auto_t *ready = json_object();
 
     json_put_text(ready, "event", "ready");
-    json_put(ready, "port", json_integer(http_port(http)));
+    json_put(ready, "port", json_integer(http_server_port(http)));
     json_put(ready, "pid", json_integer(getpid()));
     json_put(ready, "start_us", json_integer(clock_monotonic_us() - started_us));
     json_put_text(ready, "version", PACKAGE_VERSION);
@@ -92,7 +92,7 @@ static void hide_variable(const char *name)
  * Programs in the sandbox, which may have our uid, must not get the keys from /proc/PID/environ, by
  * ptrace or by inheritance.
  */
-static void hide_keys(const struct config *config)
+static void hide_keys(const struct action_config *config)
 {
     hide_variable("SESSION_API_KEY");
     hide_variable("DEFT_ACTION_INIT_KEY");
@@ -122,76 +122,76 @@ static void make_workspace(const char *path)
 
     strbuf_appendf(&inside, "%s/", path);
     if (textfile_make_parents(inside.text, &err) < 0)
-        log_warning("workspace.not_made", LOG_ERROR(&err));
+        log_warning("workspace.create_failed", LOG_ERROR(&err));
 }
 
 /* Without this socket git gets no credentials; everything else works. */
-static void open_credential_door(struct server *server)
+static void open_credential_socket(struct action_server *server)
 {
     struct error err = ERROR_INIT;
 
-    if (credential_door_open(server->loop, server->credentials, &server->credential_door, &err) < 0)
-        log_warning("credentials.no_door", LOG_ERROR(&err));
+    if (credential_socket_open(server->loop, server->credentials, &server->credential_socket,
+                               &err) < 0)
+        log_warning("credentials.socket_failed", LOG_ERROR(&err));
 }
 
-static int open_preview_door(struct server *server, struct error *err)
+static int open_preview_listener(struct action_server *server, struct error *err)
 {
     int fd = -1;
 
     if (server->config->preview_socket == 0)
         return 0;
-    if (listener_take(server->config->preview_socket, &fd, err) < 0)
+    if (listen_socket_inherit(server->config->preview_socket, &fd, err) < 0)
         return error_wrap(err, "DEFT_ACTION_PREVIEW_SOCKET");
-    return preview_door_open(server->loop, fd, &server->preview_door, err);
+    return preview_listener_open(server->loop, fd, &server->preview_listener, err);
 }
 
-static int serve(struct server *server, int64_t started_us, struct error *err)
+static int serve_until_stopped(struct action_server *server, int64_t started_us, struct error *err)
 {
     CLEANUP(mem_freep) char *lost = action_interrupted_body(lost_reason);
-    struct http *http = NULL;
-    int rc = 0;
+    struct http_server *http = NULL;
 
-    if (loop_new(&server->loop, err) < 0)
+    if (event_loop_new(&server->loop, err) < 0)
         return -1;
-    if (open_preview_door(server, err) < 0 ||
-        http_new(server, server->loop, server->config, &action_routes, &http, err) < 0) {
-        preview_door_close(server->preview_door);
-        loop_free(server->loop);
+    if (open_preview_listener(server, err) < 0 ||
+        http_server_new(server, server->loop, server->config, &action_routes, &http, err) < 0) {
+        preview_listener_close(server->preview_listener);
+        event_loop_free(server->loop);
         return -1;
     }
     server->credentials = credentials_new();
-    open_credential_door(server);
+    open_credential_socket(server);
     server->journal = journal_open(server->config->journal_dir, lost);
     server->actions = actions_new(server);
-    server->executions = executions_new(server);
+    server->legacy = legacy_actions_new(server);
     server->bash = bash_new(server);
     server->bash_waits = bash_waits_new(server->loop, bash_events_of(server->bash));
-    server->jobs = jobs_new(server->loop);
+    server->forks = fork_requests_new(server->loop);
     say_ready(http, started_us);
-    rc = http_run(http, err);
-    http_free(http);
+    http_server_run(http);
+    http_server_free(http);
     actions_free(server->actions);
-    executions_free(server->executions);
+    legacy_actions_free(server->legacy);
     bash_waits_free(server->bash_waits);
     bash_free(server->bash);
-    jobs_free(server->jobs);
+    fork_requests_free(server->forks);
     journal_close(server->journal);
-    credential_door_close(server->credential_door);
-    preview_door_close(server->preview_door);
+    credential_socket_close(server->credential_socket);
+    preview_listener_close(server->preview_listener);
     credentials_free(server->credentials);
-    loop_free(server->loop);
-    return rc;
+    event_loop_free(server->loop);
+    return 0;
 }
 
-static int run(const struct process *process, struct error *err)
+static int run_server(const struct process *process, struct error *err)
 {
-    CLEANUP(config_done) struct config config = {0};
-    struct server server = {.config = &config, .started_ms = clock_monotonic_ms()};
+    CLEANUP(action_config_done) struct action_config config = {0};
+    struct action_server server = {.config = &config, .started_ms = clock_monotonic_ms()};
     int64_t started_us = clock_monotonic_us();
 
     server.last_action_ms = server.started_ms;
     if (process_configure(process, &config, &config.log_level, err) < 0 ||
-        config_check(&config, err) < 0 || identity_take(&config, err) < 0)
+        action_config_check(&config, err) < 0 || identity_take(&config, err) < 0)
         return -1;
     hide_keys(&config);
     keep_from_oom();
@@ -200,7 +200,7 @@ static int run(const struct process *process, struct error *err)
     /* Exceeding the sandbox's file size limit must be an error, not a fatal signal. */
     (void)signal(SIGXFSZ, SIG_IGN);
     make_workspace(config.workspace);
-    return serve(&server, started_us, err);
+    return serve_until_stopped(&server, started_us, err);
 }
 
 int main(int argc, char **argv)
@@ -218,7 +218,7 @@ int main(int argc, char **argv)
         return process_answer(&process, argv[1], &status) ? status
                                                           : process_refuse(&process, argv[1]);
     json_setup();
-    if (run(&process, &err) < 0)
+    if (run_server(&process, &err) < 0)
         return process_complain(&process, &err);
     return EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "sandbox/status.h"
+#include "sandbox/server_status.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,26 +13,26 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/core/server.h"
-#include "sandbox/http/request.h"
-#include "sandbox/legacy/execute.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/http/server_request.h"
+#include "sandbox/legacy/legacy_actions.h"
 
 enum { MS_PER_S = 1000, PERCENT = 100, MAX_PROC_BYTES = 16384 };
 
-static void answer_status(struct request *request, const char *status)
+static void answer_status(struct server_request *request, const char *status)
 {
     json_auto_t *body = json_object();
 
     json_put_text(body, "status", status);
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }
 
-void status_handle_alive(struct request *request)
+void server_status_handle_alive(struct server_request *request)
 {
     answer_status(request, "ok");
 }
 
-void status_handle_ready(struct request *request)
+void server_status_handle_ready(struct server_request *request)
 {
     answer_status(request, "ready");
 }
@@ -100,7 +100,7 @@ static json_t *io_done(void)
 }
 
 /* Average since the start: no earlier sample is kept. */
-static double cpu_percent(const struct server *server)
+static double cpu_percent(const struct action_server *server)
 {
     struct timespec used = {0};
     double elapsed_ms = (double)(clock_monotonic_ms() - server->started_ms);
@@ -109,7 +109,7 @@ static double cpu_percent(const struct server *server)
     return percent_of((double)used.tv_sec * MS_PER_S + (double)used.tv_nsec / 1e6, elapsed_ms);
 }
 
-static json_t *resources(const struct server *server)
+static json_t *resources(const struct action_server *server)
 {
     json_t *all = json_object();
 
@@ -121,19 +121,19 @@ static json_t *resources(const struct server *server)
 }
 
 /* Seconds since an action last started or ended; 0 while one runs. */
-static double idle_s(const struct server *server)
+static double idle_s(const struct action_server *server)
 {
-    if (executions_are_busy(server->executions))
+    if (legacy_actions_are_busy(server->legacy))
         return 0;
     return (double)(clock_monotonic_ms() - server->last_action_ms) / MS_PER_S;
 }
 
-void status_handle_info(struct request *request)
+void server_status_handle_info(struct server_request *request)
 {
-    const struct server *server = request->server;
+    const struct action_server *server = request->server;
     json_auto_t *body = json_object();
     int64_t uptime_ms = clock_monotonic_ms() - server->started_ms;
-    double cap_s = config_foreground_cap_s(server->config);
+    double cap_s = action_config_foreground_cap_s(server->config);
 
     json_put(body, "uptime", json_real((double)uptime_ms / MS_PER_S));
     json_put(body, "idle_time", json_real(idle_s(server)));
@@ -144,5 +144,5 @@ void status_handle_info(struct request *request)
         json_put(body, "runtime_idle_timeout_seconds", json_real(cap_s / 0.9));
         json_put(body, "max_foreground_terminal_timeout_seconds", json_real(cap_s));
     }
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }

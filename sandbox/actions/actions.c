@@ -10,17 +10,17 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/actions/conversation.h"
 #include "sandbox/actions/journal.h"
-#include "sandbox/actions/prepare.h"
+#include "sandbox/actions/repository_tool.h"
+#include "sandbox/actions/tool_session.h"
 #include "sandbox/browser/browser.h"
-#include "sandbox/core/server.h"
-#include "sandbox/http/request.h"
-#include "sandbox/terminal/exports.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/http/server_request.h"
+#include "sandbox/terminal/env_script.h"
 
 struct actions {
-    struct server *server;
-    struct conversation *conversations[MAX_CONVERSATIONS]; /* least recently used first */
+    struct action_server *server;
+    struct tool_session *sessions[MAX_CONVERSATIONS]; /* least recently used first */
     size_t n;
 };
 
@@ -35,7 +35,7 @@ static const struct tool_name tools[] = {
     {"repository", ACTION_REPOSITORY},
 };
 
-struct actions *actions_new(struct server *server)
+struct actions *actions_new(struct action_server *server)
 {
     struct actions *actions = NEW(struct actions);
 
@@ -48,71 +48,71 @@ void actions_free(struct actions *actions)
     if (actions == NULL)
         return;
     for (size_t i = 0; i < actions->n; i++)
-        conversation_free(actions->conversations[i]);
+        tool_session_free(actions->sessions[i]);
     mem_free(actions);
 }
 
-/* Index of the conversation; actions->n when there is none. */
+/* Index of the conversation's session; actions->n when there is none. */
 static size_t place_of(const struct actions *actions, const struct uuid *id)
 {
     size_t i = 0;
 
-    while (i < actions->n &&
-           !text_equal(conversation_id(actions->conversations[i])->text, id->text))
+    while (i < actions->n && !text_equal(tool_session_id(actions->sessions[i])->text, id->text))
         i++;
     return i;
 }
 
-static struct conversation *find_conversation(const struct actions *actions, const struct uuid *id)
+static struct tool_session *find_session(const struct actions *actions, const struct uuid *id)
 {
     size_t place = place_of(actions, id);
 
-    return place < actions->n ? actions->conversations[place] : NULL;
+    return place < actions->n ? actions->sessions[place] : NULL;
 }
 
-static struct conversation *take_out(struct actions *actions, size_t place)
+static struct tool_session *take_out(struct actions *actions, size_t place)
 {
-    struct conversation *conversation = actions->conversations[place];
+    struct tool_session *session = actions->sessions[place];
 
     actions->n--;
     for (size_t i = place; i < actions->n; i++)
-        actions->conversations[i] = actions->conversations[i + 1];
-    return conversation;
+        actions->sessions[i] = actions->sessions[i + 1];
+    return session;
 }
 
-/* Drops the least recently used idle conversation; its next command starts a new shell. */
+/* Drops the least recently used idle session; its next command starts a new shell. */
 static void drop_resting(struct actions *actions)
 {
     for (size_t i = 0; i < actions->n; i++) {
-        if (!conversation_rests(actions->conversations[i]))
+        if (!tool_session_is_idle(actions->sessions[i]))
             continue;
-        log_info("conversation.dropped",
-                 LOG_STR("id", conversation_id(actions->conversations[i])->text));
-        conversation_free(take_out(actions, i));
+        log_info("conversation.evicted",
+                 LOG_STR("id", tool_session_id(actions->sessions[i])->text));
+        tool_session_free(take_out(actions, i));
         return;
     }
 }
 
-static int obtain_conversation(struct actions *actions, const struct uuid *id,
-                               struct conversation **conversation_out, struct error *err)
+static int obtain_session(struct actions *actions, const struct uuid *id,
+                          struct tool_session **session_out, struct error *err)
 {
     size_t place = place_of(actions, id);
-    struct conversation *conversation = NULL;
+    struct tool_session *session = NULL;
 
     if (place < actions->n)
-        conversation = take_out(actions, place);
+        session = take_out(actions, place);
     if (actions->n == MAX_CONVERSATIONS)
         drop_resting(actions);
     if (actions->n == MAX_CONVERSATIONS)
         return error_set(err, ERROR_RATE_LIMITED, "too many conversations in this sandbox");
-    if (conversation == NULL)
-        conversation = conversation_new(actions->server, id);
-    actions->conversations[actions->n++] = conversation;
-    *conversation_out = conversation;
+    if (session == NULL)
+        session = tool_session_new(actions->server, id);
+    actions->sessions[actions->n++] = session;
+    *session_out = session;
     return 0;
 }
 
-static int read_id(const struct request *request, struct action_spec *spec, struct error *err)
+static int read_id(const struct server_request *request, struct action_spec *spec,
+                   struct error *err)
 {
     size_t len = strlen(request->param);
 
@@ -125,10 +125,11 @@ static int read_id(const struct request *request, struct action_spec *spec, stru
 }
 
 /* Reads conversation and fence; refuses a stale fence, stores a newer one. */
-static int read_scope(const struct request *request, struct action_spec *spec, struct error *err)
+static int read_scope(const struct server_request *request, struct action_spec *spec,
+                      struct error *err)
 {
-    CLEANUP(mem_freep) char *conversation = request_header(request, "x-deft-conversation");
-    CLEANUP(mem_freep) char *fence = request_header(request, "x-deft-fence");
+    CLEANUP(mem_freep) char *conversation = server_request_header(request, "x-deft-conversation");
+    CLEANUP(mem_freep) char *fence = server_request_header(request, "x-deft-fence");
     struct journal *journal = request->server->journal;
 
     if (conversation == NULL || !uuid_parse(conversation, &spec->conversation))
@@ -184,7 +185,7 @@ static int check_terminal_args(const json_t *args, struct error *err)
     double timeout_s = json_number_value(timeout);
 
     if (!json_is_string(command) || json_string_length(command) > MAX_COMMAND_BYTES)
-        return error_set(err, ERROR_INVALID, "args.command must be text of at most %d bytes",
+        return error_set(err, ERROR_INVALID, "args.command must be a string of at most %d bytes",
                          MAX_COMMAND_BYTES);
     if (!is_absent(timeout) &&
         (!json_is_number(timeout) || !isfinite(timeout_s) || timeout_s < 0 || timeout_s > 1e9))
@@ -208,7 +209,7 @@ static int check_args(enum action_tool tool, const json_t *args, struct error *e
     case ACTION_BROWSER:
         return check_browser_args(args, err);
     case ACTION_REPOSITORY:
-        return prepare_check(args, err);
+        return repository_tool_check(args, err);
     case ACTION_FILE_EDITOR:
         break;
     }
@@ -237,8 +238,8 @@ static int read_tool(const json_t *body, struct action_spec *spec, struct error 
 }
 
 /* The caller owns *body_out, which spec->body borrows. */
-static int read_spec(const struct request *request, struct action_spec *spec, json_t **body_out,
-                     struct error *err)
+static int read_spec(const struct server_request *request, struct action_spec *spec,
+                     json_t **body_out, struct error *err)
 {
     if (read_id(request, spec, err) < 0 || read_scope(request, spec, err) < 0)
         return -1;
@@ -247,7 +248,7 @@ static int read_spec(const struct request *request, struct action_spec *spec, js
     if (!json_is_object(*body_out))
         return error_set(err, ERROR_INVALID, "the body must be an object");
     if (read_tool(*body_out, spec, err) < 0 ||
-        exports_check(json_object_get(*body_out, "env"), err) < 0)
+        env_script_check(json_object_get(*body_out, "env"), err) < 0)
         return -1;
     spec->body = *body_out;
     hash_body(*body_out, spec->hash);
@@ -257,26 +258,26 @@ static int read_spec(const struct request *request, struct action_spec *spec, js
 static int check_same(const struct action_spec *spec, const char *hash, struct error *err)
 {
     if (!text_equal(spec->hash, hash))
-        return error_set(err, ERROR_CONFLICT, "another action has this id");
+        return error_set(err, ERROR_CONFLICT, "another action already has this id");
     return 0;
 }
 
-static int answer_kept(struct request *request, const struct journal_entry *entry,
+static int answer_kept(struct server_request *request, const struct journal_entry *entry,
                        struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
 
     if (journal_read_result(request->server->journal, entry, &body, err) < 0)
         return -1;
-    request_answer_text(request, 200, "application/json", body.text, body.len);
+    server_request_answer_text(request, 200, "application/json", body.text, body.len);
     return 0;
 }
 
-static int put_action(struct request *request, struct action_spec *spec, struct error *err)
+static int put_action(struct server_request *request, struct action_spec *spec, struct error *err)
 {
     struct actions *actions = request->server->actions;
     const struct journal_entry *entry = NULL;
-    struct conversation *conversation = NULL;
+    struct tool_session *session = NULL;
     struct action *action = NULL;
 
     entry = journal_find(request->server->journal, spec->id);
@@ -286,42 +287,41 @@ static int put_action(struct request *request, struct action_spec *spec, struct 
         return -1;
     if (entry != NULL && entry->state == JOURNAL_FINISHED)
         return answer_kept(request, entry, err);
-    if (obtain_conversation(actions, &spec->conversation, &conversation, err) < 0)
+    if (obtain_session(actions, &spec->conversation, &session, err) < 0)
         return -1;
-    action = conversation_find_action(conversation, spec->id);
+    action = tool_session_find_action(session, spec->id);
     if (action == NULL)
-        return conversation_run(conversation, spec, request, err);
+        return tool_session_run(session, spec, request, err);
     if (check_same(spec, action_hash(action), err) < 0)
         return -1;
     return action_wait(action, request, err);
 }
 
-void actions_handle_put(struct request *request)
+void actions_handle_put(struct server_request *request)
 {
     struct action_spec spec = {.fence = -1};
     json_auto_t *body = NULL;
     struct error err = ERROR_INIT;
 
     if (read_spec(request, &spec, &body, &err) < 0 || put_action(request, &spec, &err) < 0)
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
 }
 
-static void answer_state(struct request *request, const char *state)
+static void answer_state(struct server_request *request, const char *state)
 {
     json_auto_t *body = json_object();
 
     json_put_text(body, "state", state);
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }
 
-static int get_action(struct request *request, const struct action_spec *spec, struct error *err)
+static int get_action(struct server_request *request, const struct action_spec *spec,
+                      struct error *err)
 {
     const struct journal_entry *entry = journal_find(request->server->journal, spec->id);
-    struct conversation *conversation =
-        find_conversation(request->server->actions, &spec->conversation);
-    struct action *action =
-        conversation != NULL ? conversation_find_action(conversation, spec->id) : NULL;
-    const char *wait = request_query(request, "wait");
+    struct tool_session *session = find_session(request->server->actions, &spec->conversation);
+    struct action *action = session != NULL ? tool_session_find_action(session, spec->id) : NULL;
+    const char *wait = server_request_query(request, "wait");
 
     if (action != NULL && wait != NULL && text_equal(wait, "1"))
         return action_wait(action, request, err);
@@ -332,31 +332,31 @@ static int get_action(struct request *request, const struct action_spec *spec, s
     return 0;
 }
 
-void actions_handle_get(struct request *request)
+void actions_handle_get(struct server_request *request)
 {
     struct action_spec spec = {.fence = -1};
     struct error err = ERROR_INIT;
 
     if (read_id(request, &spec, &err) < 0 || read_scope(request, &spec, &err) < 0 ||
         get_action(request, &spec, &err) < 0)
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
 }
 
-static void answer_success(struct request *request)
+static void answer_success(struct server_request *request)
 {
     json_auto_t *body = json_object();
 
     json_put(body, "success", json_true());
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }
 
-void actions_handle_delete(struct request *request)
+void actions_handle_delete(struct server_request *request)
 {
     journal_acknowledge(request->server->journal, request->param);
     answer_success(request);
 }
 
-void actions_handle_acknowledge(struct request *request)
+void actions_handle_acknowledge(struct server_request *request)
 {
     json_auto_t *body = NULL;
     struct error err = ERROR_INIT;
@@ -365,12 +365,12 @@ void actions_handle_acknowledge(struct request *request)
     size_t i = 0;
 
     if (json_parse(request->body.text, request->body.len, &body, &err) < 0) {
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
         return;
     }
     ids = json_object_get(body, "ids");
     if (!json_is_array(ids)) {
-        request_answer_detail(request, 400, "ids must be a list");
+        server_request_answer_detail(request, 400, "ids must be a list");
         return;
     }
     json_array_foreach (ids, i, id) {
@@ -380,34 +380,34 @@ void actions_handle_acknowledge(struct request *request)
     answer_success(request);
 }
 
-void actions_handle_interrupt(struct request *request)
+void actions_handle_interrupt(struct server_request *request)
 {
     struct uuid id = UUID_INIT;
-    struct conversation *conversation = NULL;
+    struct tool_session *session = NULL;
 
     if (!uuid_parse(request->param, &id)) {
-        request_answer_detail(request, 400, "not a conversation id");
+        server_request_answer_detail(request, 400, "not a conversation id");
         return;
     }
-    conversation = find_conversation(request->server->actions, &id);
-    if (conversation != NULL)
-        conversation_interrupt(conversation);
+    session = find_session(request->server->actions, &id);
+    if (session != NULL)
+        tool_session_interrupt(session);
     answer_success(request);
 }
 
-void actions_handle_forget(struct request *request)
+void actions_handle_forget(struct server_request *request)
 {
     struct actions *actions = request->server->actions;
     struct uuid id = UUID_INIT;
     size_t place = 0;
 
     if (!uuid_parse(request->param, &id)) {
-        request_answer_detail(request, 400, "not a conversation id");
+        server_request_answer_detail(request, 400, "not a conversation id");
         return;
     }
     place = place_of(actions, &id);
     if (place < actions->n)
-        conversation_free(take_out(actions, place));
+        tool_session_free(take_out(actions, place));
     journal_forget(request->server->journal, &id);
     answer_success(request);
 }

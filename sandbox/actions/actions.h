@@ -10,19 +10,19 @@
 
 #include "base/attr.h"
 
+struct action_server;
 struct actions;
-struct request;
-struct server;
+struct server_request;
 
-struct actions *actions_new(struct server *server) NONNULL MUST_CHECK;
+struct actions *actions_new(struct action_server *server) NONNULL MUST_CHECK;
 void actions_free(struct actions *actions);
 
 /* Handlers; see routes.c. */
-void actions_handle_put(struct request *request) NONNULL;
-void actions_handle_get(struct request *request) NONNULL;
-void actions_handle_delete(struct request *request) NONNULL;
-void actions_handle_acknowledge(struct request *request) NONNULL;
-void actions_handle_interrupt(struct request *request) NONNULL;
-void actions_handle_forget(struct request *request) NONNULL;
+void actions_handle_put(struct server_request *request) NONNULL;
+void actions_handle_get(struct server_request *request) NONNULL;
+void actions_handle_delete(struct server_request *request) NONNULL;
+void actions_handle_acknowledge(struct server_request *request) NONNULL;
+void actions_handle_interrupt(struct server_request *request) NONNULL;
+void actions_handle_forget(struct server_request *request) NONNULL;
 
 #endif

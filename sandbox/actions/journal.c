@@ -27,7 +27,7 @@ struct journal {
     struct journal_conversation *conversations;
 };
 
-static struct journal_entry *find(const struct journal *journal, const char *id)
+static struct journal_entry *find_entry(const struct journal *journal, const char *id)
 {
     struct journal_entry *entry = journal->first;
 
@@ -38,7 +38,7 @@ static struct journal_entry *find(const struct journal *journal, const char *id)
 
 const struct journal_entry *journal_find(const struct journal *journal, const char *id)
 {
-    return find(journal, id);
+    return find_entry(journal, id);
 }
 
 static struct journal_conversation *find_conversation(const struct journal *journal,
@@ -169,7 +169,7 @@ static void replay_start(struct journal *journal, const json_t *record)
         return;
     memcpy(entry.id, id, strlen(id));
     memcpy(entry.hash, hash, strlen(hash));
-    if (find(journal, id) == NULL)
+    if (find_entry(journal, id) == NULL)
         (void)add_entry(journal, &entry);
     keep_fence(journal, &entry.conversation, entry.fence);
 }
@@ -178,7 +178,7 @@ static void replay(void *owner, json_t *record, int64_t offset, size_t len)
 {
     struct journal *journal = owner;
     const char *name = json_text_or(record, "record", "");
-    struct journal_entry *entry = find(journal, json_text_or(record, "id", ""));
+    struct journal_entry *entry = find_entry(journal, json_text_or(record, "id", ""));
     struct uuid conversation = UUID_INIT;
 
     if (text_equal(name, "start"))
@@ -366,7 +366,7 @@ void journal_finish(struct journal *journal, const char *id, const char *body)
 {
     CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
     json_auto_t *record = named_record("finish", id);
-    struct journal_entry *entry = find(journal, id);
+    struct journal_entry *entry = find_entry(journal, id);
     struct error err = ERROR_INIT;
 
     if (entry == NULL)
@@ -402,7 +402,7 @@ int journal_read_result(struct journal *journal, const struct journal_entry *ent
 
 void journal_acknowledge(struct journal *journal, const char *id)
 {
-    struct journal_entry *entry = find(journal, id);
+    struct journal_entry *entry = find_entry(journal, id);
 
     if (entry == NULL || entry->state != JOURNAL_FINISHED || entry->acknowledged)
         return;

@@ -17,7 +17,7 @@
 
 #include "base/attr.h"
 #include "base/uuid.h"
-#include "sandbox/core/limits.h"
+#include "sandbox/core/action_limits.h"
 
 struct error;
 struct journal;

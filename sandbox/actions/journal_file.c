@@ -6,20 +6,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crc32.h"
+#include <zlib.h>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/core/action_limits.h"
 #include "sandbox/core/identity.h"
-#include "sandbox/core/limits.h"
 
 enum { CRC_DIGITS = 8, FILE_MODE = 0600, MAX_FILE_BYTES = 256 * 1024 * 1024 };
 
 static const char file_name[] = "journal";
 static const char new_name[] = "journal.new";
+
+static unsigned checksum_of(const char *bytes, size_t len)
+{
+    return (unsigned)crc32_z(0, (const unsigned char *)bytes, len);
+}
 
 void journal_line_append(struct strbuf *line, const json_t *record)
 {
@@ -27,7 +33,7 @@ void journal_line_append(struct strbuf *line, const json_t *record)
 
     json_append_text(&text, record);
     strbuf_reserve(line, text.len + CRC_DIGITS + 2);
-    strbuf_appendf(line, "%08x ", crc32_of(text.text, text.len));
+    strbuf_appendf(line, "%08x ", checksum_of(text.text, text.len));
     strbuf_append_bytes(line, text.text, text.len);
     strbuf_append_char(line, '\n');
 }
@@ -38,15 +44,15 @@ int journal_line_parse(const char *line, size_t len, json_t **record_out, struct
     json_t *record = NULL;
 
     if (len <= CRC_DIGITS + 1 || line[CRC_DIGITS] != ' ')
-        return error_set(err, ERROR_INVALID, "a torn line");
-    strbuf_appendf(&digits, "%08x", crc32_of(line + CRC_DIGITS + 1, len - CRC_DIGITS - 1));
+        return error_set(err, ERROR_INVALID, "an incomplete line");
+    strbuf_appendf(&digits, "%08x", checksum_of(line + CRC_DIGITS + 1, len - CRC_DIGITS - 1));
     if (memcmp(digits.text, line, CRC_DIGITS) != 0)
-        return error_set(err, ERROR_INVALID, "a line with a wrong sum");
+        return error_set(err, ERROR_INVALID, "a line with a wrong checksum");
     if (json_parse(line + CRC_DIGITS + 1, len - CRC_DIGITS - 1, &record, err) < 0)
         return -1;
     if (!json_is_object(record)) {
         json_decref(record);
-        return error_set(err, ERROR_INVALID, "a line that is no object");
+        return error_set(err, ERROR_INVALID, "a line that is not an object");
     }
     *record_out = record;
     return 0;
@@ -115,7 +121,7 @@ static int open_and_read(struct journal_file *file, const char *dir,
     file->size = (int64_t)read_lines(&text, reader);
     if (ftruncate(file->fd, file->size) < 0) {
         fd_close(&file->fd);
-        return error_set(err, ERROR_UNAVAILABLE, "cutting the journal: %m");
+        return error_set(err, ERROR_UNAVAILABLE, "truncating the journal: %m");
     }
     sync_directory(dir);
     return 0;
@@ -202,7 +208,7 @@ static int rename_new(struct journal_file *file, struct error *err)
     return 0;
 }
 
-static int replace(struct journal_file *file, const struct strbuf *text, struct error *err)
+static int replace_file(struct journal_file *file, const struct strbuf *text, struct error *err)
 {
     struct journal_file fresh = {.fd = -1, .dir = file->dir};
 
@@ -211,7 +217,7 @@ static int replace(struct journal_file *file, const struct strbuf *text, struct 
     if (write_at(fresh.fd, 0, text, err) < 0 || fdatasync(fresh.fd) < 0 ||
         rename_new(&fresh, err) < 0) {
         fd_close(&fresh.fd);
-        return error_set(err, ERROR_UNAVAILABLE, "writing a shorter journal: %m");
+        return error_set(err, ERROR_UNAVAILABLE, "compacting the journal: %m");
     }
     fd_close(&file->fd);
     file->fd = fresh.fd;
@@ -224,7 +230,7 @@ int journal_file_replace(struct journal_file *file, const struct strbuf *text, s
     int rc = 0;
 
     identity_open_as_server();
-    rc = replace(file, text, err);
+    rc = replace_file(file, text, err);
     identity_open_as_commands();
     return rc;
 }

@@ -1,4 +1,4 @@
-#include "sandbox/actions/prepare.h"
+#include "sandbox/actions/repository_tool.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -8,18 +8,18 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/core/action_observation.h"
 #include "sandbox/core/identity.h"
-#include "sandbox/core/observation.h"
 #include "sandbox/git/clone.h"
 #include "sandbox/git/git.h"
 #include "sandbox/git/git_hooks.h"
-#include "sandbox/git/repository.h"
+#include "sandbox/git/workspace_repository.h"
 
 enum { DEFAULT_WAIT_MS = 600000, MAX_WAIT_MS = 3600000 };
 
-struct step {
+struct repository_tool_step {
     const char *name;
-    int (*run)(const struct prepare_order *order, json_t *facts, struct strbuf *words,
+    int (*run)(const struct repository_call *order, json_t *facts, struct strbuf *words,
                struct error *err);
 };
 
@@ -48,7 +48,7 @@ static void put_repository(json_t *facts, const char *path)
         json_put(facts, "commit", json_text(line.text, line.len));
 }
 
-static int run_clone(const struct prepare_order *order, json_t *facts, struct strbuf *words,
+static int run_clone(const struct repository_call *order, json_t *facts, struct strbuf *words,
                      struct error *err)
 {
     CLEANUP(clone_result_done) struct clone_result result = CLONE_RESULT_INIT;
@@ -66,7 +66,7 @@ static int run_clone(const struct prepare_order *order, json_t *facts, struct st
     json_put(facts, "was_there", json_boolean(result.was_there));
     if (result.problem.len > 0)
         return error_set(err, ERROR_INVALID, "%s", result.problem.text);
-    strbuf_appendf(words, result.was_there ? "The repository is in %s already." : "Cloned into %s.",
+    strbuf_appendf(words, result.was_there ? "The repository is already in %s." : "Cloned into %s.",
                    result.path.text);
     return 0;
 }
@@ -86,14 +86,14 @@ static void call_safe(const char *folder)
         return;
     error_ignore(git_run(&git, GIT_ARGS("config", "--global", "--add", "safe.directory", folder),
                          &known, &ignored),
-                 "a home that cannot be written; the folder is ours as a rule");
+                 "the home may be read-only; the folder usually belongs to this user");
 }
 
-static int run_init(const struct prepare_order *order, json_t *facts, struct strbuf *words,
+static int run_init(const struct repository_call *order, json_t *facts, struct strbuf *words,
                     struct error *err)
 {
-    if (repository_make_folder(order->working_dir, err) < 0 ||
-        repository_prepare(order->working_dir, err) < 0)
+    if (workspace_repository_make_folder(order->working_dir, err) < 0 ||
+        workspace_repository_init(order->working_dir, err) < 0)
         return -1;
     call_safe(order->working_dir);
     put_repository(facts, order->working_dir);
@@ -101,7 +101,7 @@ static int run_init(const struct prepare_order *order, json_t *facts, struct str
     return 0;
 }
 
-static int run_hooks(const struct prepare_order *order, json_t *facts, struct strbuf *words,
+static int run_hooks(const struct repository_call *order, json_t *facts, struct strbuf *words,
                      struct error *err)
 {
     bool is_installed = false;
@@ -114,13 +114,13 @@ static int run_hooks(const struct prepare_order *order, json_t *facts, struct st
     return 0;
 }
 
-static const struct step steps[] = {
+static const struct repository_tool_step steps[] = {
     {"clone", run_clone},
     {"init", run_init},
     {"hooks", run_hooks},
 };
 
-static const struct step *find_step(const json_t *args)
+static const struct repository_tool_step *find_step(const json_t *args)
 {
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
         if (text_equal(json_text_or(args, "step", ""), steps[i].name))
@@ -129,42 +129,42 @@ static const struct step *find_step(const json_t *args)
     return NULL;
 }
 
-int prepare_check(const json_t *args, struct error *err)
+int repository_tool_check(const json_t *args, struct error *err)
 {
     if (find_step(args) == NULL)
         return error_set(err, ERROR_INVALID, "args.step must be clone, init or hooks");
     return 0;
 }
 
-int64_t prepare_deadline_ms(const json_t *args)
+int64_t repository_tool_deadline_ms(const json_t *args)
 {
     int64_t wait_ms = json_int_or(args, "timeout_ms", DEFAULT_WAIT_MS);
 
     return wait_ms > 0 && wait_ms < MAX_WAIT_MS ? wait_ms : MAX_WAIT_MS;
 }
 
-static json_t *tell(json_t *facts, const char *words, size_t len, bool is_error)
+static json_t *make_observation(json_t *facts, const char *words, size_t len, bool is_error)
 {
-    json_put(facts, "content", observation_content(words, len));
+    json_put(facts, "content", action_observation_content(words, len));
     json_put(facts, "is_error", json_boolean(is_error));
     json_put_text(facts, "kind", "RepositoryObservation");
     return facts;
 }
 
-json_t *prepare_failure(const char *why)
+json_t *repository_tool_failure(const char *why)
 {
-    return tell(json_object(), why, strlen(why), true);
+    return make_observation(json_object(), why, strlen(why), true);
 }
 
-json_t *prepare_run(const void *what)
+json_t *repository_tool_run(const void *what)
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
-    const struct prepare_order *order = what;
+    const struct repository_call *order = what;
     json_t *facts = json_object();
     struct error err = ERROR_INIT;
     int rc = find_step(order->args)->run(order, facts, &words, &err);
 
     if (rc < 0)
         strbuf_append(&words, err.message);
-    return tell(facts, words.text, words.len, rc < 0);
+    return make_observation(facts, words.text, words.len, rc < 0);
 }

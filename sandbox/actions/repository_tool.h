@@ -2,10 +2,10 @@
  * The tool "repository", with which deft prepares a conversation's workspace: a clone, a new
  * repository, the hook. No model calls it.
  *
- * Blocks: prepare_run() only in errands.
+ * Blocks: repository_tool_run() only in errands.
  */
-#ifndef DEFT_SANDBOX_ACTIONS_PREPARE_H
-#define DEFT_SANDBOX_ACTIONS_PREPARE_H
+#ifndef DEFT_SANDBOX_ACTIONS_REPOSITORY_TOOL_H
+#define DEFT_SANDBOX_ACTIONS_REPOSITORY_TOOL_H
 
 #include <stdint.h>
 
@@ -16,19 +16,20 @@
 struct credentials;
 struct error;
 
-struct prepare_order {
+struct repository_call {
     const json_t *args;
     const char *working_dir;
     const struct credentials *credentials;
 };
 
 /* ERROR_INVALID for malformed arguments. */
-int prepare_check(const json_t *args, struct error *err) __attribute__((nonnull(2))) MUST_CHECK;
+int repository_tool_check(const json_t *args, struct error *err)
+    __attribute__((nonnull(2))) MUST_CHECK;
 /* Time limit of the call. */
-int64_t prepare_deadline_ms(const json_t *args) NONNULL MUST_CHECK;
-/* Carries out the call and returns its observation. order: struct prepare_order. */
-json_t *prepare_run(const void *order) NONNULL MUST_CHECK;
+int64_t repository_tool_deadline_ms(const json_t *args) NONNULL MUST_CHECK;
+/* Carries out the call and returns its observation. order: struct repository_call. */
+json_t *repository_tool_run(const void *order) NONNULL MUST_CHECK;
 /* The observation of a failed preparation. */
-json_t *prepare_failure(const char *why) NONNULL MUST_CHECK;
+json_t *repository_tool_failure(const char *why) NONNULL MUST_CHECK;
 
 #endif

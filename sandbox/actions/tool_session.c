@@ -1,4 +1,4 @@
-#include "sandbox/actions/conversation.h"
+#include "sandbox/actions/tool_session.h"
 
 #include <assert.h>
 #include <string.h>
@@ -12,45 +12,45 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/actions/journal.h"
-#include "sandbox/actions/prepare.h"
+#include "sandbox/actions/repository_tool.h"
 #include "sandbox/browser/browser.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/core/errand.h"
+#include "sandbox/core/action_observation.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/core/fork_task.h"
 #include "sandbox/core/identity.h"
-#include "sandbox/core/observation.h"
-#include "sandbox/core/server.h"
-#include "sandbox/editor/editor.h"
+#include "sandbox/editor/file_editor.h"
 #include "sandbox/git/credentials.h"
-#include "sandbox/git/repository.h"
-#include "sandbox/http/request.h"
-#include "sandbox/terminal/exports.h"
+#include "sandbox/git/workspace_repository.h"
+#include "sandbox/http/server_request.h"
+#include "sandbox/terminal/env_script.h"
 #include "sandbox/terminal/terminal.h"
 
-struct waiter {
+struct action_waiter {
     struct action *action;
-    struct request *request;
-    struct waiter *next;
+    struct server_request *request;
+    struct action_waiter *next;
 };
 
 struct action {
-    struct conversation *conversation;
+    struct tool_session *session;
     char id[MAX_ACTION_ID_BYTES];
     int64_t fence;
     char hash[ACTION_HASH_BYTES];
     enum action_tool tool;
     json_t *body;
     bool is_running;
-    struct waiter *waiters;
+    struct action_waiter *waiters;
     struct action *next;
 };
 
-struct conversation {
-    struct server *server;
+struct tool_session {
+    struct action_server *server;
     struct uuid id;
     struct terminal *terminal;
-    struct editor *editor;
+    struct file_editor *editor;
     struct browser *browser;
-    struct errand *errand;  /* preparing a repository, or NULL */
+    struct fork_task *repository_task; /* preparing a repository, or NULL */
     char *prepared;         /* the folder last prepared; a repository unless that failed */
     struct action *actions; /* in order of arrival */
     size_t n_actions;
@@ -69,9 +69,9 @@ char *action_interrupted_body(const char *reason)
     return json_to_text(body);
 }
 
-const struct uuid *conversation_id(const struct conversation *conversation)
+const struct uuid *tool_session_id(const struct tool_session *session)
 {
-    return &conversation->id;
+    return &session->id;
 }
 
 const char *action_hash(const struct action *action)
@@ -79,13 +79,13 @@ const char *action_hash(const struct action *action)
     return action->hash;
 }
 
-struct conversation *conversation_new(struct server *server, const struct uuid *id)
+struct tool_session *tool_session_new(struct action_server *server, const struct uuid *id)
 {
-    struct conversation *conversation = NEW(struct conversation);
+    struct tool_session *session = NEW(struct tool_session);
     const struct terminal_spec spec = {
         .workspace = server->config->workspace,
         .no_change_ms = server->config->no_change_ms,
-        .foreground_cap_s = config_foreground_cap_s(server->config),
+        .foreground_cap_s = action_config_foreground_cap_s(server->config),
         .credentials = server->credentials,
         .save_dir = server->config->save_dir,
     };
@@ -96,18 +96,18 @@ struct conversation *conversation_new(struct server *server, const struct uuid *
         .timeout_ms = server->config->browser_timeout_ms,
     };
 
-    conversation->server = server;
-    conversation->id = *id;
-    conversation->terminal = terminal_new(server->loop, &spec);
-    conversation->editor = editor_new();
-    conversation->browser = browser_new(server->loop, &browser);
-    return conversation;
+    session->server = server;
+    session->id = *id;
+    session->terminal = terminal_new(server->loop, &spec);
+    session->editor = file_editor_new();
+    session->browser = browser_new(server->loop, &browser);
+    return session;
 }
 
 static void on_waiter_dropped(void *owner)
 {
-    struct waiter *waiter = owner;
-    struct waiter **link = &waiter->action->waiters;
+    struct action_waiter *waiter = owner;
+    struct action_waiter **link = &waiter->action->waiters;
 
     while (*link != waiter)
         link = &(*link)->next;
@@ -115,16 +115,16 @@ static void on_waiter_dropped(void *owner)
     mem_free(waiter);
 }
 
-int action_wait(struct action *action, struct request *request, struct error *err)
+int action_wait(struct action *action, struct server_request *request, struct error *err)
 {
-    struct waiter *waiter = NULL;
+    struct action_waiter *waiter = NULL;
     size_t n = 0;
 
-    for (const struct waiter *at = action->waiters; at != NULL; at = at->next)
+    for (const struct action_waiter *at = action->waiters; at != NULL; at = at->next)
         n++;
     if (n >= MAX_WAITERS)
-        return error_set(err, ERROR_RATE_LIMITED, "too many requests wait for this action");
-    waiter = NEW(struct waiter);
+        return error_set(err, ERROR_RATE_LIMITED, "too many requests are waiting for this action");
+    waiter = NEW(struct action_waiter);
     waiter->action = action;
     waiter->request = request;
     waiter->next = action->waiters;
@@ -136,13 +136,13 @@ int action_wait(struct action *action, struct request *request, struct error *er
 
 static void answer_waiters(struct action *action, const char *body)
 {
-    struct waiter *waiter = action->waiters;
+    struct action_waiter *waiter = action->waiters;
 
     action->waiters = NULL;
     while (waiter != NULL) {
-        struct waiter *next = waiter->next;
+        struct action_waiter *next = waiter->next;
 
-        request_answer_text(waiter->request, 200, "application/json", body, strlen(body));
+        server_request_answer_text(waiter->request, 200, "application/json", body, strlen(body));
         mem_free(waiter);
         waiter = next;
     }
@@ -150,13 +150,13 @@ static void answer_waiters(struct action *action, const char *body)
 
 static void answer_waiters_error(struct action *action, const struct error *err)
 {
-    struct waiter *waiter = action->waiters;
+    struct action_waiter *waiter = action->waiters;
 
     action->waiters = NULL;
     while (waiter != NULL) {
-        struct waiter *next = waiter->next;
+        struct action_waiter *next = waiter->next;
 
-        request_answer_error(waiter->request, err);
+        server_request_answer_error(waiter->request, err);
         mem_free(waiter);
         waiter = next;
     }
@@ -164,13 +164,13 @@ static void answer_waiters_error(struct action *action, const struct error *err)
 
 static void remove_action(struct action *action)
 {
-    struct conversation *conversation = action->conversation;
-    struct action **link = &conversation->actions;
+    struct tool_session *session = action->session;
+    struct action **link = &session->actions;
 
     while (*link != action)
         link = &(*link)->next;
     *link = action->next;
-    conversation->n_actions--;
+    session->n_actions--;
     assert(action->waiters == NULL);
     json_decref(action->body);
     mem_free(action);
@@ -179,59 +179,58 @@ static void remove_action(struct action *action)
 /* Ends an action: stores its result, then answers its waiters. */
 static void end_action(struct action *action, const char *body)
 {
-    action->conversation->server->last_action_ms = clock_monotonic_ms();
+    action->session->server->last_action_ms = clock_monotonic_ms();
     if (action->is_running)
-        journal_finish(action->conversation->server->journal, action->id, body);
+        journal_finish(action->session->server->journal, action->id, body);
     answer_waiters(action, body);
     remove_action(action);
 }
 
-static void pump(struct conversation *conversation);
+static void pump(struct tool_session *session);
 
 static void on_observation(void *owner, json_t *observation)
 {
     CLEANUP(mem_freep) char *text = NULL;
     json_auto_t *body = json_object();
     struct action *action = owner;
-    struct conversation *conversation = action->conversation;
+    struct tool_session *session = action->session;
 
-    credentials_mask_json(conversation->server->credentials, observation);
+    credentials_mask_json(session->server->credentials, observation);
     json_put_text(body, "state", "finished");
     json_put(body, "observation", observation);
     text = json_to_text(body);
     end_action(action, text);
-    pump(conversation);
+    pump(session);
 }
 
 static const char *working_dir_of(const struct action *action)
 {
-    return json_text_or(action->body, "working_dir",
-                        action->conversation->server->config->workspace);
+    return json_text_or(action->body, "working_dir", action->session->server->config->workspace);
 }
 
 /* A folder that cannot be made a repository is not an error: the tools work without one. */
 static int prepare_folder(const struct action *action, struct error *err)
 {
-    struct conversation *conversation = action->conversation;
+    struct tool_session *session = action->session;
     const char *folder = working_dir_of(action);
     struct error no_repository = ERROR_INIT;
 
-    if (conversation->prepared != NULL && text_equal(conversation->prepared, folder) &&
+    if (session->prepared != NULL && text_equal(session->prepared, folder) &&
         identity_has_access(folder, F_OK))
         return 0;
-    if (repository_make_folder(folder, err) < 0)
-        return error_wrap(err, "The working directory cannot be made");
-    mem_free(conversation->prepared);
-    conversation->prepared = mem_dup_text(folder);
-    if (repository_prepare(folder, &no_repository) < 0)
-        log_info("workspace.not_prepared", LOG_ERROR(&no_repository));
+    if (workspace_repository_make_folder(folder, err) < 0)
+        return error_wrap(err, "The working directory cannot be created");
+    mem_free(session->prepared);
+    session->prepared = mem_dup_text(folder);
+    if (workspace_repository_init(folder, &no_repository) < 0)
+        log_info("workspace.prepare_failed", LOG_ERROR(&no_repository));
     return 0;
 }
 
 /* A new shell starts in the folder; the editor uses absolute paths. */
 static bool needs_folder(const struct action *action)
 {
-    return action->tool == ACTION_TERMINAL && !terminal_has_shell(action->conversation->terminal);
+    return action->tool == ACTION_TERMINAL && !terminal_has_shell(action->session->terminal);
 }
 
 static void run_terminal(struct action *action, const json_t *args)
@@ -247,15 +246,15 @@ static void run_terminal(struct action *action, const json_t *args)
         .working_dir = working_dir_of(action),
     };
 
-    exports_append(&exports, json_object_get(action->body, "env"));
+    env_script_append(&exports, json_object_get(action->body, "env"));
     call.exports = exports.text;
-    terminal_execute(action->conversation->terminal, &call, &answer);
+    terminal_execute(action->session->terminal, &call, &answer);
 }
 
 static void run_editor(struct action *action, const json_t *args)
 {
     on_observation(action,
-                   editor_execute(action->conversation->editor, args, working_dir_of(action)));
+                   file_editor_execute(action->session->editor, args, working_dir_of(action)));
 }
 
 static void run_browser(struct action *action, const json_t *args)
@@ -267,43 +266,43 @@ static void run_browser(struct action *action, const json_t *args)
         .working_dir = working_dir_of(action),
     };
 
-    browser_execute(action->conversation->browser, &call, &answer);
+    browser_execute(action->session->browser, &call, &answer);
 }
 
 static void on_prepared(void *owner, json_t *found, const struct error *why)
 {
     struct action *action = owner;
 
-    action->conversation->errand = NULL;
-    on_observation(action, found != NULL ? found : prepare_failure(why->message));
+    action->session->repository_task = NULL;
+    on_observation(action, found != NULL ? found : repository_tool_failure(why->message));
 }
 
 static void run_repository(struct action *action, const json_t *args)
 {
-    struct conversation *conversation = action->conversation;
-    const struct prepare_order what = {args, working_dir_of(action),
-                                       conversation->server->credentials};
-    const struct errand_order order = {.work = prepare_run,
-                                       .what = &what,
-                                       .deadline_ms = prepare_deadline_ms(args),
-                                       .told = on_prepared,
-                                       .owner = action};
+    struct tool_session *session = action->session;
+    const struct repository_call what = {args, working_dir_of(action),
+                                         session->server->credentials};
+    const struct fork_task_spec order = {.work = repository_tool_run,
+                                         .what = &what,
+                                         .deadline_ms = repository_tool_deadline_ms(args),
+                                         .told = on_prepared,
+                                         .owner = action};
     struct error err = ERROR_INIT;
 
-    if (errand_start(conversation->server->loop, &order, &conversation->errand, &err) < 0)
-        on_observation(action, prepare_failure(err.message));
+    if (fork_task_start(session->server->loop, &order, &session->repository_task, &err) < 0)
+        on_observation(action, repository_tool_failure(err.message));
 }
 
 static int store_start(const struct action *action, struct error *err)
 {
     struct journal_entry entry = {
-        .conversation = action->conversation->id,
+        .conversation = action->session->id,
         .fence = action->fence,
     };
 
     memcpy(entry.id, action->id, sizeof(entry.id));
     memcpy(entry.hash, action->hash, sizeof(entry.hash));
-    return journal_start(action->conversation->server->journal, &entry, err);
+    return journal_start(action->session->server->journal, &entry, err);
 }
 
 static void start_action(struct action *action)
@@ -313,17 +312,17 @@ static void start_action(struct action *action)
 
     /* An action that cannot be recorded must not run: a retry would run it again. */
     if (store_start(action, &err) < 0) {
-        log_error("action.start_not_stored", LOG_ERROR(&err));
+        log_error("action.start_store_failed", LOG_ERROR(&err));
         answer_waiters_error(action, &err);
         remove_action(action);
         return;
     }
     action->is_running = true;
-    action->conversation->server->last_action_ms = clock_monotonic_ms();
+    action->session->server->last_action_ms = clock_monotonic_ms();
     if (action->tool != ACTION_REPOSITORY && prepare_folder(action, &err) < 0 &&
         needs_folder(action)) {
-        on_observation(action,
-                       observation_from_refusal(json_text_or(args, "command", ""), err.message));
+        on_observation(action, action_observation_from_refusal(json_text_or(args, "command", ""),
+                                                               err.message));
         return;
     }
     switch (action->tool) {
@@ -348,60 +347,59 @@ static void start_action(struct action *action)
  */
 static bool can_start(const struct action *action)
 {
-    const struct conversation *conversation = action->conversation;
+    const struct tool_session *session = action->session;
 
     if (action->is_running)
         return false;
     switch (action->tool) {
     case ACTION_TERMINAL:
     case ACTION_REPOSITORY:
-        return !terminal_is_busy(conversation->terminal) && conversation->errand == NULL;
+        return !terminal_is_busy(session->terminal) && session->repository_task == NULL;
     case ACTION_BROWSER:
-        return !browser_is_busy(conversation->browser);
+        return !browser_is_busy(session->browser);
     case ACTION_FILE_EDITOR:
         break;
     }
     return true;
 }
 
-static struct action *next_startable(const struct conversation *conversation)
+static struct action *next_startable(const struct tool_session *session)
 {
-    struct action *action = conversation->actions;
+    struct action *action = session->actions;
 
     while (action != NULL && !can_start(action))
         action = action->next;
     return action;
 }
 
-static void pump(struct conversation *conversation)
+static void pump(struct tool_session *session)
 {
     struct action *action = NULL;
 
     /* An action that ends at once re-enters here: the outer call starts the next one. */
-    if (conversation->is_pumping)
+    if (session->is_pumping)
         return;
-    conversation->is_pumping = true;
-    for (action = next_startable(conversation); action != NULL;
-         action = next_startable(conversation))
+    session->is_pumping = true;
+    for (action = next_startable(session); action != NULL; action = next_startable(session))
         start_action(action);
-    conversation->is_pumping = false;
+    session->is_pumping = false;
 }
 
-struct action *conversation_find_action(struct conversation *conversation, const char *id)
+struct action *tool_session_find_action(struct tool_session *session, const char *id)
 {
-    struct action *action = conversation->actions;
+    struct action *action = session->actions;
 
     while (action != NULL && !text_equal(action->id, id))
         action = action->next;
     return action;
 }
 
-static struct action *add_action(struct conversation *conversation, const struct action_spec *spec)
+static struct action *add_action(struct tool_session *session, const struct action_spec *spec)
 {
     struct action *action = NEW(struct action);
-    struct action **end = &conversation->actions;
+    struct action **end = &session->actions;
 
-    action->conversation = conversation;
+    action->session = session;
     memcpy(action->id, spec->id, sizeof(action->id));
     memcpy(action->hash, spec->hash, sizeof(action->hash));
     action->fence = spec->fence;
@@ -410,35 +408,36 @@ static struct action *add_action(struct conversation *conversation, const struct
     while (*end != NULL)
         end = &(*end)->next;
     *end = action;
-    conversation->n_actions++;
+    session->n_actions++;
     return action;
 }
 
-int conversation_run(struct conversation *conversation, const struct action_spec *spec,
-                     struct request *request, struct error *err)
+int tool_session_run(struct tool_session *session, const struct action_spec *spec,
+                     struct server_request *request, struct error *err)
 {
     struct action *action = NULL;
 
-    if (conversation->n_actions >= MAX_QUEUED_ACTIONS)
-        return error_set(err, ERROR_RATE_LIMITED, "too many actions of this conversation wait");
-    action = add_action(conversation, spec);
+    if (session->n_actions >= MAX_QUEUED_ACTIONS)
+        return error_set(err, ERROR_RATE_LIMITED,
+                         "too many actions of this conversation are waiting");
+    action = add_action(session, spec);
     if (action_wait(action, request, err) < 0) {
         remove_action(action);
         return -1;
     }
-    pump(conversation);
+    pump(session);
     return 0;
 }
 
-bool conversation_rests(const struct conversation *conversation)
+bool tool_session_is_idle(const struct tool_session *session)
 {
-    return conversation->n_actions == 0 && terminal_rests(conversation->terminal);
+    return session->n_actions == 0 && terminal_is_idle(session->terminal);
 }
 
-void conversation_interrupt(struct conversation *conversation)
+void tool_session_interrupt(struct tool_session *session)
 {
     CLEANUP(mem_freep) char *body = action_interrupted_body(interrupted_reason);
-    struct action *action = conversation->actions;
+    struct action *action = session->actions;
 
     while (action != NULL) {
         struct action *next = action->next;
@@ -447,24 +446,24 @@ void conversation_interrupt(struct conversation *conversation)
             end_action(action, body);
         action = next;
     }
-    terminal_interrupt(conversation->terminal);
-    if (conversation->errand != NULL)
-        errand_interrupt(conversation->errand);
-    browser_interrupt(conversation->browser);
+    terminal_interrupt(session->terminal);
+    if (session->repository_task != NULL)
+        fork_task_interrupt(session->repository_task);
+    browser_interrupt(session->browser);
 }
 
-void conversation_free(struct conversation *conversation)
+void tool_session_free(struct tool_session *session)
 {
     CLEANUP(mem_freep) char *body = action_interrupted_body(ended_reason);
 
-    if (conversation == NULL)
+    if (session == NULL)
         return;
-    terminal_free(conversation->terminal);
-    errand_free(conversation->errand);
-    browser_free(conversation->browser);
-    while (conversation->actions != NULL)
-        end_action(conversation->actions, body);
-    editor_free(conversation->editor);
-    mem_free(conversation->prepared);
-    mem_free(conversation);
+    terminal_free(session->terminal);
+    fork_task_free(session->repository_task);
+    browser_free(session->browser);
+    while (session->actions != NULL)
+        end_action(session->actions, body);
+    file_editor_free(session->editor);
+    mem_free(session->prepared);
+    mem_free(session);
 }

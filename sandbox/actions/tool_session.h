@@ -1,12 +1,12 @@
 /*
- * A conversation in this sandbox: its shell, its editor, its browser and the actions waiting for
- * them.
+ * A conversation's tools in this sandbox: its shell, its editor, its browser and the actions
+ * waiting for them.
  *
- * Ownership: a conversation owns its terminal, editor, browser and pending actions.
+ * Ownership: a session owns its terminal, editor, browser and pending actions.
  * Threading: one thread.
  */
-#ifndef DEFT_SANDBOX_ACTIONS_CONVERSATION_H
-#define DEFT_SANDBOX_ACTIONS_CONVERSATION_H
+#ifndef DEFT_SANDBOX_ACTIONS_TOOL_SESSION_H
+#define DEFT_SANDBOX_ACTIONS_TOOL_SESSION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,13 +16,13 @@
 
 #include "base/attr.h"
 #include "base/uuid.h"
-#include "sandbox/core/limits.h"
+#include "sandbox/core/action_limits.h"
 
 struct action;
-struct conversation;
+struct action_server;
 struct error;
-struct request;
-struct server;
+struct server_request;
+struct tool_session;
 
 enum action_tool { ACTION_TERMINAL, ACTION_FILE_EDITOR, ACTION_BROWSER, ACTION_REPOSITORY };
 
@@ -36,29 +36,29 @@ struct action_spec {
     json_t *body; /* the whole request; borrowed */
 };
 
-struct conversation *conversation_new(struct server *server,
+struct tool_session *tool_session_new(struct action_server *server,
                                       const struct uuid *id) NONNULL MUST_CHECK;
 /* Ends its shell and browser; requests waiting for an action are answered as interrupted. */
-void conversation_free(struct conversation *conversation);
-const struct uuid *conversation_id(const struct conversation *conversation) NONNULL MUST_CHECK;
+void tool_session_free(struct tool_session *session);
+const struct uuid *tool_session_id(const struct tool_session *session) NONNULL MUST_CHECK;
 
 /* The pending action with that id, or NULL. */
-struct action *conversation_find_action(struct conversation *conversation,
+struct action *tool_session_find_action(struct tool_session *session,
                                         const char *id) NONNULL MUST_CHECK;
 const char *action_hash(const struct action *action) NONNULL MUST_CHECK;
 /* Answers the request when the action ends. ERROR_RATE_LIMITED with too many waiters. */
-int action_wait(struct action *action, struct request *request,
+int action_wait(struct action *action, struct server_request *request,
                 struct error *err) NONNULL MUST_CHECK;
 /*
  * Starts an action, or queues it for the shell; `request` is answered when it ends.
  * ERROR_RATE_LIMITED when too many are queued, ERROR_INVALID for malformed arguments.
  */
-int conversation_run(struct conversation *conversation, const struct action_spec *spec,
-                     struct request *request, struct error *err) NONNULL MUST_CHECK;
+int tool_session_run(struct tool_session *session, const struct action_spec *spec,
+                     struct server_request *request, struct error *err) NONNULL MUST_CHECK;
 /* True when no action runs or waits: freeing it ends only its shell and its browser. */
-bool conversation_rests(const struct conversation *conversation) NONNULL MUST_CHECK;
+bool tool_session_is_idle(const struct tool_session *session) NONNULL MUST_CHECK;
 /* Sends Ctrl-C to the shell and ends the browser's call; queued actions end as interrupted. */
-void conversation_interrupt(struct conversation *conversation) NONNULL;
+void tool_session_interrupt(struct tool_session *session) NONNULL;
 
 /* The body of a reply: {"state":"interrupted","reason":…}. The caller frees. */
 char *action_interrupted_body(const char *reason) NONNULL MUST_CHECK;

@@ -17,10 +17,10 @@
 #include "base/text.h"
 #include "sandbox/bash/bash_events.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/core/limits.h"
-#include "sandbox/core/loop.h"
-#include "sandbox/core/process.h"
-#include "sandbox/core/server.h"
+#include "sandbox/core/action_limits.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/core/child_process.h"
+#include "sandbox/core/event_loop.h"
 #include "sandbox/git/credentials.h"
 
 enum {
@@ -40,7 +40,7 @@ enum bash_ending { ENDING_NOT, ENDING_TERM, ENDING_KILL };
 
 struct bash_stream {
     struct bash_run *run;
-    struct loop_source source;
+    struct event_loop_source source;
     struct strbuf text; /* valid UTF-8, except for an incomplete last character */
 };
 
@@ -49,9 +49,9 @@ struct bash_run {
     char scope[BASH_SCOPE_BYTES];
     char id[UUID_HEX_BYTES];
     pid_t pid;
-    struct loop_child child;
+    struct event_loop_child child;
     struct bash_stream streams[2];
-    struct loop_timer timer;
+    struct event_loop_timer timer;
     enum bash_ending ending;
     bool timed_out;
     bool exited;
@@ -64,7 +64,7 @@ struct bash_run {
 };
 
 struct bash {
-    struct loop *loop;
+    struct event_loop *loop;
     const char *workspace;
     const struct credentials *credentials;
     struct bash_events *events;
@@ -74,7 +74,7 @@ struct bash {
 
 static const char cut_notice[] = "\n[deft: further output of this command was dropped]\n";
 
-struct bash *bash_new(const struct server *server)
+struct bash *bash_new(const struct action_server *server)
 {
     struct bash *bash = NEW(struct bash);
 
@@ -92,7 +92,7 @@ struct bash_events *bash_events_of(struct bash *bash)
 
 static void close_stream(struct bash_stream *stream)
 {
-    loop_remove(stream->run->bash->loop, &stream->source);
+    event_loop_remove(stream->run->bash->loop, &stream->source);
     fd_close(&stream->source.fd);
 }
 
@@ -106,8 +106,8 @@ static void run_free(struct bash_run *run)
         *link = run->next;
         run->bash->n_runs--;
     }
-    loop_timer_clear(run->bash->loop, &run->timer);
-    loop_child_forget(run->bash->loop, &run->child);
+    event_loop_timer_clear(run->bash->loop, &run->timer);
+    event_loop_child_forget(run->bash->loop, &run->child);
     for (size_t i = 0; i < ARRAY_SIZE(run->streams); i++) {
         close_stream(&run->streams[i]);
         strbuf_done(&run->streams[i].text);
@@ -186,7 +186,7 @@ static void report_end(struct bash_run *run)
         answer.done(answer.owner, joined);
 }
 
-static void finish(struct bash_run *run)
+static void finish_run(struct bash_run *run)
 {
     hide_passwords(&run->streams[OUT]);
     hide_passwords(&run->streams[ERR]);
@@ -238,7 +238,7 @@ static void on_readable(void *owner, uint32_t events)
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         close_stream(stream);
     if (is_over(run))
-        finish(run);
+        finish_run(run);
 }
 
 static void on_child_exit(void *owner, int status)
@@ -248,7 +248,7 @@ static void on_child_exit(void *owner, int status)
     run->exited = true;
     run->exit_code = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
     if (is_over(run))
-        finish(run);
+        finish_run(run);
 }
 
 /* Ends a command in steps: SIGTERM, SIGKILL, then gives up waiting for its pipes. */
@@ -261,18 +261,18 @@ static void on_time(void *owner)
         run->timed_out = true;
         run->ending = ENDING_TERM;
         (void)kill(-run->pid, SIGTERM);
-        loop_timer_set(run->bash->loop, &run->timer, KILL_AFTER_MS);
+        event_loop_timer_set(run->bash->loop, &run->timer, KILL_AFTER_MS);
         return;
     case ENDING_TERM:
         run->ending = ENDING_KILL;
         (void)kill(-run->pid, SIGKILL);
-        loop_timer_set(run->bash->loop, &run->timer, ABANDON_AFTER_MS);
+        event_loop_timer_set(run->bash->loop, &run->timer, ABANDON_AFTER_MS);
         return;
     case ENDING_KILL:
         close_stream(&run->streams[OUT]);
         close_stream(&run->streams[ERR]);
         if (is_over(run))
-            finish(run);
+            finish_run(run);
         return;
     }
 }
@@ -286,7 +286,7 @@ static int open_pipe(struct bash_stream *stream, int *write_out, struct error *e
     stream->source.fd = fds[0];
     *write_out = fds[1];
     (void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
-    return loop_add(stream->run->bash->loop, &stream->source, EPOLLIN, err);
+    return event_loop_add(stream->run->bash->loop, &stream->source, EPOLLIN, err);
 }
 
 static int start_shell(struct bash_run *run, const struct bash_spec *spec, const int fds[3],
@@ -296,24 +296,24 @@ static int start_shell(struct bash_run *run, const struct bash_spec *spec, const
     char sh[] = "sh";
     char option[] = "-c";
     char *argv[] = {sh, option, command, NULL};
-    char **environment = process_environment_new(PROCESS_COMMAND, run->bash->workspace);
-    const struct process_spec process = {
+    char **environment = child_process_environment_new(CHILD_PROCESS_COMMAND, run->bash->workspace);
+    const struct child_process_spec process = {
         .path = "/bin/sh",
         .argv = argv,
         .envp = environment,
         .working_dir = spec->cwd[0] != '\0' ? spec->cwd : run->bash->workspace,
-        .fds = (const struct process_fd[]){{fds[0], STDIN_FILENO},
-                                           {fds[1], STDOUT_FILENO},
-                                           {fds[2], STDERR_FILENO}},
+        .fds = (const struct child_process_fd[]){{fds[0], STDIN_FILENO},
+                                                 {fds[1], STDOUT_FILENO},
+                                                 {fds[2], STDERR_FILENO}},
         .n_fds = 3,
     };
-    int rc = process_start(&process, &run->pid, err);
+    int rc = child_process_start(&process, &run->pid, err);
 
-    process_environment_free(environment);
+    child_process_environment_free(environment);
     return rc;
 }
 
-static int start(struct bash_run *run, const struct bash_spec *spec, struct error *err)
+static int start_run(struct bash_run *run, const struct bash_spec *spec, struct error *err)
 {
     CLEANUP(fd_close) int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     CLEANUP(fd_close) int out = -1;
@@ -328,9 +328,9 @@ static int start(struct bash_run *run, const struct bash_spec *spec, struct erro
     if (start_shell(run, spec, (const int[3]){in >= 0 ? in : out, out, err_fd}, err) < 0)
         return -1;
     run->child.pid = run->pid;
-    loop_child_watch(run->bash->loop, &run->child);
+    event_loop_child_watch(run->bash->loop, &run->child);
     if (spec->timeout_s > 0)
-        loop_timer_set(run->bash->loop, &run->timer, spec->timeout_s * MS_PER_S);
+        event_loop_timer_set(run->bash->loop, &run->timer, spec->timeout_s * MS_PER_S);
     return 0;
 }
 
@@ -340,13 +340,13 @@ static struct bash_run *run_new(struct bash *bash, const char *scope)
 
     run->bash = bash;
     memcpy(run->scope, scope, strnlen(scope, BASH_SCOPE_BYTES - 1));
-    run->child = (struct loop_child){.exited = on_child_exit, .owner = run};
-    run->timer = (struct loop_timer){.expired = on_time, .owner = run};
+    run->child = (struct event_loop_child){.exited = on_child_exit, .owner = run};
+    run->timer = (struct event_loop_timer){.expired = on_time, .owner = run};
     for (size_t i = 0; i < ARRAY_SIZE(run->streams); i++) {
         struct bash_stream *stream = &run->streams[i];
 
         stream->run = run;
-        stream->source = (struct loop_source){-1, on_readable, stream};
+        stream->source = (struct event_loop_source){-1, on_readable, stream};
         stream->text = (struct strbuf)STRBUF_INIT;
     }
     run->next = bash->runs;
@@ -360,7 +360,7 @@ static void fail_start(struct bash_run *run, const struct error *err)
     run->exited = true;
     run->exit_code = -1;
     strbuf_appendf(&run->streams[ERR].text, "Error executing command: %s", err->message);
-    finish(run);
+    finish_run(run);
 }
 
 int bash_start(struct bash *bash, const struct bash_spec *spec, json_t **command_out,
@@ -370,10 +370,10 @@ int bash_start(struct bash *bash, const struct bash_spec *spec, json_t **command
     struct error why = ERROR_INIT;
 
     if (bash->n_runs >= MAX_BASH_COMMANDS)
-        return error_set(err, ERROR_RATE_LIMITED, "too many commands run");
+        return error_set(err, ERROR_RATE_LIMITED, "too many commands are running");
     run = run_new(bash, spec->scope);
     bash_events_add_command(bash->events, spec, run->id, command_out);
-    if (start(run, spec, &why) < 0)
+    if (start_run(run, spec, &why) < 0)
         fail_start(run, &why);
     return 0;
 }
@@ -452,7 +452,7 @@ int bash_stop(struct bash *bash, const char *scope, const char *command_id, stru
     if (run->ending == ENDING_NOT) {
         run->ending = ENDING_TERM;
         (void)kill(-run->pid, SIGTERM);
-        loop_timer_set(bash->loop, &run->timer, KILL_AFTER_MS);
+        event_loop_timer_set(bash->loop, &run->timer, KILL_AFTER_MS);
     }
     return 0;
 }

@@ -15,12 +15,12 @@
 #include "base/attr.h"
 #include "base/uuid.h"
 
+struct action_server;
 struct bash;
 struct bash_events;
 struct bash_run;
 struct bash_spec;
 struct error;
-struct server;
 
 /* Called once when the command has ended; the callee owns its joined output. */
 struct bash_answer {
@@ -28,7 +28,7 @@ struct bash_answer {
     void (*done)(void *owner, json_t *output);
 };
 
-struct bash *bash_new(const struct server *server) NONNULL MUST_CHECK;
+struct bash *bash_new(const struct action_server *server) NONNULL MUST_CHECK;
 /* Kills running commands. */
 void bash_free(struct bash *bash);
 struct bash_events *bash_events_of(struct bash *bash) NONNULL MUST_CHECK;

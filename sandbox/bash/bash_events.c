@@ -1,13 +1,14 @@
 #include "sandbox/bash/bash_events.h"
 
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/limits.h"
+#include "sandbox/core/action_limits.h"
 
 struct bash_event {
     int64_t number; /* ascending over all events; where pages begin */
@@ -19,13 +20,13 @@ struct bash_event {
     int64_t stamp_us;
     size_t bytes;
     json_t *json;
-    struct bash_event *next;
-    struct bash_event *previous;
+    TAILQ_ENTRY(bash_event) link;
 };
 
+TAILQ_HEAD(bash_event_list, bash_event);
+
 struct bash_events {
-    struct bash_event *oldest;
-    struct bash_event *newest;
+    struct bash_event_list list; /* oldest first */
     int64_t last_number;
     int64_t last_us;
     size_t n;
@@ -35,7 +36,10 @@ struct bash_events {
 
 struct bash_events *bash_events_new(void)
 {
-    return NEW(struct bash_events);
+    struct bash_events *events = NEW(struct bash_events);
+
+    TAILQ_INIT(&events->list);
+    return events;
 }
 
 void bash_events_listen(struct bash_events *events, const struct bash_listener *listener)
@@ -51,14 +55,7 @@ static void tell_listener(const struct bash_events *events)
 
 static void remove_event(struct bash_events *events, struct bash_event *event)
 {
-    if (event->previous != NULL)
-        event->previous->next = event->next;
-    else
-        events->oldest = event->next;
-    if (event->next != NULL)
-        event->next->previous = event->previous;
-    else
-        events->newest = event->previous;
+    TAILQ_REMOVE(&events->list, event, link);
     events->n--;
     events->bytes -= event->bytes;
     json_decref(event->json);
@@ -69,8 +66,8 @@ void bash_events_free(struct bash_events *events)
 {
     if (events == NULL)
         return;
-    while (events->oldest != NULL)
-        remove_event(events, events->oldest);
+    while (!TAILQ_EMPTY(&events->list))
+        remove_event(events, TAILQ_FIRST(&events->list));
     mem_free(events);
 }
 
@@ -90,17 +87,12 @@ static struct bash_event *add_event(struct bash_events *events, const char *scop
     event->stamp_us = now_us > events->last_us ? now_us : events->last_us + 1;
     events->last_us = event->stamp_us;
     event->json = json_object();
-    event->previous = events->newest;
-    if (events->newest != NULL)
-        events->newest->next = event;
-    else
-        events->oldest = event;
-    events->newest = event;
+    TAILQ_INSERT_TAIL(&events->list, event, link);
     events->n++;
     events->bytes += event->bytes;
-    while (events->oldest != event &&
+    while (TAILQ_FIRST(&events->list) != event &&
            (events->n > MAX_BASH_EVENTS || events->bytes > MAX_BASH_EVENT_BYTES))
-        remove_event(events, events->oldest);
+        remove_event(events, TAILQ_FIRST(&events->list));
     return event;
 }
 
@@ -175,7 +167,9 @@ static bool matches(const struct bash_event *event, const struct bash_query *que
 
 bool bash_events_newest_fits(const struct bash_events *events, const struct bash_query *query)
 {
-    return events->newest != NULL && matches(events->newest, query);
+    const struct bash_event *newest = TAILQ_LAST(&events->list, bash_event_list);
+
+    return newest != NULL && matches(newest, query);
 }
 
 static bool is_before_page(const struct bash_event *event, const struct bash_query *query)
@@ -190,9 +184,12 @@ json_t *bash_events_search(const struct bash_events *events, const struct bash_q
     CLEANUP(strbuf_done) struct strbuf page = STRBUF_INIT;
     json_t *body = json_object();
     json_t *items = json_array();
-    const struct bash_event *event = query->newest_first ? events->newest : events->oldest;
+    const struct bash_event *event = query->newest_first
+                                         ? TAILQ_LAST(&events->list, bash_event_list)
+                                         : TAILQ_FIRST(&events->list);
 
-    for (; event != NULL; event = query->newest_first ? event->previous : event->next) {
+    for (; event != NULL; event = query->newest_first ? TAILQ_PREV(event, bash_event_list, link)
+                                                      : TAILQ_NEXT(event, link)) {
         if (is_before_page(event, query) || !matches(event, query))
             continue;
         if (json_array_size(items) == query->limit) {
@@ -208,7 +205,9 @@ json_t *bash_events_search(const struct bash_events *events, const struct bash_q
 
 json_t *bash_events_get(const struct bash_events *events, const char *scope, const char *id)
 {
-    for (const struct bash_event *event = events->oldest; event != NULL; event = event->next) {
+    const struct bash_event *event = NULL;
+
+    TAILQ_FOREACH (event, &events->list, link) {
         if (text_equal(event->id, id) && text_equal(event->scope, scope))
             return json_incref(event->json);
     }
@@ -229,8 +228,9 @@ json_t *bash_events_join(const struct bash_events *events, const char *scope,
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
     json_t *joined = json_object();
+    const struct bash_event *event = NULL;
 
-    for (const struct bash_event *event = events->oldest; event != NULL; event = event->next) {
+    TAILQ_FOREACH (event, &events->list, link) {
         if (!text_equal(event->command_id, command_id) || !text_equal(event->scope, scope))
             continue;
         append_stream(&out, event, "stdout");
@@ -249,11 +249,11 @@ json_t *bash_events_join(const struct bash_events *events, const char *scope,
 
 size_t bash_events_clear(struct bash_events *events, const char *scope)
 {
-    struct bash_event *event = events->oldest;
+    struct bash_event *event = TAILQ_FIRST(&events->list);
     size_t n = 0;
 
     while (event != NULL) {
-        struct bash_event *next = event->next;
+        struct bash_event *next = TAILQ_NEXT(event, link);
 
         if (text_equal(event->scope, scope)) {
             remove_event(events, event);

@@ -12,10 +12,10 @@
 #include "sandbox/bash/bash_events.h"
 #include "sandbox/bash/bash_waits.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/core/limits.h"
-#include "sandbox/core/server.h"
-#include "sandbox/http/inside.h"
-#include "sandbox/http/request.h"
+#include "sandbox/core/action_limits.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/http/path_scope.h"
+#include "sandbox/http/server_request.h"
 #include "sandbox/http/validation.h"
 
 enum {
@@ -26,10 +26,10 @@ enum {
     WAIT_MAX_MS = 60000
 };
 
-static int read_scope(const struct request *request, char scope[BASH_SCOPE_BYTES],
+static int read_scope(const struct server_request *request, char scope[BASH_SCOPE_BYTES],
                       struct error *err)
 {
-    CLEANUP(mem_freep) char *given = request_header(request, "x-deft-scope");
+    CLEANUP(mem_freep) char *given = server_request_header(request, "x-deft-scope");
 
     memset(scope, 0, BASH_SCOPE_BYTES);
     if (given == NULL)
@@ -41,7 +41,7 @@ static int read_scope(const struct request *request, char scope[BASH_SCOPE_BYTES
 }
 
 /* Answers the request itself when the body is not a valid command; *body_out then stays NULL. */
-static void read_body(struct request *request, json_t **body_out)
+static void read_body(struct server_request *request, json_t **body_out)
 {
     json_auto_t *body = NULL;
     struct error err = ERROR_INIT;
@@ -70,13 +70,13 @@ static void read_body(struct request *request, json_t **body_out)
                                  json_integer_value(timeout) > MAX_TIMEOUT_S))
         validation_answer(request, "int_parsing", "body", "timeout",
                           "Input should be a valid integer");
-    else if (inside_admit_folder(request,
-                                 json_text_or(body, "cwd", request->server->config->workspace)))
+    else if (path_scope_check_folder(request,
+                                     json_text_or(body, "cwd", request->server->config->workspace)))
         *body_out = TAKE_PTR(body);
 }
 
-static int start_command(const struct request *request, const json_t *body, json_t **command_out,
-                         struct error *err)
+static int start_command(const struct server_request *request, const json_t *body,
+                         json_t **command_out, struct error *err)
 {
     char scope[BASH_SCOPE_BYTES];
     struct bash_spec spec = {
@@ -91,7 +91,7 @@ static int start_command(const struct request *request, const json_t *body, json
     return bash_start(request->server->bash, &spec, command_out, err);
 }
 
-void bash_handle_start(struct request *request)
+void bash_handle_start(struct server_request *request)
 {
     json_auto_t *body = NULL;
     json_auto_t *command = NULL;
@@ -101,25 +101,25 @@ void bash_handle_start(struct request *request)
     if (body == NULL)
         return;
     if (start_command(request, body, &command, &err) < 0)
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
     else
-        request_answer_json(request, 200, command);
+        server_request_answer_json(request, 200, command);
 }
 
 static void on_executed(void *owner, json_t *output)
 {
-    request_answer_json(owner, 200, output);
+    server_request_answer_json(owner, 200, output);
     json_decref(output);
 }
 
 static void on_execute_dropped(void *owner)
 {
-    const struct request *request = owner;
+    const struct server_request *request = owner;
 
     bash_forget_answer(request->server->bash, request);
 }
 
-void bash_handle_execute(struct request *request)
+void bash_handle_execute(struct server_request *request)
 {
     json_auto_t *body = NULL;
     json_auto_t *command = NULL;
@@ -134,11 +134,11 @@ void bash_handle_execute(struct request *request)
     request->owner = request;
     if (read_scope(request, scope, &err) < 0 || start_command(request, body, &command, &err) < 0 ||
         bash_wait(request->server->bash, scope, json_text_or(command, "id", ""), &answer, &err) < 0)
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
 }
 
 /* Either form of a UUID as 32 digits; answers 422 and returns false for anything else. */
-static bool read_id(struct request *request, const char *text, const char *name,
+static bool read_id(struct server_request *request, const char *text, const char *name,
                     char hex[UUID_HEX_BYTES])
 {
     struct uuid id = UUID_INIT;
@@ -151,7 +151,7 @@ static bool read_id(struct request *request, const char *text, const char *name,
     return false;
 }
 
-void bash_handle_stop(struct request *request)
+void bash_handle_stop(struct server_request *request)
 {
     json_auto_t *body = json_object();
     char id[UUID_HEX_BYTES];
@@ -162,28 +162,29 @@ void bash_handle_stop(struct request *request)
         return;
     if (read_scope(request, scope, &err) < 0 ||
         bash_stop(request->server->bash, scope, id, &err) < 0) {
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
         return;
     }
     json_put(body, "success", json_true());
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }
 
 /* --- search --- */
 
-struct word {
+struct query_word {
     const char *text;
     int value;
 };
 
-static const struct word kinds[] = {{"BashCommand", BASH_COMMAND}, {"BashOutput", BASH_OUTPUT}};
-static const struct word orders[] = {{"TIMESTAMP", 0}, {"TIMESTAMP_DESC", 1}};
+static const struct query_word kinds[] = {{"BashCommand", BASH_COMMAND},
+                                          {"BashOutput", BASH_OUTPUT}};
+static const struct query_word orders[] = {{"TIMESTAMP", 0}, {"TIMESTAMP_DESC", 1}};
 
 /* Reads a query parameter that must be one of two words; false after a 422. */
-static bool read_word(struct request *request, const char *name, const struct word words[2],
-                      int *value)
+static bool read_word(struct server_request *request, const char *name,
+                      const struct query_word words[2], int *value)
 {
-    const char *text = request_query(request, name);
+    const char *text = server_request_query(request, name);
 
     if (text == NULL)
         return true;
@@ -197,10 +198,10 @@ static bool read_word(struct request *request, const char *name, const struct wo
     return false;
 }
 
-static bool read_number(struct request *request, const char *name, int64_t min, int64_t max,
+static bool read_number(struct server_request *request, const char *name, int64_t min, int64_t max,
                         int64_t *value)
 {
-    const char *text = request_query(request, name);
+    const char *text = server_request_query(request, name);
     struct error err = ERROR_INIT;
 
     if (text == NULL || text_parse_int(text, min, max, value, &err) == 0)
@@ -209,9 +210,9 @@ static bool read_number(struct request *request, const char *name, int64_t min, 
     return false;
 }
 
-static bool read_stamp(struct request *request, const char *name, int64_t *value)
+static bool read_stamp(struct server_request *request, const char *name, int64_t *value)
 {
-    const char *text = request_query(request, name);
+    const char *text = server_request_query(request, name);
     struct error err = ERROR_INIT;
 
     if (text == NULL || clock_parse(text, value, &err) == 0)
@@ -220,9 +221,9 @@ static bool read_stamp(struct request *request, const char *name, int64_t *value
     return false;
 }
 
-static bool read_command_filter(struct request *request, char hex[UUID_HEX_BYTES])
+static bool read_command_filter(struct server_request *request, char hex[UUID_HEX_BYTES])
 {
-    const char *text = request_query(request, "command_id__eq");
+    const char *text = server_request_query(request, "command_id__eq");
     struct uuid id = UUID_INIT;
 
     if (text == NULL)
@@ -236,7 +237,7 @@ static bool read_command_filter(struct request *request, char hex[UUID_HEX_BYTES
     return true;
 }
 
-static bool read_query(struct request *request, struct bash_query *query)
+static bool read_query(struct server_request *request, struct bash_query *query)
 {
     int kind = BASH_ANY;
     int newest_first = 0;
@@ -257,7 +258,7 @@ static bool read_query(struct request *request, struct bash_query *query)
     return true;
 }
 
-void bash_handle_search(struct request *request)
+void bash_handle_search(struct server_request *request)
 {
     char scope[BASH_SCOPE_BYTES];
     struct bash_query query = {
@@ -272,7 +273,7 @@ void bash_handle_search(struct request *request)
     struct error err = ERROR_INIT;
 
     if (read_scope(request, scope, &err) < 0) {
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
         return;
     }
     if (!read_query(request, &query) || !read_number(request, "wait_ms", 0, WAIT_MAX_MS, &wait_ms))
@@ -281,10 +282,10 @@ void bash_handle_search(struct request *request)
     if (wait_ms > 0 && json_array_size(json_object_get(page, "items")) == 0)
         bash_waits_add(request->server->bash_waits, request, &query, wait_ms);
     else
-        request_answer_json(request, 200, page);
+        server_request_answer_json(request, 200, page);
 }
 
-void bash_handle_get(struct request *request)
+void bash_handle_get(struct server_request *request)
 {
     json_auto_t *event = NULL;
     char id[UUID_HEX_BYTES];
@@ -294,17 +295,17 @@ void bash_handle_get(struct request *request)
     if (!read_id(request, request->param, "event_id", id))
         return;
     if (read_scope(request, scope, &err) < 0) {
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
         return;
     }
     event = bash_events_get(bash_events_of(request->server->bash), scope, id);
     if (event == NULL)
-        request_answer_detail(request, 404, "Not Found");
+        server_request_answer_detail(request, 404, "Not Found");
     else
-        request_answer_json(request, 200, event);
+        server_request_answer_json(request, 200, event);
 }
 
-void bash_handle_batch(struct request *request)
+void bash_handle_batch(struct server_request *request)
 {
     json_auto_t *ids = NULL;
     json_auto_t *found = json_array();
@@ -330,10 +331,10 @@ void bash_handle_batch(struct request *request)
         }
         json_push(found, event != NULL ? event : json_null());
     }
-    request_answer_json(request, 200, found);
+    server_request_answer_json(request, 200, found);
 }
 
-void bash_handle_clear(struct request *request)
+void bash_handle_clear(struct server_request *request)
 {
     json_auto_t *body = json_object();
     char scope[BASH_SCOPE_BYTES];
@@ -341,10 +342,10 @@ void bash_handle_clear(struct request *request)
     size_t n = 0;
 
     if (read_scope(request, scope, &err) < 0) {
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
         return;
     }
     n = bash_events_clear(bash_events_of(request->server->bash), scope);
     json_put(body, "cleared_count", json_integer((json_int_t)n));
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }

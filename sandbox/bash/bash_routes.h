@@ -7,14 +7,14 @@
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
-void bash_handle_start(struct request *request) NONNULL;
-void bash_handle_execute(struct request *request) NONNULL;
-void bash_handle_stop(struct request *request) NONNULL;
-void bash_handle_search(struct request *request) NONNULL;
-void bash_handle_get(struct request *request) NONNULL;
-void bash_handle_batch(struct request *request) NONNULL;
-void bash_handle_clear(struct request *request) NONNULL;
+void bash_handle_start(struct server_request *request) NONNULL;
+void bash_handle_execute(struct server_request *request) NONNULL;
+void bash_handle_stop(struct server_request *request) NONNULL;
+void bash_handle_search(struct server_request *request) NONNULL;
+void bash_handle_get(struct server_request *request) NONNULL;
+void bash_handle_batch(struct server_request *request) NONNULL;
+void bash_handle_clear(struct server_request *request) NONNULL;
 
 #endif

@@ -6,21 +6,21 @@
 
 #include "base/mem.h"
 #include "sandbox/bash/bash_events.h"
-#include "sandbox/core/limits.h"
-#include "sandbox/core/loop.h"
-#include "sandbox/http/request.h"
+#include "sandbox/core/action_limits.h"
+#include "sandbox/core/event_loop.h"
+#include "sandbox/http/server_request.h"
 
 struct bash_wait {
     struct bash_wait *next;
     struct bash_waits *waits;
-    struct request *request;
+    struct server_request *request;
     char scope[BASH_SCOPE_BYTES];
     struct bash_query query;
-    struct loop_timer timer;
+    struct event_loop_timer timer;
 };
 
 struct bash_waits {
-    struct loop *loop;
+    struct event_loop *loop;
     struct bash_events *events;
     struct bash_wait *first;
     size_t n;
@@ -35,29 +35,29 @@ static void wait_free(struct bash_wait *wait)
         link = &(*link)->next;
     *link = wait->next;
     waits->n--;
-    loop_timer_clear(waits->loop, &wait->timer);
+    event_loop_timer_clear(waits->loop, &wait->timer);
     mem_free(wait);
 }
 
-static void answer(const struct bash_waits *waits, struct request *request,
-                   const struct bash_query *query)
+static void answer_search(const struct bash_waits *waits, struct server_request *request,
+                          const struct bash_query *query)
 {
     json_auto_t *page = bash_events_search(waits->events, query);
 
-    request_answer_json(request, 200, page);
+    server_request_answer_json(request, 200, page);
 }
 
-static void end(struct bash_wait *wait)
+static void end_wait(struct bash_wait *wait)
 {
-    struct request *request = wait->request;
+    struct server_request *request = wait->request;
 
-    answer(wait->waits, request, &wait->query);
+    answer_search(wait->waits, request, &wait->query);
     wait_free(wait);
 }
 
 static void on_time(void *owner)
 {
-    end(owner);
+    end_wait(owner);
 }
 
 static void on_dropped(void *owner)
@@ -73,11 +73,11 @@ static void on_added(void *owner)
     for (struct bash_wait *wait = waits->first; wait != NULL; wait = next) {
         next = wait->next;
         if (bash_events_newest_fits(waits->events, &wait->query))
-            end(wait);
+            end_wait(wait);
     }
 }
 
-struct bash_waits *bash_waits_new(struct loop *loop, struct bash_events *events)
+struct bash_waits *bash_waits_new(struct event_loop *loop, struct bash_events *events)
 {
     struct bash_waits *waits = NEW(struct bash_waits);
 
@@ -97,13 +97,13 @@ void bash_waits_free(struct bash_waits *waits)
     mem_free(waits);
 }
 
-void bash_waits_add(struct bash_waits *waits, struct request *request,
+void bash_waits_add(struct bash_waits *waits, struct server_request *request,
                     const struct bash_query *query, int64_t wait_ms)
 {
     struct bash_wait *wait = NULL;
 
     if (waits->n >= MAX_BASH_WAITS) {
-        answer(waits, request, query);
+        answer_search(waits, request, query);
         return;
     }
     wait = NEW(struct bash_wait);
@@ -112,11 +112,11 @@ void bash_waits_add(struct bash_waits *waits, struct request *request,
     memcpy(wait->scope, query->scope, strnlen(query->scope, BASH_SCOPE_BYTES - 1));
     wait->query = *query;
     wait->query.scope = wait->scope;
-    wait->timer = (struct loop_timer){.expired = on_time, .owner = wait};
+    wait->timer = (struct event_loop_timer){.expired = on_time, .owner = wait};
     wait->next = waits->first;
     waits->first = wait;
     waits->n++;
     request->dropped = on_dropped;
     request->owner = wait;
-    loop_timer_set(waits->loop, &wait->timer, wait_ms);
+    event_loop_timer_set(waits->loop, &wait->timer, wait_ms);
 }

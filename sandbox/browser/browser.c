@@ -18,12 +18,12 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/browser/browser_tools.h"
 #include "sandbox/browser/driver.h"
-#include "sandbox/browser/serve.h"
-#include "sandbox/browser/tools.h"
-#include "sandbox/core/loop.h"
-#include "sandbox/core/observation.h"
-#include "sandbox/core/process.h"
+#include "sandbox/browser/driver_process.h"
+#include "sandbox/core/action_observation.h"
+#include "sandbox/core/child_process.h"
+#include "sandbox/core/event_loop.h"
 
 enum {
     CHUNK_BYTES = 64 * 1024,
@@ -34,11 +34,11 @@ enum {
 };
 
 struct browser {
-    struct loop *loop;
+    struct event_loop *loop;
     struct browser_spec spec;
-    pid_t driver;              /* 0: none */
-    struct loop_source source; /* the driver's socket; fd -1: none */
-    struct loop_timer guard;
+    pid_t driver;                    /* 0: none */
+    struct event_loop_source source; /* the driver's socket; fd -1: none */
+    struct event_loop_timer guard;
     struct lines in;
     struct browser_answer answer; /* done is NULL when no call is pending */
 };
@@ -47,7 +47,7 @@ json_t *browser_refusal(const char *text)
 {
     json_t *observation = json_object();
 
-    json_put(observation, "content", observation_content(text, strlen(text)));
+    json_put(observation, "content", action_observation_content(text, strlen(text)));
     json_put(observation, "is_error", json_true());
     json_put_text(observation, "kind", "BrowserObservation");
     return observation;
@@ -55,7 +55,7 @@ json_t *browser_refusal(const char *text)
 
 bool browser_has_tool(const char *name)
 {
-    return tools_know(name);
+    return browser_tools_know(name);
 }
 
 bool browser_is_busy(const struct browser *browser)
@@ -63,12 +63,12 @@ bool browser_is_busy(const struct browser *browser)
     return browser->answer.done != NULL;
 }
 
-static void give(struct browser *browser, json_t *observation)
+static void answer_call(struct browser *browser, json_t *observation)
 {
     const struct browser_answer answer = browser->answer;
 
     browser->answer = (struct browser_answer){NULL, NULL};
-    loop_timer_clear(browser->loop, &browser->guard);
+    event_loop_timer_clear(browser->loop, &browser->guard);
     if (answer.done != NULL)
         answer.done(answer.owner, observation);
     else
@@ -78,16 +78,16 @@ static void give(struct browser *browser, json_t *observation)
 /* When its socket closes, the driver ends the browser and itself; we do not wait for that. */
 static void let_go(struct browser *browser)
 {
-    loop_remove(browser->loop, &browser->source);
+    event_loop_remove(browser->loop, &browser->source);
     fd_close(&browser->source.fd);
     lines_done(&browser->in);
     browser->driver = 0;
 }
 
-static void fail(struct browser *browser, const char *text)
+static void fail_call(struct browser *browser, const char *text)
 {
     let_go(browser);
-    give(browser, browser_refusal(text));
+    answer_call(browser, browser_refusal(text));
 }
 
 static void on_guard(void *owner)
@@ -96,8 +96,8 @@ static void on_guard(void *owner)
 
     log_error("browser.driver_hung", LOG_INT("pid", browser->driver));
     (void)kill(browser->driver, SIGKILL);
-    fail(browser, "The browser did not answer in time and was ended. The next call starts it "
-                  "anew; its tabs are gone.");
+    fail_call(browser, "The browser did not answer in time and was killed. The next call restarts "
+                       "it; its tabs are lost.");
 }
 
 /* Each line from the driver is an observation. */
@@ -110,11 +110,11 @@ static void take_line(struct browser *browser)
     if (!lines_next(&browser->in, &line))
         return;
     if (json_parse(line.text, line.len, &observation, &err) < 0) {
-        log_error("browser.answer_unreadable", LOG_ERROR(&err));
-        fail(browser, "The browser's answer could not be read.");
+        log_error("browser.reply_unreadable", LOG_ERROR(&err));
+        fail_call(browser, "The browser's answer could not be read.");
         return;
     }
-    give(browser, TAKE_PTR(observation));
+    answer_call(browser, TAKE_PTR(observation));
 }
 
 static void on_readable(void *owner, uint32_t events)
@@ -127,8 +127,8 @@ static void on_readable(void *owner, uint32_t events)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0 || lines_pending(&browser->in) + (size_t)n > MAX_ANSWER_BYTES) {
-        fail(browser, "The browser ended while the call was in progress. The next call starts it "
-                      "anew; its tabs are gone.");
+        fail_call(browser, "The browser ended while the call was in progress. The next call "
+                           "restarts it; its tabs are lost.");
         return;
     }
     lines_add(&browser->in, chunk, (size_t)n);
@@ -138,7 +138,7 @@ static void on_readable(void *owner, uint32_t events)
 /* Closes the server's descriptors, including our end of the socket, else it would never see EOF. */
 NORETURN static void run_driver(const struct browser *browser, int order_fd)
 {
-    process_default_signals();
+    child_process_default_signals();
     (void)setsid();
     if (dup2(order_fd, ORDER_FD) < 0)
         _exit(EXIT_FAILURE);
@@ -169,7 +169,7 @@ static int start_driver(struct browser *browser, struct error *err)
         run_driver(browser, theirs);
     browser->driver = pid;
     browser->source.fd = fd_take(&ours);
-    return loop_add(browser->loop, &browser->source, EPOLLIN, err);
+    return event_loop_add(browser->loop, &browser->source, EPOLLIN, err);
 }
 
 static int send_call(struct browser *browser, const struct browser_call *call, struct error *err)
@@ -193,11 +193,11 @@ void browser_execute(struct browser *browser, const struct browser_call *call,
     browser->answer = *answer;
     if ((browser->driver == 0 && start_driver(browser, &err) < 0) ||
         send_call(browser, call, &err) < 0) {
-        log_error("browser.not_started", LOG_ERROR(&err));
-        fail(browser, "The browser could not be started.");
+        log_error("browser.start_failed", LOG_ERROR(&err));
+        fail_call(browser, "The browser could not be started.");
         return;
     }
-    loop_timer_set(browser->loop, &browser->guard, browser->spec.timeout_ms + GRACE_MS);
+    event_loop_timer_set(browser->loop, &browser->guard, browser->spec.timeout_ms + GRACE_MS);
 }
 
 void browser_interrupt(struct browser *browser)
@@ -208,14 +208,14 @@ void browser_interrupt(struct browser *browser)
         (void)send(browser->source.fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-struct browser *browser_new(struct loop *loop, const struct browser_spec *spec)
+struct browser *browser_new(struct event_loop *loop, const struct browser_spec *spec)
 {
     struct browser *browser = NEW(struct browser);
 
     browser->loop = loop;
     browser->spec = *spec;
-    browser->source = (struct loop_source){-1, on_readable, browser};
-    browser->guard = (struct loop_timer){.expired = on_guard, .owner = browser};
+    browser->source = (struct event_loop_source){-1, on_readable, browser};
+    browser->guard = (struct event_loop_timer){.expired = on_guard, .owner = browser};
     browser->in = (struct lines)LINES_INIT;
     return browser;
 }
@@ -224,7 +224,7 @@ void browser_free(struct browser *browser)
 {
     if (browser == NULL)
         return;
-    loop_timer_clear(browser->loop, &browser->guard);
+    event_loop_timer_clear(browser->loop, &browser->guard);
     let_go(browser);
     lines_done(&browser->in);
     mem_free(browser);

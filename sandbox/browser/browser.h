@@ -18,7 +18,7 @@
 #include "sandbox/browser/browser_spec.h"
 
 struct browser;
-struct loop;
+struct event_loop;
 
 struct browser_call {
     const char *tool;
@@ -32,7 +32,8 @@ struct browser_answer {
     void (*done)(void *owner, json_t *observation);
 };
 
-struct browser *browser_new(struct loop *loop, const struct browser_spec *spec) NONNULL MUST_CHECK;
+struct browser *browser_new(struct event_loop *loop,
+                            const struct browser_spec *spec) NONNULL MUST_CHECK;
 /* Ends the browser; a pending call is never answered. */
 void browser_free(struct browser *browser);
 /* True for the names of browser tools. */

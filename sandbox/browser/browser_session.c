@@ -1,4 +1,4 @@
-#include "sandbox/browser/session.h"
+#include "sandbox/browser/browser_session.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -6,7 +6,7 @@
 #include "sandbox/browser/browser_spec.h"
 #include "sandbox/browser/downloads.h"
 #include "sandbox/browser/driver.h"
-#include "sandbox/browser/frames.h"
+#include "sandbox/browser/page_frames.h"
 #include "sandbox/browser/tabs.h"
 
 enum {
@@ -18,7 +18,7 @@ void driver_drop_browser(struct driver *driver)
     tabs_clear(driver);
     cdp_free(driver->cdp);
     driver->cdp = NULL;
-    frames_clear(driver);
+    page_frames_clear(driver);
     downloads_clear(driver);
     chromium_stop(&driver->chromium);
 }
@@ -75,7 +75,7 @@ int driver_need_tab(struct driver *driver, struct error *err)
     if (downloads_set_up(driver, err) < 0)
         return -1;
     if (driver->current != NULL && driver->current->is_crashed) {
-        driver_note(driver, "The page had crashed; its tab was closed.");
+        driver_note(driver, "The page crashed and its tab was closed.");
         if (tabs_close(driver, driver->current, err) < 0)
             return -1;
     }

@@ -2,8 +2,8 @@
  * The browser's lifetime: started when a call needs it, ended when it is no longer usable.
  * Threading: the driver process.
  */
-#ifndef DEFT_SANDBOX_BROWSER_SESSION_H
-#define DEFT_SANDBOX_BROWSER_SESSION_H
+#ifndef DEFT_SANDBOX_BROWSER_BROWSER_SESSION_H
+#define DEFT_SANDBOX_BROWSER_BROWSER_SESSION_H
 
 #include "base/attr.h"
 

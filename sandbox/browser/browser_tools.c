@@ -1,15 +1,15 @@
-#include "sandbox/browser/tools.h"
+#include "sandbox/browser/browser_tools.h"
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/browser/content.h"
+#include "sandbox/browser/browser_session.h"
 #include "sandbox/browser/driver.h"
 #include "sandbox/browser/input.h"
 #include "sandbox/browser/navigate.h"
-#include "sandbox/browser/session.h"
-#include "sandbox/browser/state.h"
+#include "sandbox/browser/page_content.h"
+#include "sandbox/browser/page_state.h"
 #include "sandbox/browser/storage.h"
 #include "sandbox/browser/tabs.h"
 
@@ -37,7 +37,7 @@ static int find_tab(struct driver *driver, const json_t *args, struct tab **tab_
     *tab_out = tabs_find(driver, name);
     if (*tab_out == NULL)
         return error_set(err, ERROR_INVALID,
-                         "There is no tab %s. browser_list_tabs tells which are open.", name);
+                         "There is no tab %s. browser_list_tabs lists the open tabs.", name);
     return 0;
 }
 
@@ -77,12 +77,18 @@ struct tool_row {
 };
 
 static const struct tool_row rows[] = {
-    {"browser_navigate", navigate_to},    {"browser_click", input_click},
-    {"browser_type", input_type},         {"browser_get_state", state_get},
-    {"browser_get_content", content_get}, {"browser_scroll", input_scroll},
-    {"browser_go_back", navigate_back},   {"browser_list_tabs", list_tabs},
-    {"browser_switch_tab", switch_tab},   {"browser_close_tab", close_tab},
-    {"browser_get_storage", storage_get}, {"browser_set_storage", storage_set},
+    {"browser_navigate", navigate_to},
+    {"browser_click", input_click},
+    {"browser_type", input_type},
+    {"browser_get_state", page_state_get},
+    {"browser_get_content", page_content_get},
+    {"browser_scroll", input_scroll},
+    {"browser_go_back", navigate_back},
+    {"browser_list_tabs", list_tabs},
+    {"browser_switch_tab", switch_tab},
+    {"browser_close_tab", close_tab},
+    {"browser_get_storage", storage_get},
+    {"browser_set_storage", storage_set},
 };
 
 static const struct tool_row *find_row(const char *name)
@@ -94,13 +100,13 @@ static const struct tool_row *find_row(const char *name)
     return NULL;
 }
 
-bool tools_know(const char *name)
+bool browser_tools_know(const char *name)
 {
     return find_row(name) != NULL;
 }
 
-int tools_run(struct driver *driver, const json_t *order, struct driver_reply *reply,
-              struct error *err)
+int browser_tools_run(struct driver *driver, const json_t *order, struct driver_reply *reply,
+                      struct error *err)
 {
     const char *name = json_text_or(order, "tool", "");
     const struct tool_row *row = find_row(name);

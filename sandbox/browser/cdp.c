@@ -79,10 +79,10 @@ static int write_some(struct cdp *cdp, const char **bytes, size_t *len, int64_t 
     ssize_t n = 0;
 
     if (poll(&fd, 1, remaining_ms(deadline_ms)) == 0)
-        return error_set(err, ERROR_UNAVAILABLE, "the browser takes no messages any more");
+        return error_set(err, ERROR_UNAVAILABLE, "the browser no longer accepts messages");
     n = write(cdp->ends.to_fd, *bytes, *len);
     if (n < 0 && errno != EAGAIN && errno != EINTR)
-        return error_set(err, ERROR_UNAVAILABLE, "the browser is gone");
+        return error_set(err, ERROR_UNAVAILABLE, "the browser has ended");
     if (n > 0) {
         *bytes += n;
         *len -= (size_t)n;
@@ -97,7 +97,7 @@ static int write_message(struct cdp *cdp, const struct strbuf *text, struct erro
     size_t len = text->len + 1; /* the NUL ends the message */
 
     if (cdp->is_broken)
-        return error_set(err, ERROR_UNAVAILABLE, "the browser is gone");
+        return error_set(err, ERROR_UNAVAILABLE, "the browser has ended");
     while (len > 0) {
         if (write_some(cdp, &bytes, &len, deadline_ms, err) < 0) {
             cdp->is_broken = true;
@@ -125,7 +125,7 @@ void cdp_send(struct cdp *cdp, const struct cdp_order *order)
 {
     struct error ignored = ERROR_INIT;
 
-    error_ignore(send_order(cdp, order, &ignored), "the next call fails the same way");
+    error_ignore(send_order(cdp, order, &ignored), "the next call reports the same error");
 }
 
 /* --- in --- */
@@ -183,7 +183,7 @@ static int take_buffered(struct cdp *cdp, bool *taken_out, struct error *err)
     rc = cdp_parse(cdp->in.text, len, &message, err);
     strbuf_remove_head(&cdp->in, len + 1);
     if (rc < 0 || !json_is_object(message))
-        return error_set(err, ERROR_UNAVAILABLE, "the browser talks nonsense");
+        return error_set(err, ERROR_UNAVAILABLE, "the browser sent an invalid message");
     take_message(cdp, message);
     return 0;
 }
@@ -196,9 +196,9 @@ static int read_chunk(struct cdp *cdp, struct error *err)
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return 0;
     if (n <= 0)
-        return error_set(err, ERROR_UNAVAILABLE, "the browser is gone");
+        return error_set(err, ERROR_UNAVAILABLE, "the browser has ended");
     if (cdp->in.len + (size_t)n > MAX_MESSAGE_BYTES)
-        return error_set(err, ERROR_UNAVAILABLE, "the browser sends a message above %d bytes",
+        return error_set(err, ERROR_UNAVAILABLE, "the browser sent a message larger than %d bytes",
                          MAX_MESSAGE_BYTES);
     strbuf_append_bytes(&cdp->in, chunk, (size_t)n);
     return 0;

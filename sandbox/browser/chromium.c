@@ -17,8 +17,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/core/child_process.h"
 #include "sandbox/core/identity.h"
-#include "sandbox/core/process.h"
 
 enum { THEIR_INPUT = 3, THEIR_OUTPUT = 4, OPEN_FOLDERS = 16 };
 
@@ -135,7 +135,7 @@ char *chromium_find(const char *wanted)
         return is_program(wanted) ? mem_dup_text(wanted) : NULL;
     strbuf_appendf(&places, "%s:%s", image_variable("PATH"), usual_places);
     for (size_t i = 0; i < ARRAY_SIZE(names) && found == NULL; i++)
-        found = process_find_program(names[i], places.text);
+        found = child_process_find_program(names[i], places.text);
     return found != NULL ? found : find_of_playwright();
 }
 
@@ -146,7 +146,7 @@ static int make_profile(struct chromium *chromium, struct error *err)
     if (chromium->profile != NULL)
         return 0;
     if (mkdtemp(path) == NULL)
-        return error_set(err, ERROR_UNAVAILABLE, "making a profile for the browser: %m");
+        return error_set(err, ERROR_UNAVAILABLE, "creating a profile for the browser: %m");
     chromium->profile = mem_dup_text(path);
     return 0;
 }
@@ -201,7 +201,7 @@ static char **make_arguments(char *program, char *profile_flag)
 static char **make_environment(const char *workspace, const char *profile)
 {
     CLEANUP(strbuf_done) struct strbuf entry = STRBUF_INIT;
-    char **environment = process_environment_new(PROCESS_TERMINAL, workspace);
+    char **environment = child_process_environment_new(CHILD_PROCESS_TERMINAL, workspace);
     size_t n = 0;
 
     strbuf_appendf(&entry, "TMPDIR=%s", profile);
@@ -221,26 +221,26 @@ static int start_program(struct chromium *chromium, char *program, const char *f
 {
     CLEANUP(strbuf_done) struct strbuf profile_flag = STRBUF_INIT;
     CLEANUP(fd_close) int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    const struct process_fd fds[] = {{nothing, STDIN_FILENO},
-                                     {nothing, STDOUT_FILENO},
-                                     {nothing, STDERR_FILENO},
-                                     {pipes->theirs_read, THEIR_INPUT},
-                                     {pipes->theirs_write, THEIR_OUTPUT}};
+    const struct child_process_fd fds[] = {{nothing, STDIN_FILENO},
+                                           {nothing, STDOUT_FILENO},
+                                           {nothing, STDERR_FILENO},
+                                           {pipes->theirs_read, THEIR_INPUT},
+                                           {pipes->theirs_write, THEIR_OUTPUT}};
     char **environment = make_environment(folder, chromium->profile);
-    struct process_spec spec = {.path = program,
-                                .envp = environment,
-                                .working_dir = chromium->profile,
-                                .fds = fds,
-                                .n_fds = ARRAY_SIZE(fds)};
+    struct child_process_spec spec = {.path = program,
+                                      .envp = environment,
+                                      .working_dir = chromium->profile,
+                                      .fds = fds,
+                                      .n_fds = ARRAY_SIZE(fds)};
     char **argv = NULL;
     int rc = 0;
 
     strbuf_appendf(&profile_flag, "--user-data-dir=%s", chromium->profile);
     argv = make_arguments(program, profile_flag.text);
     spec.argv = argv;
-    rc = process_start(&spec, &chromium->pid, err);
+    rc = child_process_start(&spec, &chromium->pid, err);
     mem_free(argv);
-    process_environment_free(environment);
+    child_process_environment_free(environment);
     return rc;
 }
 

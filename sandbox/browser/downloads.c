@@ -115,15 +115,15 @@ static int give_name(const struct download *download, struct strbuf *path, struc
     return error_set(err, ERROR_UNAVAILABLE, "%m");
 }
 
-static void tell(struct driver *driver, const struct download *download, const json_t *params)
+static void note_end(struct driver *driver, const struct download *download, const json_t *params)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     struct error err = ERROR_INIT;
 
     if (!text_equal(json_text_or(params, "state", ""), "completed"))
-        driver_note(driver, "The download of %s was broken off.", download->name);
+        driver_note(driver, "The download of %s was aborted.", download->name);
     else if (give_name(download, &path, &err) < 0)
-        driver_note(driver, "The download of %s could not be kept in %s: %s.", download->name,
+        driver_note(driver, "The download of %s could not be saved in %s: %s.", download->name,
                     download->folder, err.message);
     else
         driver_note(driver, "A file was downloaded: %s (%lld bytes).", path.text,
@@ -136,7 +136,7 @@ void downloads_progressed(struct driver *driver, const json_t *params)
 
     if (download == NULL || text_equal(json_text_or(params, "state", ""), "inProgress"))
         return;
-    tell(driver, download, params);
+    note_end(driver, download, params);
     forget(driver, download);
 }
 
@@ -146,7 +146,7 @@ static int wait_step(struct driver *driver, int64_t deadline_ms, struct error *e
         return 0;
     if (err->code != ERROR_TIMEOUT)
         return -1;
-    driver_note(driver, "A download into %s goes on.", driver->folder);
+    driver_note(driver, "A download into %s is still running.", driver->folder);
     driver->n_begun = 0;
     return 0;
 }

@@ -44,7 +44,7 @@ struct tab {
 };
 
 /* A frame of the page whose state was read last, with the id of our isolated world in it. */
-struct frame {
+struct page_frame {
     char id[CDP_ID_BYTES];
     char *url;
     json_int_t world;
@@ -66,7 +66,7 @@ struct driver {
     struct cdp *cdp; /* NULL: no browser runs */
     struct tab *tabs;
     struct tab *current; /* NULL: none is open */
-    struct frame frames[MAX_FRAMES];
+    struct page_frame frames[MAX_FRAMES];
     size_t n_frames;
     char indexed_target[CDP_ID_BYTES]; /* the tab that the element numbers belong to */
     struct strbuf notes;               /* side events, for the next answer */

@@ -1,4 +1,4 @@
-#include "sandbox/browser/serve.h"
+#include "sandbox/browser/driver_process.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,16 +13,16 @@
 #include "base/lines.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sandbox/browser/browser_session.h"
 #include "sandbox/browser/browser_spec.h"
+#include "sandbox/browser/browser_tools.h"
 #include "sandbox/browser/downloads.h"
 #include "sandbox/browser/driver.h"
-#include "sandbox/browser/frames.h"
+#include "sandbox/browser/page_frames.h"
 #include "sandbox/browser/recovery.h"
-#include "sandbox/browser/session.h"
 #include "sandbox/browser/tabs.h"
-#include "sandbox/browser/tools.h"
-#include "sandbox/core/observation.h"
-#include "sandbox/core/process.h"
+#include "sandbox/core/action_observation.h"
+#include "sandbox/core/child_process.h"
 
 enum {
     READ_BYTES = 16384,
@@ -33,7 +33,7 @@ enum {
 static json_t *make_observation(struct driver *driver, struct driver_reply *reply)
 {
     json_t *observation = json_object();
-    json_t *content = observation_content(reply->text.text, reply->text.len);
+    json_t *content = action_observation_content(reply->text.text, reply->text.len);
 
     if (driver->notes.len > 0) {
         CLEANUP(strbuf_done) struct strbuf notes = STRBUF_INIT;
@@ -41,7 +41,7 @@ static json_t *make_observation(struct driver *driver, struct driver_reply *repl
 
         strbuf_append_char(&notes, '\n');
         strbuf_append_bytes(&notes, driver->notes.text, driver->notes.len);
-        parts = observation_content(notes.text, notes.len);
+        parts = action_observation_content(notes.text, notes.len);
         json_push(content, json_incref(json_array_get(parts, 0)));
         strbuf_reset(&driver->notes);
     }
@@ -79,7 +79,7 @@ static json_t *run_call(struct driver *driver, const json_t *order)
     set_folder(driver, json_text_or(order, "working_dir", driver->spec->workspace));
     driver->deadline_ms = clock_monotonic_ms() + call_limit_ms(driver);
     driver->n_begun = 0;
-    rc = tools_run(driver, order, &reply, &err);
+    rc = browser_tools_run(driver, order, &reply, &err);
     if (rc < 0)
         recovery_settle(driver, &err, &reply.text);
     if (rc == 0 || err.code != ERROR_TIMEOUT)
@@ -92,7 +92,7 @@ static json_t *run_call(struct driver *driver, const json_t *order)
 
 /* --- the socket --- */
 
-static int answer(const struct driver *driver, const json_t *observation)
+static int write_answer(const struct driver *driver, const json_t *observation)
 {
     CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
     struct error ignored = ERROR_INIT;
@@ -112,8 +112,8 @@ static void idle(struct driver *driver)
             continue;
         if (err.code == ERROR_CANCELLED)
             return;
-        driver_note(driver, "The browser had ended by itself and was started anew: its tabs are "
-                            "gone.");
+        driver_note(driver,
+                    "The browser had ended unexpectedly and was restarted: its tabs are lost.");
         driver_drop_browser(driver);
     }
 }
@@ -147,10 +147,10 @@ static int serve_line(struct driver *driver, const struct strbuf *line)
     if (json_parse(line->text, line->len, &order, &err) < 0 || !json_is_object(order))
         return 0;
     observation = run_call(driver, order);
-    return answer(driver, observation);
+    return write_answer(driver, observation);
 }
 
-static void serve(struct driver *driver)
+static void serve_calls(struct driver *driver)
 {
     CLEANUP(lines_done) struct lines in = LINES_INIT;
     CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
@@ -167,7 +167,7 @@ void driver_run(const struct browser_spec *spec, int order_fd)
         .spec = spec, .order_fd = order_fd, .chromium = CHROMIUM_INIT, .notes = STRBUF_INIT};
 
     (void)signal(SIGPIPE, SIG_IGN);
-    serve(&driver);
+    serve_calls(&driver);
     driver_drop_browser(&driver);
     chromium_done(&driver.chromium);
     strbuf_done(&driver.notes);

@@ -1,8 +1,8 @@
 /*
  * The driver process: reads calls as lines of JSON, writes observations the same way.
  */
-#ifndef DEFT_SANDBOX_BROWSER_SERVE_H
-#define DEFT_SANDBOX_BROWSER_SERVE_H
+#ifndef DEFT_SANDBOX_BROWSER_DRIVER_PROCESS_H
+#define DEFT_SANDBOX_BROWSER_DRIVER_PROCESS_H
 
 #include "base/attr.h"
 

@@ -9,10 +9,10 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/browser/driver.h"
-#include "sandbox/browser/frames.h"
 #include "sandbox/browser/navigate.h"
+#include "sandbox/browser/page_frames.h"
+#include "sandbox/browser/page_state.h"
 #include "sandbox/browser/script.h"
-#include "sandbox/browser/state.h"
 #include "sandbox/browser/tabs.h"
 
 enum {
@@ -37,7 +37,7 @@ static void element_done(struct element *element)
 static int fail_missing(json_int_t index, struct error *err)
 {
     return error_set(err, ERROR_INVALID,
-                     "Element with index %lld not found. browser_get_state lists what there is.",
+                     "Element with index %lld not found. browser_get_state lists the elements.",
                      (long long)index);
 }
 
@@ -47,7 +47,7 @@ static int find_element(struct driver *driver, const json_t *args, struct elemen
     CLEANUP(strbuf_done) struct strbuf expression = STRBUF_INIT;
     json_int_t index = json_int_or(args, "index", -1);
     size_t place = 0;
-    const struct frame *frame = state_find(driver, index, &place);
+    const struct page_frame *frame = page_state_find(driver, index, &place);
 
     if (frame == NULL)
         return fail_missing(index, err);
@@ -92,7 +92,7 @@ static int find_middle(struct driver *driver, const struct element *element, dou
         return -1;
     quad = json_array_get(json_object_get(result, "quads"), 0);
     if (json_array_size(quad) != 8)
-        return error_set(err, ERROR_INVALID, "the element has no place on the page");
+        return error_set(err, ERROR_INVALID, "the element is not visible on the page");
     *x_out =
         (json_number_value(json_array_get(quad, 0)) + json_number_value(json_array_get(quad, 4))) /
         2;
@@ -278,7 +278,7 @@ static int choose_option(struct driver *driver, const struct element *element, c
     if (object_call(driver, element->object, SCRIPT_CHOOSE, text, &options, err) < 0)
         return -1;
     if (json_is_string(options))
-        return error_set(err, ERROR_INVALID, "There is no such option. There are: %s",
+        return error_set(err, ERROR_INVALID, "There is no such option. The options are: %s",
                          json_string_value(options));
     return 0;
 }
@@ -343,12 +343,12 @@ int input_scroll(struct driver *driver, const json_t *args, struct driver_reply 
     bool is_up = text_equal(direction, "up");
     CLEANUP(strbuf_done) struct strbuf pixels = STRBUF_INIT;
     json_auto_t *where = NULL;
-    struct frame page = {.url = NULL};
+    struct page_frame page = {.url = NULL};
 
     if (!is_up && !text_equal(direction, "down"))
         return error_set(err, ERROR_INVALID, "direction must be up or down.");
     strbuf_appendf(&pixels, "%d", is_up ? -SCROLL_PIXELS : SCROLL_PIXELS);
-    if (frames_open_main(driver, &page, err) < 0 ||
+    if (page_frames_open_main(driver, &page, err) < 0 ||
         frame_call(driver, &page, SCRIPT_SCROLL, pixels.text, &where, err) < 0)
         return -1;
     strbuf_appendf(&reply->text, "Scrolled %s; %lld pixels are above now", direction,

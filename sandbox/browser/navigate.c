@@ -87,7 +87,7 @@ static int fail_unanswered(struct driver *driver, struct error *err)
 {
     struct error late = ERROR_INIT;
 
-    error_ignore(driver_tell_tab(driver, "Page.stopLoading", NULL, &late), "it may be gone");
+    error_ignore(driver_tell_tab(driver, "Page.stopLoading", NULL, &late), "the tab may be closed");
     return error_set(err, ERROR_INVALID,
                      "The address did not answer within %lld seconds; loading it was stopped.",
                      (long long)(driver->spec->wait_ms / 1000));

@@ -1,16 +1,16 @@
-#include "sandbox/browser/content.h"
+#include "sandbox/browser/page_content.h"
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/browser/driver.h"
-#include "sandbox/browser/frames.h"
 #include "sandbox/browser/navigate.h"
+#include "sandbox/browser/page_frames.h"
 #include "sandbox/browser/script.h"
 
-int content_append_window(struct strbuf *out, const char *url, const struct strbuf *text,
-                          json_int_t start, struct error *err)
+int page_content_append_window(struct strbuf *out, const char *url, const struct strbuf *text,
+                               json_int_t start, struct error *err)
 {
     size_t n_chars = utf8_length(text->text, text->len);
     size_t first = start > 0 ? (size_t)start : 0;
@@ -20,7 +20,7 @@ int content_append_window(struct strbuf *out, const char *url, const struct strb
 
     if (first > n_chars || (first == n_chars && first > 0))
         return error_set(err, ERROR_INVALID,
-                         "start_from_char (%zu) is behind the end: the content has %zu characters.",
+                         "start_from_char (%zu) is past the end: the content has %zu characters.",
                          first, n_chars);
     if (last > n_chars)
         last = n_chars;
@@ -35,7 +35,7 @@ int content_append_window(struct strbuf *out, const char *url, const struct strb
 }
 
 /* An empty, hidden or vanished frame adds nothing; the page itself must answer. */
-static int append_frame(struct driver *driver, const struct frame *frame, const char *links,
+static int append_frame(struct driver *driver, const struct page_frame *frame, const char *links,
                         struct strbuf *text, struct error *err)
 {
     json_auto_t *markdown = NULL;
@@ -53,7 +53,7 @@ static int append_frame(struct driver *driver, const struct frame *frame, const 
 static int read_frames(struct driver *driver, const char *links, struct strbuf *text,
                        struct error *err)
 {
-    struct frame kept[MAX_FRAMES];
+    struct page_frame kept[MAX_FRAMES];
     size_t n_kept = driver->n_frames;
     int rc = 0;
 
@@ -61,24 +61,25 @@ static int read_frames(struct driver *driver, const char *links, struct strbuf *
     for (size_t i = 0; i < n_kept; i++)
         kept[i] = driver->frames[i];
     driver->n_frames = 0;
-    rc = frames_read(driver, err);
+    rc = page_frames_read(driver, err);
     for (size_t i = 0; rc == 0 && i < driver->n_frames; i++)
         rc = append_frame(driver, &driver->frames[i], links, text, err);
-    frames_clear(driver);
+    page_frames_clear(driver);
     for (size_t i = 0; i < n_kept; i++)
         driver->frames[i] = kept[i];
     driver->n_frames = n_kept;
     return rc;
 }
 
-int content_get(struct driver *driver, const json_t *args, struct driver_reply *reply,
-                struct error *err)
+int page_content_get(struct driver *driver, const json_t *args, struct driver_reply *reply,
+                     struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     const char *links = json_bool_or(args, "extract_links", 0) ? "true" : "false";
 
     if (read_frames(driver, links, &text, err) < 0)
         return -1;
-    return content_append_window(&reply->text, driver->current != NULL ? driver->current->url : "",
-                                 &text, json_int_or(args, "start_from_char", 0), err);
+    return page_content_append_window(&reply->text,
+                                      driver->current != NULL ? driver->current->url : "", &text,
+                                      json_int_or(args, "start_from_char", 0), err);
 }

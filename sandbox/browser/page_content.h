@@ -1,8 +1,8 @@
 /*
  * A page's content as Markdown, a window at a time.
  */
-#ifndef DEFT_SANDBOX_BROWSER_CONTENT_H
-#define DEFT_SANDBOX_BROWSER_CONTENT_H
+#ifndef DEFT_SANDBOX_BROWSER_PAGE_CONTENT_H
+#define DEFT_SANDBOX_BROWSER_PAGE_CONTENT_H
 
 #include <stddef.h>
 
@@ -18,13 +18,13 @@ struct strbuf;
 enum { CONTENT_WINDOW_CHARS = 30000 };
 
 /* browser_get_content: extract_links, start_from_char. */
-int content_get(struct driver *driver, const json_t *args, struct driver_reply *reply,
-                struct error *err) NONNULL MUST_CHECK;
+int page_content_get(struct driver *driver, const json_t *args, struct driver_reply *reply,
+                     struct error *err) NONNULL MUST_CHECK;
 /*
  * Appends the window of `text` that begins at character `start`, after lines with the address, the
  * window's range and the start of the next one. ERROR_INVALID when the text is shorter.
  */
-int content_append_window(struct strbuf *out, const char *url, const struct strbuf *text,
-                          json_int_t start, struct error *err) NONNULL MUST_CHECK;
+int page_content_append_window(struct strbuf *out, const char *url, const struct strbuf *text,
+                               json_int_t start, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "sandbox/browser/frames.h"
+#include "sandbox/browser/page_frames.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@
 /* No legitimate page nests frames deeper. */
 enum { MAX_DEPTH = 16 };
 
-void frames_clear(struct driver *driver)
+void page_frames_clear(struct driver *driver)
 {
     for (size_t i = 0; i < driver->n_frames; i++)
         mem_free(driver->frames[i].url);
@@ -21,9 +21,9 @@ void frames_clear(struct driver *driver)
 
 static void add_frame(struct driver *driver, const json_t *frame)
 {
-    struct frame *added = &driver->frames[driver->n_frames++];
+    struct page_frame *added = &driver->frames[driver->n_frames++];
 
-    *added = (struct frame){.url = mem_dup_text(json_text_or(frame, "url", ""))};
+    *added = (struct page_frame){.url = mem_dup_text(json_text_or(frame, "url", ""))};
     cdp_copy_id(added->id, json_text_or(frame, "id", ""));
 }
 
@@ -55,7 +55,7 @@ static void add_frames(struct driver *driver, const json_t *tree)
 }
 
 /* A frame that has just vanished has no world. */
-static int open_world(struct driver *driver, struct frame *frame, struct error *err)
+static int open_world(struct driver *driver, struct page_frame *frame, struct error *err)
 {
     json_auto_t *result = NULL;
     json_t *params = json_object();
@@ -68,20 +68,20 @@ static int open_world(struct driver *driver, struct frame *frame, struct error *
     return 0;
 }
 
-int frames_open_main(struct driver *driver, struct frame *frame_out, struct error *err)
+int page_frames_open_main(struct driver *driver, struct page_frame *frame_out, struct error *err)
 {
     if (driver->current == NULL)
         return error_set(err, ERROR_NOT_FOUND, "no tab is open");
-    *frame_out = (struct frame){.url = NULL};
+    *frame_out = (struct page_frame){.url = NULL};
     memcpy(frame_out->id, driver->current->target, sizeof(frame_out->id));
     return open_world(driver, frame_out, err);
 }
 
-int frames_read(struct driver *driver, struct error *err)
+int page_frames_read(struct driver *driver, struct error *err)
 {
     json_auto_t *result = NULL;
 
-    frames_clear(driver);
+    page_frames_clear(driver);
     if (driver_ask_tab(driver, "Page.getFrameTree", NULL, &result, err) < 0)
         return -1;
     add_frames(driver, json_object_get(result, "frameTree"));
@@ -112,11 +112,11 @@ static int read_value(const json_t *result, json_t **value_out, struct error *er
     if (check_thrown(result, err) < 0)
         return -1;
     if (!json_is_string(value))
-        return error_set(err, ERROR_INVALID, "The page gave no answer.");
+        return error_set(err, ERROR_INVALID, "The page's script returned no result.");
     return cdp_parse(json_string_value(value), json_string_length(value), value_out, err);
 }
 
-int frame_call(struct driver *driver, const struct frame *frame, const char *function,
+int frame_call(struct driver *driver, const struct page_frame *frame, const char *function,
                const char *arguments, json_t **value_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf expression = STRBUF_INIT;
@@ -132,7 +132,7 @@ int frame_call(struct driver *driver, const struct frame *frame, const char *fun
     return read_value(result, value_out, err);
 }
 
-int frame_object(struct driver *driver, const struct frame *frame, const char *expression,
+int frame_object(struct driver *driver, const struct page_frame *frame, const char *expression,
                  char **object_out, struct error *err)
 {
     json_auto_t *result = NULL;

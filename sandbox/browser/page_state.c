@@ -1,4 +1,4 @@
-#include "sandbox/browser/state.h"
+#include "sandbox/browser/page_state.h"
 
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/browser/driver.h"
-#include "sandbox/browser/frames.h"
 #include "sandbox/browser/navigate.h"
+#include "sandbox/browser/page_frames.h"
 #include "sandbox/browser/screenshot.h"
 #include "sandbox/browser/script.h"
 #include "sandbox/browser/tabs.h"
@@ -30,7 +30,7 @@ static json_t *read_element(const json_t *told, size_t index)
     return element;
 }
 
-size_t state_append(struct strbuf *out, json_t *page, const json_t *elements)
+size_t page_state_append(struct strbuf *out, json_t *page, const json_t *elements)
 {
     json_t *listed = json_array();
     size_t start = out->len;
@@ -58,14 +58,15 @@ size_t state_append(struct strbuf *out, json_t *page, const json_t *elements)
     return json_array_size(listed);
 }
 
-const struct frame *state_find(const struct driver *driver, json_int_t index, size_t *place_out)
+const struct page_frame *page_state_find(const struct driver *driver, json_int_t index,
+                                         size_t *place_out)
 {
     /* The numbers belong to another tab's elements. */
     if (driver->current == NULL || index < 0 ||
         !text_equal(driver->indexed_target, driver->current->target))
         return NULL;
     for (size_t i = 0; i < driver->n_frames; i++) {
-        const struct frame *frame = &driver->frames[i];
+        const struct page_frame *frame = &driver->frames[i];
 
         if ((size_t)index >= frame->first && (size_t)index - frame->first < frame->n) {
             *place_out = (size_t)index - frame->first;
@@ -75,7 +76,7 @@ const struct frame *state_find(const struct driver *driver, json_int_t index, si
     return NULL;
 }
 
-static int collect_of_frame(struct driver *driver, struct frame *frame, json_t *elements,
+static int collect_of_frame(struct driver *driver, struct page_frame *frame, json_t *elements,
                             struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf most = STRBUF_INIT;
@@ -97,7 +98,7 @@ static int collect_of_frame(struct driver *driver, struct frame *frame, json_t *
 static int collect(struct driver *driver, json_t *elements, struct error *err)
 {
     (void)json_array_clear(elements);
-    if (frames_read(driver, err) < 0)
+    if (page_frames_read(driver, err) < 0)
         return -1;
     for (size_t i = 0; i < driver->n_frames; i++) {
         if (collect_of_frame(driver, &driver->frames[i], elements, err) < 0 &&
@@ -132,8 +133,8 @@ static int measure(struct driver *driver, json_t *page, struct error *err)
     return 0;
 }
 
-int state_get(struct driver *driver, const json_t *args, struct driver_reply *reply,
-              struct error *err)
+int page_state_get(struct driver *driver, const json_t *args, struct driver_reply *reply,
+                   struct error *err)
 {
     json_auto_t *page = json_object();
     json_auto_t *elements = json_array();
@@ -142,14 +143,14 @@ int state_get(struct driver *driver, const json_t *args, struct driver_reply *re
     if (collect_settled(driver, elements, err) < 0 || tabs_refresh(driver, err) < 0)
         return -1;
     if (driver->current == NULL)
-        return error_set(err, ERROR_NOT_FOUND, "The page has closed its tab. Navigate again.");
+        return error_set(err, ERROR_NOT_FOUND, "The page closed its tab. Navigate again.");
     json_put_text(page, "url", driver->current->url);
     json_put_text(page, "title", driver->current->title);
     json_put(page, "tabs", tabs_list(driver));
     json_put(page, "interactive_elements", json_array());
     if (measure(driver, page, err) < 0)
         return -1;
-    n_listed = state_append(&reply->text, page, elements);
+    n_listed = page_state_append(&reply->text, page, elements);
     if (n_listed < json_array_size(elements))
         driver_note(driver, "%zu further elements are not listed.",
                     json_array_size(elements) - n_listed);

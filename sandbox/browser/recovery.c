@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "sandbox/browser/browser_session.h"
 #include "sandbox/browser/driver.h"
-#include "sandbox/browser/session.h"
 #include "sandbox/browser/tabs.h"
 
 enum { BROWSER_ANSWER_MS = 10000, PAGE_ANSWER_MS = 3000 };
@@ -61,20 +61,20 @@ static void settle_timeout(struct driver *driver, struct strbuf *text)
     strbuf_append(text, "The call was cut off: the page did not answer in time. ");
     if (++driver->n_timeouts >= MAX_TIMEOUTS) {
         restart(driver, text,
-                "Several calls in a row took too long, so the browser was restarted: "
-                "its tabs are gone.");
+                "Several calls in a row took too long, so the browser was restarted: its tabs are "
+                "lost.");
         return;
     }
     if (driver->tabs == NULL || ping_browser(driver, &err) < 0) {
-        restart(driver, text, "The browser was restarted: its tabs are gone.");
+        restart(driver, text, "The browser was restarted: its tabs are lost.");
         return;
     }
     if (recovery_stop_script(driver, &err) == 0) {
-        strbuf_append(text, "Its script was stopped; the page is still there.");
+        strbuf_append(text, "Its script was stopped; the page is still open.");
         return;
     }
     if (replace_tab(driver, &err) < 0)
-        restart(driver, text, "The browser was restarted: its tabs are gone.");
+        restart(driver, text, "The browser was restarted: its tabs are lost.");
     else
         strbuf_append(text, "The page hung and its tab was closed.");
 }
@@ -108,14 +108,14 @@ void recovery_settle(struct driver *driver, const struct error *failure, struct 
     case ERROR_UNAVAILABLE:
         driver_drop_browser(driver);
         strbuf_appendf(text,
-                       "The browser failed (%s). The next call starts it anew; its tabs are gone.",
+                       "The browser failed (%s). The next call restarts it; its tabs are lost.",
                        failure->message);
         return;
     case ERROR_CANCELLED:
         strbuf_append(text, "The call was interrupted.");
         if (driver->cdp != NULL)
             error_ignore(driver_tell_tab(driver, "Page.stopLoading", NULL, &ignored),
-                         "no tab is fine");
+                         "there may be no tab");
         return;
     case ERROR_NONE:
     case ERROR_INVALID:

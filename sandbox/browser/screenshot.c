@@ -28,8 +28,8 @@ static int measure_view(struct driver *driver, json_t **clip_out, struct error *
     return 0;
 }
 
-static int take(struct driver *driver, const json_t *view, double scale, json_t **picture_out,
-                struct error *err)
+static int take_picture(struct driver *driver, const json_t *view, double scale,
+                        json_t **picture_out, struct error *err)
 {
     json_auto_t *result = NULL;
     json_t *params = json_object();
@@ -41,7 +41,7 @@ static int take(struct driver *driver, const json_t *view, double scale, json_t 
     if (driver_ask_tab(driver, "Page.captureScreenshot", params, &result, err) < 0)
         return -1;
     if (!json_is_string(json_object_get(result, "data")))
-        return error_set(err, ERROR_INVALID, "The browser gave no screenshot.");
+        return error_set(err, ERROR_INVALID, "The browser did not return a screenshot.");
     *picture_out = json_incref(json_object_get(result, "data"));
     return 0;
 }
@@ -55,7 +55,7 @@ int screenshot_take(struct driver *driver, json_t **picture_out, struct error *e
     for (size_t i = 0; i < ARRAY_SIZE(scales); i++) {
         json_auto_t *picture = NULL;
 
-        if (take(driver, view, scales[i], &picture, err) < 0)
+        if (take_picture(driver, view, scales[i], &picture, err) < 0)
             return -1;
         if (json_string_length(picture) <= MAX_PICTURE_BYTES) {
             *picture_out = json_incref(picture);

@@ -8,8 +8,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/browser/driver.h"
-#include "sandbox/browser/frames.h"
 #include "sandbox/browser/navigate.h"
+#include "sandbox/browser/page_frames.h"
 #include "sandbox/browser/script.h"
 #include "sandbox/browser/tabs.h"
 
@@ -59,7 +59,7 @@ static void add_origin(json_t *origins, json_t *told)
 
 static int read_origins(struct driver *driver, json_t *origins, struct error *err)
 {
-    if (frames_read(driver, err) < 0)
+    if (page_frames_read(driver, err) < 0)
         return -1;
     /* The worlds are new: the element numbers of the last state are invalid. */
     driver->indexed_target[0] = '\0';
@@ -105,7 +105,7 @@ static int set_cookies(struct driver *driver, const json_t *cookies, struct erro
     json_put(params, "cookies", copy_cookies(cookies));
     if (driver_ask(driver, "Storage.setCookies", params, &result, err) == 0)
         return 0;
-    return err->code == ERROR_INVALID ? error_wrap(err, "The cookies were not taken") : -1;
+    return err->code == ERROR_INVALID ? error_wrap(err, "The browser rejected the cookies") : -1;
 }
 
 /* Answers the tab's request with an empty page, so that the origin's server is not contacted. */
@@ -144,7 +144,7 @@ static int go_to_empty_page(struct driver *driver, const char *origin, struct er
             return -1;
     }
     if (driver->current == NULL)
-        return error_set(err, ERROR_NOT_FOUND, "The page has closed its tab.");
+        return error_set(err, ERROR_NOT_FOUND, "The page closed its tab.");
     driver->current->is_loading = true;
     if (fulfill(driver, driver->paused_request, err) < 0)
         return -1;
@@ -155,10 +155,10 @@ static int store(struct driver *driver, const json_t *entries, struct error *err
 {
     CLEANUP(strbuf_done) struct strbuf list = STRBUF_INIT;
     json_auto_t *done = NULL;
-    struct frame page = {.url = NULL};
+    struct page_frame page = {.url = NULL};
 
     json_append_text(&list, entries);
-    if (frames_open_main(driver, &page, err) < 0)
+    if (page_frames_open_main(driver, &page, err) < 0)
         return -1;
     return frame_call(driver, &page, SCRIPT_STORE, list.text, &done, err);
 }

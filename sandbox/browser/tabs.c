@@ -66,7 +66,8 @@ void tabs_clear(struct driver *driver)
 
 /* --- tabs come, change and go --- */
 
-static void tell(struct driver *driver, const struct tab *tab, const char *method, json_t *params)
+static void send_command(struct driver *driver, const struct tab *tab, const char *method,
+                         json_t *params)
 {
     cdp_send(driver->cdp,
              &(struct cdp_order){.session = tab->session, .method = method, .params = params});
@@ -102,8 +103,8 @@ static void add_tab(struct driver *driver, const char *session, const json_t *in
     /* The newest tab becomes current, as in a browser window. */
     driver->current = tab;
     json_put(lifecycle, "enabled", json_true());
-    tell(driver, tab, "Page.enable", NULL);
-    tell(driver, tab, "Page.setLifecycleEventsEnabled", lifecycle);
+    send_command(driver, tab, "Page.enable", NULL);
+    send_command(driver, tab, "Page.setLifecycleEventsEnabled", lifecycle);
 }
 
 static json_t *target_params(const char *target)
@@ -120,10 +121,10 @@ static void close_further_tab(struct driver *driver, const json_t *info)
              &(struct cdp_order){.session = "",
                                  .method = "Target.closeTarget",
                                  .params = target_params(json_text_or(info, "targetId", ""))});
-    driver_note(driver, "A further tab was closed: %d are open.", MAX_TABS);
+    driver_note(driver, "Another tab was closed: %d are open.", MAX_TABS);
 }
 
-/* New targets wait until they are told to continue, so that none of their events is missed. */
+/* New targets wait for a command to continue, so that none of their events is missed. */
 static void on_attached(struct driver *driver, const json_t *params)
 {
     const json_t *info = json_object_get(params, "targetInfo");
@@ -175,7 +176,7 @@ static void on_crashed(struct driver *driver, const json_t *params)
         tab->is_crashed = true;
 }
 
-/* --- what a tab's page does --- */
+/* --- events of a tab's page --- */
 
 static void on_dialog(struct driver *driver, struct tab *tab, const json_t *params)
 {
@@ -186,9 +187,9 @@ static void on_dialog(struct driver *driver, struct tab *tab, const json_t *para
     json_t *answer = json_object();
 
     json_put(answer, "accept", json_boolean(is_accepted));
-    tell(driver, tab, "Page.handleJavaScriptDialog", answer);
+    send_command(driver, tab, "Page.handleJavaScriptDialog", answer);
     if (text_equal(type, "beforeunload"))
-        driver_note(driver, "The page asked whether it may be left; that was accepted.");
+        driver_note(driver, "The page asked to confirm leaving it; that was accepted.");
     else
         driver_note(driver, "The page showed a dialog (%s): \"%.*s\". It was %s.", type, (int)len,
                     message, is_accepted ? "accepted" : "dismissed");
@@ -269,7 +270,7 @@ void tabs_take_event(void *owner, const char *method, const char *session, const
     }
 }
 
-/* --- what a call does to them --- */
+/* --- operations of calls --- */
 
 int tabs_open(struct driver *driver, const char *url, struct error *err)
 {

@@ -73,7 +73,7 @@ static void read_file(uid_t uid, struct account *account)
     struct error ignored = ERROR_INIT;
 
     error_ignore(file_read(passwd_path, PASSWD_MAX_BYTES, &passwd, &ignored),
-                 "then there is no account");
+                 "without an account nothing is changed");
     account_find(passwd.text, uid, account);
 }
 

@@ -15,47 +15,49 @@
 #define RUN_SILENCE "NO_CHANGE_TIMEOUT_SECONDS"
 
 const struct setting action_settings[] = {
-    {"SESSION_API_KEY", SETTING_SECRET, "", offsetof(struct config, api_key),
-     "key that requests must show"},
-    {"DEFT_ACTION_INIT_KEY", SETTING_SECRET, "", offsetof(struct config, init_key),
-     "key of POST /api/init, which brings the session key later; nothing is served before"},
-    {"DEFT_ACTION_OPEN", SETTING_BOOL, "0", offsetof(struct config, open),
-     "1: serve without a key"},
-    {"DEFT_ACTION_PORT", SETTING_COUNT, "8000", offsetof(struct config, port),
-     "TCP port; 0 takes a free one"},
-    {"DEFT_ACTION_BIND", SETTING_TEXT, "0.0.0.0", offsetof(struct config, bind),
-     "IPv4 or IPv6 address to listen on; with DEFT_ACTION_SOCKET also none"},
-    {"DEFT_ACTION_SOCKET", SETTING_COUNT, "0", offsetof(struct config, socket),
-     "descriptor of a socket that listens already, beside address and port; 0: none"},
-    {"DEFT_ACTION_PREVIEW_SOCKET", SETTING_COUNT, "0", offsetof(struct config, preview_socket),
-     "the same, by which requests reach programs here; 0: none"},
-    {"DEFT_ACTION_SERVER_UID", SETTING_COUNT, "0", offsetof(struct config, server_uid),
-     "started as root: user that the server becomes, apart from its commands; 0: none"},
-    {"DEFT_ACTION_COMMAND_UID", SETTING_COUNT, "0", offsetof(struct config, command_uid),
-     "with DEFT_ACTION_SERVER_UID: user of all commands, and of all files"},
-    {"DEFT_ACTION_GID", SETTING_COUNT, "0", offsetof(struct config, gid),
-     "with DEFT_ACTION_SERVER_UID: group of both"},
-    {"DEFT_ACTION_ACCOUNT_UID", SETTING_COUNT, "0", offsetof(struct config, account_uid),
-     "with DEFT_ACTION_SERVER_UID: user of the image whose account and home the commands get"},
+    {"SESSION_API_KEY", SETTING_SECRET, "", offsetof(struct action_config, api_key),
+     "API key of requests"},
+    {"DEFT_ACTION_INIT_KEY", SETTING_SECRET, "", offsetof(struct action_config, init_key),
+     "key of POST /api/init, which supplies the session key; other requests are refused until "
+     "then"},
+    {"DEFT_ACTION_OPEN", SETTING_BOOL, "0", offsetof(struct action_config, open),
+     "1: serve requests without a key"},
+    {"DEFT_ACTION_PORT", SETTING_COUNT, "8000", offsetof(struct action_config, port),
+     "TCP port; 0: any free port"},
+    {"DEFT_ACTION_BIND", SETTING_TEXT, "0.0.0.0", offsetof(struct action_config, bind),
+     "IPv4 or IPv6 address to listen on; may be none with DEFT_ACTION_SOCKET"},
+    {"DEFT_ACTION_SOCKET", SETTING_COUNT, "0", offsetof(struct action_config, socket),
+     "descriptor of a listening socket, used in addition to address and port; 0: none"},
+    {"DEFT_ACTION_PREVIEW_SOCKET", SETTING_COUNT, "0",
+     offsetof(struct action_config, preview_socket),
+     "descriptor of a listening socket for previews of programs; 0: none"},
+    {"DEFT_ACTION_SERVER_UID", SETTING_COUNT, "0", offsetof(struct action_config, server_uid),
+     "user that the server switches to if started as root; 0: no change"},
+    {"DEFT_ACTION_COMMAND_UID", SETTING_COUNT, "0", offsetof(struct action_config, command_uid),
+     "with DEFT_ACTION_SERVER_UID: user that runs commands and owns files"},
+    {"DEFT_ACTION_GID", SETTING_COUNT, "0", offsetof(struct action_config, gid),
+     "with DEFT_ACTION_SERVER_UID: group of both users"},
+    {"DEFT_ACTION_ACCOUNT_UID", SETTING_COUNT, "0", offsetof(struct action_config, account_uid),
+     "with DEFT_ACTION_SERVER_UID: image user whose account and home the command user takes over"},
     {"DEFT_ACTION_WORKSPACE", SETTING_TEXT, "/workspace/project",
-     offsetof(struct config, workspace), "where shells begin; made when possible"},
-    {"DEFT_ACTION_JOURNAL", SETTING_TEXT, "/.deft-j", offsetof(struct config, journal_dir),
-     "directory of the action journal; memory only when it cannot be written"},
-    {"DEFT_ACTION_SAVE_DIR", SETTING_TEXT, "", offsetof(struct config, save_dir),
-     "directory for whole outputs of the terminal tool that are too long; unset: none is kept"},
-    {"DEFT_ACTION_NO_CHANGE_MS", SETTING_MS, "30000", offsetof(struct config, no_change_ms),
-     "silence after which a running command is reported as still running"},
-    {"DEFT_ACTION_BROWSER", SETTING_TEXT, "", offsetof(struct config, browser),
-     "program of the browser; Chromium is looked for when it is unset"},
-    {"DEFT_ACTION_BROWSER_WAIT_MS", SETTING_MS, "30000", offsetof(struct config, browser_wait_ms),
-     "how long a page may take to load, or to answer"},
+     offsetof(struct action_config, workspace), "initial directory of shells; created if missing"},
+    {"DEFT_ACTION_JOURNAL", SETTING_TEXT, "/.deft-j", offsetof(struct action_config, journal_dir),
+     "directory of the action journal; kept in memory if not writable"},
+    {"DEFT_ACTION_SAVE_DIR", SETTING_TEXT, "", offsetof(struct action_config, save_dir),
+     "directory for full copies of truncated terminal output; unset: not saved"},
+    {"DEFT_ACTION_NO_CHANGE_MS", SETTING_MS, "30000", offsetof(struct action_config, no_change_ms),
+     "time without output after which a command is reported as still running"},
+    {"DEFT_ACTION_BROWSER", SETTING_TEXT, "", offsetof(struct action_config, browser),
+     "path of the browser; unset: search for Chromium"},
+    {"DEFT_ACTION_BROWSER_WAIT_MS", SETTING_MS, "30000",
+     offsetof(struct action_config, browser_wait_ms), "time a page has to load or to respond"},
     {"DEFT_ACTION_BROWSER_TIMEOUT_MS", SETTING_MS, "300000",
-     offsetof(struct config, browser_timeout_ms), "how long a call of a browser tool may take"},
-    {IDLE_TIMEOUT, SETTING_TEXT, "", offsetof(struct config, idle_timeout),
-     "idle limit of the sandbox; longer foreground commands are refused"},
-    {RUN_SILENCE, SETTING_TEXT, "", offsetof(struct config, run_silence),
-     "as DEFT_ACTION_NO_CHANGE_MS, in seconds, for POST /execute_action; 10 when unset"},
-    {"LOG_LEVEL", SETTING_TEXT, "warning", offsetof(struct config, log_level),
+     offsetof(struct action_config, browser_timeout_ms), "time limit of a browser tool call"},
+    {IDLE_TIMEOUT, SETTING_TEXT, "", offsetof(struct action_config, idle_timeout),
+     "idle limit of the sandbox; foreground commands with a longer timeout are refused"},
+    {RUN_SILENCE, SETTING_TEXT, "", offsetof(struct action_config, run_silence),
+     "like DEFT_ACTION_NO_CHANGE_MS, in seconds, for POST /execute_action; unset: 10"},
+    {"LOG_LEVEL", SETTING_TEXT, "warning", offsetof(struct action_config, log_level),
      "debug, info, warning or error"},
 };
 
@@ -74,7 +76,7 @@ static bool is_uid(int64_t number)
     return number > 0 && number <= MAX_UID;
 }
 
-static int check_users(const struct config *config, struct error *err)
+static int check_users(const struct action_config *config, struct error *err)
 {
     if (config->server_uid == 0 && config->command_uid == 0)
         return 0;
@@ -82,16 +84,16 @@ static int check_users(const struct config *config, struct error *err)
         config->server_uid == config->command_uid)
         return error_set(err, ERROR_INVALID,
                          "DEFT_ACTION_SERVER_UID, DEFT_ACTION_COMMAND_UID and DEFT_ACTION_GID: "
-                         "two different users and their group, none of them 0");
+                         "must be two different users and their group, none of them 0");
     return 0;
 }
 
-int config_check(struct config *config, struct error *err)
+int action_config_check(struct action_config *config, struct error *err)
 {
     if (check_users(config, err) < 0)
         return -1;
     if (config->port > MAX_PORT)
-        return error_set(err, ERROR_INVALID, "DEFT_ACTION_PORT: not a port");
+        return error_set(err, ERROR_INVALID, "DEFT_ACTION_PORT: not a valid port");
     if (!has_text(&config->api_key) && !has_text(&config->init_key) && !config->open)
         return error_set(err, ERROR_INVALID,
                          "SESSION_API_KEY is not set; DEFT_ACTION_OPEN=1 serves without a key");
@@ -103,12 +105,12 @@ int config_check(struct config *config, struct error *err)
     return 0;
 }
 
-bool config_is_dormant(const struct config *config)
+bool action_config_is_dormant(const struct action_config *config)
 {
     return !config->open && !has_text(&config->api_key);
 }
 
-void config_take_keys(struct config *config, const char *key, const char *proof_key)
+void action_config_take_keys(struct action_config *config, const char *key, const char *proof_key)
 {
     secret_set(&config->api_key, key);
     secret_done(&config->init_key);
@@ -124,7 +126,7 @@ static void take_setting(const char **setting, const char *value)
     *setting = mem_dup_text(value);
 }
 
-void config_take_environment(struct config *config, json_t *environment)
+void action_config_take_environment(struct action_config *config, json_t *environment)
 {
     const char *name = NULL;
     const json_t *value = NULL;
@@ -139,7 +141,7 @@ void config_take_environment(struct config *config, json_t *environment)
     }
 }
 
-void config_done(struct config *config)
+void action_config_done(struct action_config *config)
 {
     if (config == NULL)
         return;
@@ -165,12 +167,12 @@ static double seconds_of(const char *text)
     return seconds;
 }
 
-double config_foreground_cap_s(const struct config *config)
+double action_config_foreground_cap_s(const struct action_config *config)
 {
     return 0.9 * seconds_of(config->idle_timeout);
 }
 
-int64_t config_run_silence_ms(const struct config *config)
+int64_t action_config_run_silence_ms(const struct action_config *config)
 {
     double seconds = seconds_of(config->run_silence);
 

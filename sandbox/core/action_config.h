@@ -17,7 +17,7 @@
 struct error;
 struct strbuf;
 
-struct config {
+struct action_config {
     struct secret api_key;  /* unset with `open`, and while dormant */
     struct secret init_key; /* of POST /api/init; wiped by it */
     /* Key with which this server proves itself; unset if no other key is set. */
@@ -45,7 +45,7 @@ struct config {
     int64_t browser_timeout_ms;
 };
 
-/* The settings of struct config. */
+/* The settings of struct action_config. */
 extern const struct setting action_settings[];
 extern const size_t action_settings_n;
 
@@ -53,26 +53,26 @@ extern const size_t action_settings_n;
  * Checks the settings and fills in those that were not given. ERROR_INVALID names the variable that
  * is wrong.
  */
-int config_check(struct config *config, struct error *err) NONNULL MUST_CHECK;
+int action_config_check(struct action_config *config, struct error *err) NONNULL MUST_CHECK;
 /* True while the server waits for POST /api/init to bring its key: nothing else is served. */
-bool config_is_dormant(const struct config *config) NONNULL MUST_CHECK;
+bool action_config_is_dormant(const struct action_config *config) NONNULL MUST_CHECK;
 /*
  * Ends the dormant state: from now on requests must show `key`, and the init key is no longer
  * valid. proof_key: as in base/sandbox_key.h; NULL: derived from `key`.
  */
-void config_take_keys(struct config *config, const char *key, const char *proof_key)
+void action_config_take_keys(struct action_config *config, const char *key, const char *proof_key)
     __attribute__((nonnull(1, 2)));
 /*
  * Sets variables for all programs started from now on, as if the server had been started with them;
  * NULL sets none.
  */
-void config_take_environment(struct config *config, json_t *environment)
+void action_config_take_environment(struct action_config *config, json_t *environment)
     __attribute__((nonnull(1)));
 /* Wipes the keys and frees the texts; NULL and a partially read one are allowed. */
-void config_done(struct config *config);
+void action_config_done(struct action_config *config);
 /* The cap on foreground time-outs in seconds, 0 when there is none. */
-double config_foreground_cap_s(const struct config *config) NONNULL MUST_CHECK;
+double action_config_foreground_cap_s(const struct action_config *config) NONNULL MUST_CHECK;
 /* Time that a command of the older action API may run without output. */
-int64_t config_run_silence_ms(const struct config *config) NONNULL MUST_CHECK;
+int64_t action_config_run_silence_ms(const struct action_config *config) NONNULL MUST_CHECK;
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Limits of what deft-action accepts and keeps: every size has a cap.
  */
-#ifndef DEFT_SANDBOX_CORE_LIMITS_H
-#define DEFT_SANDBOX_CORE_LIMITS_H
+#ifndef DEFT_SANDBOX_CORE_ACTION_LIMITS_H
+#define DEFT_SANDBOX_CORE_ACTION_LIMITS_H
 
 enum {
     MAX_CONNECTIONS = 512,
@@ -30,7 +30,7 @@ enum {
     MAX_BASH_EVENTS = 20000,
     MAX_BASH_WAITS = 64, /* searches waiting for an event */
     MAX_BASH_EVENT_BYTES = 64 * 1024 * 1024,
-    MAX_JOBS = 16, /* git and the like, running at once */
+    MAX_FORK_REQUESTS = 16, /* git and the like, running at once */
     BASH_CHUNK_CHARS = 1024 * 1024,
 };
 

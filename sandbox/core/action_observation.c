@@ -1,4 +1,4 @@
-#include "sandbox/core/observation.h"
+#include "sandbox/core/action_observation.h"
 
 #include <limits.h>
 #include <string.h>
@@ -6,9 +6,9 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "sandbox/core/process.h"
+#include "sandbox/core/child_process.h"
 
-json_t *observation_content(const char *text, size_t len)
+json_t *action_observation_content(const char *text, size_t len)
 {
     json_t *content = json_array();
     json_t *part = json_object();
@@ -22,12 +22,12 @@ json_t *observation_content(const char *text, size_t len)
 
 static void put_place(json_t *metadata, const struct terminal_result *result)
 {
-    CLEANUP(mem_freep) char *user = process_user_name();
-    CLEANUP(mem_freep) char *python = process_find_program("python", result->path);
+    CLEANUP(mem_freep) char *user = child_process_user_name();
+    CLEANUP(mem_freep) char *python = child_process_find_program("python", result->path);
     char host[HOST_NAME_MAX + 1] = "";
 
     if (python == NULL)
-        python = process_find_program("python3", result->path);
+        python = child_process_find_program("python3", result->path);
     (void)gethostname(host, sizeof(host) - 1);
     json_put_text(metadata, "username", user);
     json_put_text(metadata, "hostname", host);
@@ -35,7 +35,7 @@ static void put_place(json_t *metadata, const struct terminal_result *result)
     json_put_text(metadata, "py_interpreter_path", python != NULL ? python : "");
 }
 
-json_t *observation_from_terminal(const struct terminal_result *result)
+json_t *action_observation_from_terminal(const struct terminal_result *result)
 {
     json_t *observation = json_object();
     json_t *metadata = json_object();
@@ -47,7 +47,8 @@ json_t *observation_from_terminal(const struct terminal_result *result)
         put_place(metadata, result);
     json_put_text(metadata, "prefix", result->prefix != NULL ? result->prefix : "");
     json_put_text(metadata, "suffix", result->suffix != NULL ? result->suffix : "");
-    json_put(observation, "content", observation_content(result->content, result->content_len));
+    json_put(observation, "content",
+             action_observation_content(result->content, result->content_len));
     json_put(observation, "is_error", json_boolean(result->is_error));
     json_put_text(observation, "command", result->command);
     if (result->has_exit_code)
@@ -60,7 +61,7 @@ json_t *observation_from_terminal(const struct terminal_result *result)
     return observation;
 }
 
-json_t *observation_from_refusal(const char *command, const char *reason)
+json_t *action_observation_from_refusal(const char *command, const char *reason)
 {
     const struct terminal_result refusal = {
         .content = reason,
@@ -69,5 +70,5 @@ json_t *observation_from_refusal(const char *command, const char *reason)
         .command = command,
     };
 
-    return observation_from_terminal(&refusal);
+    return action_observation_from_terminal(&refusal);
 }

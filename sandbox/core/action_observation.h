@@ -2,8 +2,8 @@
  * The two observation objects that deft-action creates, in their wire format.
  * Source: docs/api/action-server.md
  */
-#ifndef DEFT_SANDBOX_CORE_OBSERVATION_H
-#define DEFT_SANDBOX_CORE_OBSERVATION_H
+#ifndef DEFT_SANDBOX_CORE_ACTION_OBSERVATION_H
+#define DEFT_SANDBOX_CORE_ACTION_OBSERVATION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,10 +31,10 @@ struct terminal_result {
 };
 
 /* TerminalObservation. The caller owns it. */
-json_t *observation_from_terminal(const struct terminal_result *result) NONNULL MUST_CHECK;
+json_t *action_observation_from_terminal(const struct terminal_result *result) NONNULL MUST_CHECK;
 /* A TerminalObservation for a refused call, with the reason. */
-json_t *observation_from_refusal(const char *command, const char *reason) NONNULL MUST_CHECK;
+json_t *action_observation_from_refusal(const char *command, const char *reason) NONNULL MUST_CHECK;
 /* [{"type":"text","text":…,"cache_prompt":false}] */
-json_t *observation_content(const char *text, size_t len) NONNULL MUST_CHECK;
+json_t *action_observation_content(const char *text, size_t len) NONNULL MUST_CHECK;
 
 #endif

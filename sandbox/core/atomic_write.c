@@ -1,4 +1,4 @@
-#include "sandbox/core/replace.h"
+#include "sandbox/core/atomic_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 enum { NEW_FILE_MODE = 0666 };
 
-enum error_code replace_error_code(void)
+enum error_code atomic_write_error_code(void)
 {
     switch (errno) {
     case EACCES:
@@ -50,48 +50,47 @@ static char *resolve(const char *path)
     return copy;
 }
 
-int replace_begin(struct replace *replace, const char *path, struct error *err)
+int atomic_write_begin(struct atomic_write *file, const char *path, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
     struct uuid id = uuid_random();
     const char *slash = NULL;
     struct stat old;
 
-    replace->path = resolve(path);
-    slash = strrchr(replace->path, '/');
-    strbuf_append_bytes(&name, replace->path,
-                        slash != NULL ? (size_t)(slash + 1 - replace->path) : 0);
+    file->path = resolve(path);
+    slash = strrchr(file->path, '/');
+    strbuf_append_bytes(&name, file->path, slash != NULL ? (size_t)(slash + 1 - file->path) : 0);
     strbuf_appendf(&name, ".deft-%s.tmp", id.text);
-    replace->temporary = strbuf_take(&name);
-    replace->fd = open(replace->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, NEW_FILE_MODE);
-    if (replace->fd < 0) {
-        enum error_code code = replace_error_code();
+    file->temporary = strbuf_take(&name);
+    file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, NEW_FILE_MODE);
+    if (file->fd < 0) {
+        enum error_code code = atomic_write_error_code();
 
-        mem_freep(&replace->temporary);
+        mem_freep(&file->temporary);
         return error_set(err, code, "writing %s: %m", path);
     }
-    if (stat(replace->path, &old) == 0)
-        keep_mode_and_owner(replace->fd, &old);
+    if (stat(file->path, &old) == 0)
+        keep_mode_and_owner(file->fd, &old);
     return 0;
 }
 
-int replace_commit(struct replace *replace, struct error *err)
+int atomic_write_commit(struct atomic_write *file, struct error *err)
 {
-    if (fdatasync(replace->fd) < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "writing %s: %m", replace->path);
-    if (rename(replace->temporary, replace->path) < 0)
-        return error_set(err, replace_error_code(), "writing %s: %m", replace->path);
-    mem_freep(&replace->temporary);
+    if (fdatasync(file->fd) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "writing %s: %m", file->path);
+    if (rename(file->temporary, file->path) < 0)
+        return error_set(err, atomic_write_error_code(), "writing %s: %m", file->path);
+    mem_freep(&file->temporary);
     return 0;
 }
 
-void replace_done(struct replace *replace)
+void atomic_write_done(struct atomic_write *file)
 {
-    if (replace == NULL)
+    if (file == NULL)
         return;
-    fd_close(&replace->fd);
-    if (replace->temporary != NULL)
-        (void)unlink(replace->temporary);
-    mem_freep(&replace->temporary);
-    mem_freep(&replace->path);
+    fd_close(&file->fd);
+    if (file->temporary != NULL)
+        (void)unlink(file->temporary);
+    mem_freep(&file->temporary);
+    mem_freep(&file->path);
 }

@@ -1,4 +1,4 @@
-#include "sandbox/core/process.h"
+#include "sandbox/core/child_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,11 +61,11 @@ static bool names_variable(const char *entry, const char *name)
     return strncmp(entry, name, len) == 0 && entry[len] == '=';
 }
 
-static bool is_withheld(const char *entry, enum process_kind kind)
+static bool is_withheld(const char *entry, enum child_process_kind kind)
 {
     if (names_variable(entry, "SESSION_API_KEY") || text_starts_with(entry, "DEFT_ACTION_"))
         return true;
-    return kind == PROCESS_TERMINAL && text_starts_with(entry, "OH_SESSION_API_KEYS_");
+    return kind == CHILD_PROCESS_TERMINAL && text_starts_with(entry, "OH_SESSION_API_KEYS_");
 }
 
 static bool has_variable(char *const *list, const char *name)
@@ -142,7 +142,7 @@ static void add_bundle(char **list)
         add_variable(list, bundle_names[i], own_bundle);
 }
 
-char **process_environment_new(enum process_kind kind, const char *workspace)
+char **child_process_environment_new(enum child_process_kind kind, const char *workspace)
 {
     char **list = NULL;
     size_t n = 0;
@@ -162,7 +162,7 @@ char **process_environment_new(enum process_kind kind, const char *workspace)
     return list;
 }
 
-void process_environment_free(char **environment)
+void child_process_environment_free(char **environment)
 {
     if (environment == NULL)
         return;
@@ -171,7 +171,7 @@ void process_environment_free(char **environment)
     mem_free(environment);
 }
 
-void process_default_signals(void)
+void child_process_default_signals(void)
 {
     sigset_t none;
 
@@ -182,7 +182,7 @@ void process_default_signals(void)
 }
 
 /* Two steps, since a descriptor's target number may be in use by another one. */
-static int place_descriptors(const struct process_spec *spec, int *report_fd)
+static int place_descriptors(const struct child_process_spec *spec, int *report_fd)
 {
     int parked[8];
 
@@ -202,8 +202,8 @@ static int place_descriptors(const struct process_spec *spec, int *report_fd)
 }
 
 /*
- * The program gets only the listed descriptors: a library may open one without close-on-exec, as
- * libwebsockets 4.3 does with a netlink socket. Linux before 5.11 cannot do this for a range.
+ * The program gets only the listed descriptors: a library may open one without close-on-exec.
+ * Linux before 5.11 cannot do this for a range.
  */
 static void withhold_descriptors(void)
 {
@@ -217,7 +217,7 @@ static void withhold_descriptors(void)
 }
 
 /* Returns only on failure, with the step that failed. */
-static enum child_step become(const struct process_spec *spec, int *report_fd)
+static enum child_step become(const struct child_process_spec *spec, int *report_fd)
 {
     withhold_descriptors();
     if (place_descriptors(spec, report_fd) < 0)
@@ -233,11 +233,11 @@ static enum child_step become(const struct process_spec *spec, int *report_fd)
 }
 
 /* Only async-signal-safe calls: the parent has one thread, but libraries may hold locks. */
-NORETURN static void run_child(const struct process_spec *spec, int report_fd)
+NORETURN static void run_child(const struct child_process_spec *spec, int report_fd)
 {
     struct child_report report = {STEP_DESCRIPTORS, 0};
 
-    process_default_signals();
+    child_process_default_signals();
     (void)setsid();
     report.failed = become(spec, &report_fd);
     report.why = errno;
@@ -245,15 +245,15 @@ NORETURN static void run_child(const struct process_spec *spec, int report_fd)
     _exit(EXEC_FAILED);
 }
 
-static int fail_start(const struct process_spec *spec, const struct child_report *report,
+static int fail_start(const struct child_process_spec *spec, const struct child_report *report,
                       struct error *err)
 {
     errno = report->why;
     switch (report->failed) {
     case STEP_DESCRIPTORS:
-        return error_set(err, ERROR_UNAVAILABLE, "handing descriptors to %s: %m", spec->path);
+        return error_set(err, ERROR_UNAVAILABLE, "passing descriptors to %s: %m", spec->path);
     case STEP_USER:
-        return error_set(err, ERROR_UNAVAILABLE, "becoming the user of %s: %m", spec->path);
+        return error_set(err, ERROR_UNAVAILABLE, "switching to the user of %s: %m", spec->path);
     case STEP_WORKING_DIR:
         return error_set(err, ERROR_INVALID, "The working directory %s cannot be entered: %m",
                          spec->working_dir);
@@ -263,7 +263,7 @@ static int fail_start(const struct process_spec *spec, const struct child_report
     return error_set(err, ERROR_INTERNAL, "%s did not start", spec->path);
 }
 
-int process_start(const struct process_spec *spec, pid_t *pid_out, struct error *err)
+int child_process_start(const struct child_process_spec *spec, pid_t *pid_out, struct error *err)
 {
     CLEANUP(fd_close) int report_read = -1;
     CLEANUP(fd_close) int report_write = -1;
@@ -287,7 +287,7 @@ int process_start(const struct process_spec *spec, pid_t *pid_out, struct error 
     return 0;
 }
 
-char *process_user_name(void)
+char *child_process_user_name(void)
 {
     CLEANUP(account_done) struct account account = ACCOUNT_INIT;
 
@@ -302,7 +302,7 @@ static bool is_program(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) && identity_has_access(path, X_OK);
 }
 
-char *process_find_program(const char *name, const char *path)
+char *child_process_find_program(const char *name, const char *path)
 {
     CLEANUP(strbuf_done) struct strbuf full = STRBUF_INIT;
 
@@ -321,12 +321,12 @@ char *process_find_program(const char *name, const char *path)
     return NULL;
 }
 
-bool process_shell_is_bash(const char *path)
+bool child_process_shell_is_bash(const char *path)
 {
     return text_ends_with(path, "/bash");
 }
 
-const char *process_variable(const char *name)
+const char *child_process_variable(const char *name)
 {
     for (char *const *entry = environ; *entry != NULL; entry++) {
         if (names_variable(*entry, name))
@@ -335,15 +335,16 @@ const char *process_variable(const char *name)
     return "";
 }
 
-char *process_find_shell(void)
+char *child_process_find_shell(void)
 {
-    const char *wanted = process_variable("SHELL");
+    const char *wanted = child_process_variable("SHELL");
 
-    if (process_shell_is_bash(wanted) && is_program(wanted))
+    if (child_process_shell_is_bash(wanted) && is_program(wanted))
         return mem_dup_text(wanted);
     for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
-        char *found =
-            shells[i] == NULL ? process_find_program("bash", process_variable("PATH")) : NULL;
+        char *found = shells[i] == NULL
+                          ? child_process_find_program("bash", child_process_variable("PATH"))
+                          : NULL;
 
         if (found != NULL)
             return found;

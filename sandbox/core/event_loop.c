@@ -1,4 +1,4 @@
-#include "sandbox/core/loop.h"
+#include "sandbox/core/event_loop.h"
 
 #include <signal.h>
 #include <string.h>
@@ -15,18 +15,18 @@
 
 enum { BATCH = 64, MS_PER_S = 1000, NS_PER_MS = 1000000 };
 
-struct loop {
+struct event_loop {
     int epoll_fd;
-    struct loop_source timer_source;
-    struct loop_source signal_source;
-    struct loop_timer *timers; /* soonest first */
-    struct loop_child *children;
+    struct event_loop_source timer_source;
+    struct event_loop_source signal_source;
+    struct event_loop_timer *timers; /* soonest first */
+    struct event_loop_child *children;
     bool stop;
     int n_batch;
     struct epoll_event batch[BATCH];
 };
 
-static void arm(struct loop *loop)
+static void arm(struct event_loop *loop)
 {
     struct itimerspec when = {0};
     int64_t delay_ms = 0;
@@ -43,14 +43,14 @@ static void arm(struct loop *loop)
 
 static void on_timer(void *owner, uint32_t events)
 {
-    struct loop *loop = owner;
+    struct event_loop *loop = owner;
     uint64_t n_expired = 0;
     int64_t now_ms = clock_monotonic_ms();
 
     (void)events;
     (void)!read(loop->timer_source.fd, &n_expired, sizeof(n_expired));
     while (loop->timers != NULL && loop->timers->due_ms <= now_ms) {
-        struct loop_timer *timer = loop->timers;
+        struct event_loop_timer *timer = loop->timers;
 
         loop->timers = timer->next;
         timer->due_ms = 0;
@@ -59,14 +59,14 @@ static void on_timer(void *owner, uint32_t events)
     arm(loop);
 }
 
-static void reap_one(struct loop *loop, pid_t pid, int status)
+static void reap_one(struct event_loop *loop, pid_t pid, int status)
 {
-    struct loop_child **link = &loop->children;
+    struct event_loop_child **link = &loop->children;
 
     while (*link != NULL && (*link)->pid != pid)
         link = &(*link)->next;
     if (*link != NULL) {
-        struct loop_child *child = *link;
+        struct event_loop_child *child = *link;
 
         *link = child->next;
         child->exited(child->owner, status);
@@ -87,7 +87,7 @@ static bool asks_for_end(const struct signalfd_siginfo *info)
 
 static void on_signal(void *owner, uint32_t events)
 {
-    struct loop *loop = owner;
+    struct event_loop *loop = owner;
     struct signalfd_siginfo info;
     int status = 0;
     pid_t pid = 0;
@@ -104,7 +104,7 @@ static void on_signal(void *owner, uint32_t events)
     }
 }
 
-static int open_sources(struct loop *loop, struct error *err)
+static int open_sources(struct event_loop *loop, struct error *err)
 {
     sigset_t signals;
 
@@ -118,27 +118,27 @@ static int open_sources(struct loop *loop, struct error *err)
     loop->signal_source.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (loop->epoll_fd < 0 || loop->timer_source.fd < 0 || loop->signal_source.fd < 0)
         return error_set(err, ERROR_UNAVAILABLE, "event loop: %m");
-    if (loop_add(loop, &loop->timer_source, EPOLLIN, err) < 0)
+    if (event_loop_add(loop, &loop->timer_source, EPOLLIN, err) < 0)
         return -1;
-    return loop_add(loop, &loop->signal_source, EPOLLIN, err);
+    return event_loop_add(loop, &loop->signal_source, EPOLLIN, err);
 }
 
-int loop_new(struct loop **loop_out, struct error *err)
+int event_loop_new(struct event_loop **event_loop_out, struct error *err)
 {
-    struct loop *loop = NEW(struct loop);
+    struct event_loop *loop = NEW(struct event_loop);
 
     loop->epoll_fd = -1;
-    loop->timer_source = (struct loop_source){-1, on_timer, loop};
-    loop->signal_source = (struct loop_source){-1, on_signal, loop};
+    loop->timer_source = (struct event_loop_source){-1, on_timer, loop};
+    loop->signal_source = (struct event_loop_source){-1, on_signal, loop};
     if (open_sources(loop, err) < 0) {
-        loop_free(loop);
+        event_loop_free(loop);
         return -1;
     }
-    *loop_out = loop;
+    *event_loop_out = loop;
     return 0;
 }
 
-void loop_free(struct loop *loop)
+void event_loop_free(struct event_loop *loop)
 {
     if (loop == NULL)
         return;
@@ -148,21 +148,16 @@ void loop_free(struct loop *loop)
     mem_free(loop);
 }
 
-int loop_descriptor(const struct loop *loop)
-{
-    return loop->epoll_fd;
-}
-
-bool loop_stop_requested(const struct loop *loop)
+bool event_loop_stop_requested(const struct event_loop *loop)
 {
     return loop->stop;
 }
 
-void loop_dispatch(struct loop *loop)
+void event_loop_dispatch(struct event_loop *loop)
 {
-    loop->n_batch = epoll_wait(loop->epoll_fd, loop->batch, BATCH, 0);
+    loop->n_batch = epoll_wait(loop->epoll_fd, loop->batch, BATCH, -1);
     for (int i = 0; i < loop->n_batch; i++) {
-        struct loop_source *source = loop->batch[i].data.ptr;
+        struct event_loop_source *source = loop->batch[i].data.ptr;
 
         if (source != NULL)
             source->ready(source->owner, loop->batch[i].events);
@@ -170,7 +165,8 @@ void loop_dispatch(struct loop *loop)
     loop->n_batch = 0;
 }
 
-int loop_add(struct loop *loop, struct loop_source *source, uint32_t events, struct error *err)
+int event_loop_add(struct event_loop *loop, struct event_loop_source *source, uint32_t events,
+                   struct error *err)
 {
     struct epoll_event event = {.events = events, .data.ptr = source};
 
@@ -179,7 +175,7 @@ int loop_add(struct loop *loop, struct loop_source *source, uint32_t events, str
     return 0;
 }
 
-void loop_change(struct loop *loop, struct loop_source *source, uint32_t events)
+void event_loop_change(struct event_loop *loop, struct event_loop_source *source, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = source};
 
@@ -187,7 +183,7 @@ void loop_change(struct loop *loop, struct loop_source *source, uint32_t events)
     (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, source->fd, &event);
 }
 
-void loop_remove(struct loop *loop, struct loop_source *source)
+void event_loop_remove(struct event_loop *loop, struct event_loop_source *source)
 {
     if (source->fd >= 0)
         (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
@@ -197,9 +193,9 @@ void loop_remove(struct loop *loop, struct loop_source *source)
     }
 }
 
-static void unlink_timer(struct loop *loop, struct loop_timer *timer)
+static void unlink_timer(struct event_loop *loop, struct event_loop_timer *timer)
 {
-    struct loop_timer **link = &loop->timers;
+    struct event_loop_timer **link = &loop->timers;
 
     while (*link != NULL && *link != timer)
         link = &(*link)->next;
@@ -208,10 +204,10 @@ static void unlink_timer(struct loop *loop, struct loop_timer *timer)
     timer->due_ms = 0;
 }
 
-void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t delay_ms)
+void event_loop_timer_set(struct event_loop *loop, struct event_loop_timer *timer, int64_t delay_ms)
 {
-    struct loop_timer **link = &loop->timers;
-    struct loop_timer *first = loop->timers;
+    struct event_loop_timer **link = &loop->timers;
+    struct event_loop_timer *first = loop->timers;
 
     if (timer->due_ms != 0)
         unlink_timer(loop, timer);
@@ -224,22 +220,22 @@ void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t delay_m
         arm(loop);
 }
 
-void loop_timer_clear(struct loop *loop, struct loop_timer *timer)
+void event_loop_timer_clear(struct event_loop *loop, struct event_loop_timer *timer)
 {
     /* The timer descriptor may fire spuriously; on_timer() handles that. */
     if (timer->due_ms != 0)
         unlink_timer(loop, timer);
 }
 
-void loop_child_watch(struct loop *loop, struct loop_child *child)
+void event_loop_child_watch(struct event_loop *loop, struct event_loop_child *child)
 {
     child->next = loop->children;
     loop->children = child;
 }
 
-void loop_child_forget(struct loop *loop, struct loop_child *child)
+void event_loop_child_forget(struct event_loop *loop, struct event_loop_child *child)
 {
-    struct loop_child **link = &loop->children;
+    struct event_loop_child **link = &loop->children;
 
     while (*link != NULL && *link != child)
         link = &(*link)->next;

@@ -16,6 +16,6 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 
 void folder_remove(const char *path)
 {
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): a job is a process of one thread */
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): a fork has one thread */
     (void)nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }

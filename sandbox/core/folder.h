@@ -1,5 +1,5 @@
 /*
- * Operations on whole folders. Blocks: only in jobs.
+ * Operations on whole folders. Blocks: only in forks (fork_task.h, http/fork_request.h).
  */
 #ifndef DEFT_SANDBOX_CORE_FOLDER_H
 #define DEFT_SANDBOX_CORE_FOLDER_H

@@ -42,7 +42,7 @@ static int give_entries(int folder, uid_t uid, gid_t gid)
 }
 
 /* Commands could read a journal that was created while there was only one user. */
-static void give_journal(const struct config *config)
+static void give_journal(const struct action_config *config)
 {
     CLEANUP(fd_close) int folder =
         open(config->journal_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -50,7 +50,7 @@ static void give_journal(const struct config *config)
     gid_t gid = (gid_t)config->gid;
 
     if (folder < 0 || fchown(folder, uid, gid) < 0 || give_entries(fd_take(&folder), uid, gid) < 0)
-        log_warning("journal.not_given", LOG_STR("folder", config->journal_dir));
+        log_warning("journal.chown_failed", LOG_STR("folder", config->journal_dir));
 }
 
 /* Root's capabilities go with the user change; the bounding set and inheritable ones need this. */
@@ -68,7 +68,7 @@ static void drop_bounding_set(void)
         (void)prctl(PR_CAPBSET_DROP, i, 0UL, 0UL, 0UL);
 }
 
-static int become_both(const struct config *config, struct error *err)
+static int become_both(const struct action_config *config, struct error *err)
 {
     gid_t gid = (gid_t)config->gid;
     uid_t server = (uid_t)config->server_uid;
@@ -83,12 +83,12 @@ static int become_both(const struct config *config, struct error *err)
     return 0;
 }
 
-int identity_take(const struct config *config, struct error *err)
+int identity_take(const struct action_config *config, struct error *err)
 {
     if (config->server_uid == 0)
         return 0;
     if (geteuid() != 0) {
-        log_warning("identity.single", LOG_INT("uid", geteuid()));
+        log_warning("identity.not_root", LOG_INT("uid", geteuid()));
         return 0;
     }
     give_journal(config);

@@ -21,7 +21,7 @@
 
 #include "base/attr.h"
 
-struct config;
+struct action_config;
 struct error;
 
 /*
@@ -29,7 +29,7 @@ struct error;
  * journal to the server and the image's account to the commands, and drops every capability
  * permanently. ERROR_UNAVAILABLE where the host has no such users.
  */
-int identity_take(const struct config *config, struct error *err) NONNULL MUST_CHECK;
+int identity_take(const struct action_config *config, struct error *err) NONNULL MUST_CHECK;
 /* In a child, before it executes a program: switches to the commands' user. -1 with errno. */
 int identity_become_commands(void) MUST_CHECK;
 /* As access(2), but for the effective user that opens files; access(2) checks the real one. */

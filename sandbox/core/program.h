@@ -1,6 +1,6 @@
 /*
- * Runs programs to completion and captures their output. Blocks: only for jobs (job.h), never on
- * the loop's thread.
+ * Runs programs to completion and captures their output. Blocks: only in forks, never on the
+ * loop's thread.
  *
  * Ownership: the caller's; program_result_done() releases.
  */

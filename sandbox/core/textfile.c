@@ -12,8 +12,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sandbox/core/limits.h"
-#include "sandbox/core/replace.h"
+#include "sandbox/core/action_limits.h"
+#include "sandbox/core/atomic_write.h"
 
 enum { SNIFF_BYTES = 8192 };
 
@@ -54,7 +54,7 @@ static int to_latin1(const struct strbuf *text, struct strbuf *out, struct error
         }
         if (c != 0xC2 && c != 0xC3)
             return error_set(err, ERROR_INVALID,
-                             "the file is Latin-1, which does not have all characters of the text");
+                             "the file is Latin-1, which lacks some characters of the text");
         i++;
         strbuf_append_char(out, (char)(((c & 0x03U) << 6U) | ((unsigned)text->text[i] & 0x3FU)));
     }
@@ -157,15 +157,15 @@ static int encode(const struct textfile *file, struct strbuf *out, struct error 
 int textfile_write(const char *path, const struct textfile *file, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
-    CLEANUP(replace_done) struct replace replace = REPLACE_INIT;
+    CLEANUP(atomic_write_done) struct atomic_write target = ATOMIC_WRITE_INIT;
 
     if (encode(file, &bytes, err) < 0)
         return -1;
-    if (replace_begin(&replace, path, err) < 0)
+    if (atomic_write_begin(&target, path, err) < 0)
         return -1;
-    if (fd_write_all(replace.fd, bytes.text, bytes.len, err) < 0)
+    if (fd_write_all(target.fd, bytes.text, bytes.len, err) < 0)
         return -1;
-    return replace_commit(&replace, err);
+    return atomic_write_commit(&target, err);
 }
 
 static bool is_directory(const char *path)
@@ -191,7 +191,7 @@ int textfile_make_parents(const char *path, struct error *err)
         }
         if (errno == EEXIST)
             return error_set(err, ERROR_INVALID, "%s is not a directory", parent);
-        return error_set(err, replace_error_code(), "making %s: %m", parent);
+        return error_set(err, atomic_write_error_code(), "creating %s: %m", parent);
     }
     return 0;
 }

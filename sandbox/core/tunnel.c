@@ -10,14 +10,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "sandbox/core/loop.h"
+#include "sandbox/core/event_loop.h"
 
 enum { PIECE_BYTES = 32 * 1024 };
 
-struct side {
-    struct loop_source source;
+struct tunnel_end {
+    struct event_loop_source source;
     struct tunnel *tunnel;
-    struct side *other;
+    struct tunnel_end *other;
     struct strbuf waiting; /* not yet written to it; until then the other is not read */
     bool is_watched;
     bool is_over; /* it has sent its end of file */
@@ -25,13 +25,13 @@ struct side {
 };
 
 struct tunnel {
-    struct loop *loop;
+    struct event_loop *loop;
     struct tunnel_owner owner;
-    struct side sides[2];
+    struct tunnel_end sides[2];
     bool is_broken;
 };
 
-static void read_some(struct side *side)
+static void read_some(struct tunnel_end *side)
 {
     char bytes[PIECE_BYTES];
     ssize_t n = recv(side->source.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -44,7 +44,7 @@ static void read_some(struct side *side)
         side->tunnel->is_broken = true;
 }
 
-static void write_some(struct side *side)
+static void write_some(struct tunnel_end *side)
 {
     ssize_t n = 0;
 
@@ -57,7 +57,7 @@ static void write_some(struct side *side)
         side->tunnel->is_broken = true;
 }
 
-static void pass_end_on(struct side *side)
+static void pass_end_on(struct tunnel_end *side)
 {
     if (side->is_shut || !side->other->is_over || side->waiting.len > 0)
         return;
@@ -66,23 +66,23 @@ static void pass_end_on(struct side *side)
 }
 
 /* A side without events is removed from epoll, which would report its hangup again and again. */
-static void watch(struct side *side)
+static void watch(struct tunnel_end *side)
 {
     uint32_t events = (!side->is_over && side->other->waiting.len == 0 ? EPOLLIN : 0U) |
                       (side->waiting.len > 0 ? EPOLLOUT : 0U);
-    struct loop *loop = side->tunnel->loop;
+    struct event_loop *loop = side->tunnel->loop;
     struct error err = ERROR_INIT;
 
     if (side->is_watched && events != 0) {
-        loop_change(loop, &side->source, events);
+        event_loop_change(loop, &side->source, events);
         return;
     }
     if (side->is_watched)
-        loop_remove(loop, &side->source);
+        event_loop_remove(loop, &side->source);
     side->is_watched = events != 0;
-    if (events == 0 || loop_add(loop, &side->source, events, &err) == 0)
+    if (events == 0 || event_loop_add(loop, &side->source, events, &err) == 0)
         return;
-    log_warning("tunnel.broken", LOG_ERROR(&err));
+    log_warning("tunnel.epoll_failed", LOG_ERROR(&err));
     side->is_watched = false;
     side->tunnel->is_broken = true;
 }
@@ -101,7 +101,7 @@ static void go_on(struct tunnel *tunnel)
 
 static void on_ready(void *owner, uint32_t events)
 {
-    struct side *side = owner;
+    struct tunnel_end *side = owner;
 
     (void)events;
     if (!side->is_over && side->other->waiting.len == 0)
@@ -111,13 +111,13 @@ static void on_ready(void *owner, uint32_t events)
 
 static void side_init(struct tunnel *tunnel, size_t i, int fd)
 {
-    tunnel->sides[i] = (struct side){.source = {fd, on_ready, &tunnel->sides[i]},
-                                     .tunnel = tunnel,
-                                     .other = &tunnel->sides[1 - i],
-                                     .waiting = STRBUF_INIT};
+    tunnel->sides[i] = (struct tunnel_end){.source = {fd, on_ready, &tunnel->sides[i]},
+                                           .tunnel = tunnel,
+                                           .other = &tunnel->sides[1 - i],
+                                           .waiting = STRBUF_INIT};
 }
 
-struct tunnel *tunnel_new(struct loop *loop, int one, int other, const struct strbuf *first,
+struct tunnel *tunnel_new(struct event_loop *loop, int one, int other, const struct strbuf *first,
                           const struct tunnel_owner *owner)
 {
     struct tunnel *tunnel = NEW(struct tunnel);
@@ -137,7 +137,7 @@ void tunnel_free(struct tunnel *tunnel)
     if (tunnel == NULL)
         return;
     for (size_t i = 0; i < 2; i++) {
-        loop_remove(tunnel->loop, &tunnel->sides[i].source);
+        event_loop_remove(tunnel->loop, &tunnel->sides[i].source);
         fd_close(&tunnel->sides[i].source.fd);
         strbuf_done(&tunnel->sides[i].waiting);
     }

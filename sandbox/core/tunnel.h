@@ -9,7 +9,7 @@
 
 #include "base/attr.h"
 
-struct loop;
+struct event_loop;
 struct strbuf;
 struct tunnel;
 
@@ -20,7 +20,7 @@ struct tunnel_owner {
 };
 
 /* Takes ownership of both sockets, which are non-blocking. first: sent to the second one first. */
-struct tunnel *tunnel_new(struct loop *loop, int one, int other, const struct strbuf *first,
+struct tunnel *tunnel_new(struct event_loop *loop, int one, int other, const struct strbuf *first,
                           const struct tunnel_owner *owner) NONNULL MUST_CHECK;
 void tunnel_free(struct tunnel *tunnel);
 

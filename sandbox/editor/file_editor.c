@@ -1,4 +1,4 @@
-#include "sandbox/editor/editor.h"
+#include "sandbox/editor/file_editor.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sandbox/core/limits.h"
-#include "sandbox/core/observation.h"
+#include "sandbox/core/action_limits.h"
+#include "sandbox/core/action_observation.h"
 #include "sandbox/core/textfile.h"
-#include "sandbox/editor/editor_result.h"
+#include "sandbox/editor/file_editor_result.h"
 
 enum {
     SNIPPET_LINES = 4,
@@ -26,17 +26,17 @@ struct version {
     struct version *next;
 };
 
-struct editor {
+struct file_editor {
     struct version *versions;
     size_t bytes;
 };
 
 /* One call: the command's arguments and its result. */
 struct edit {
-    struct editor *editor;
+    struct file_editor *editor;
     const char *path;
     const json_t *args;
-    struct editor_result *result;
+    struct file_editor_result *result;
 };
 
 struct edit_command {
@@ -44,7 +44,7 @@ struct edit_command {
     int (*run)(const struct edit *edit, struct error *err);
 };
 
-void editor_result_done(struct editor_result *result)
+void file_editor_result_done(struct file_editor_result *result)
 {
     strbuf_done(&result->text);
     strbuf_done(&result->old_content);
@@ -52,12 +52,12 @@ void editor_result_done(struct editor_result *result)
     mem_freep(&result->image_url);
 }
 
-struct editor *editor_new(void)
+struct file_editor *file_editor_new(void)
 {
-    return NEW(struct editor);
+    return NEW(struct file_editor);
 }
 
-static void remove_version(struct editor *editor, struct version **link)
+static void remove_version(struct file_editor *editor, struct version **link)
 {
     struct version *version = *link;
 
@@ -68,7 +68,7 @@ static void remove_version(struct editor *editor, struct version **link)
     mem_free(version);
 }
 
-void editor_free(struct editor *editor)
+void file_editor_free(struct file_editor *editor)
 {
     if (editor == NULL)
         return;
@@ -78,7 +78,7 @@ void editor_free(struct editor *editor)
 }
 
 /* Keeps at most MAX_UNDO_VERSIONS per path, and MAX_UNDO_BYTES in total. */
-static void limit_versions(struct editor *editor, const char *path)
+static void limit_versions(struct file_editor *editor, const char *path)
 {
     struct version **link = &editor->versions;
     size_t n = 0;
@@ -94,7 +94,7 @@ static void limit_versions(struct editor *editor, const char *path)
     }
 }
 
-static void remember(struct editor *editor, const char *path, const struct strbuf *text)
+static void remember(struct file_editor *editor, const char *path, const struct strbuf *text)
 {
     struct version *version = NEW(struct version);
 
@@ -119,13 +119,13 @@ static int need_text(const struct edit *edit, const char *name, const char *comm
     return 0;
 }
 
-static void set_new(struct editor_result *result, const struct strbuf *text)
+static void set_new(struct file_editor_result *result, const struct strbuf *text)
 {
     result->has_new = true;
     strbuf_append_bytes(&result->new_content, text->text, text->len);
 }
 
-static void set_old(struct editor_result *result, const struct strbuf *text)
+static void set_old(struct file_editor_result *result, const struct strbuf *text)
 {
     result->has_old = true;
     strbuf_append_bytes(&result->old_content, text->text, text->len);
@@ -133,7 +133,7 @@ static void set_old(struct editor_result *result, const struct strbuf *text)
 
 static int run_view(const struct edit *edit, struct error *err)
 {
-    return editor_view(edit->path, edit->args, edit->result, err);
+    return file_editor_view(edit->path, edit->args, edit->result, err);
 }
 
 static int run_create(const struct edit *edit, struct error *err)
@@ -164,7 +164,7 @@ static int run_create(const struct edit *edit, struct error *err)
 static void append_snippet(const struct edit *edit, const struct strbuf *text, size_t first,
                            size_t last)
 {
-    size_t n_lines = editor_count_lines(text->text);
+    size_t n_lines = file_editor_count_lines(text->text);
     size_t from = first > SNIPPET_LINES + 1 ? first - SNIPPET_LINES : 1;
     size_t to = last + SNIPPET_LINES < n_lines ? last + SNIPPET_LINES : n_lines;
 
@@ -172,10 +172,10 @@ static void append_snippet(const struct edit *edit, const struct strbuf *text, s
                    "The file %s has been edited. Here is the changed part, numbered as by `cat "
                    "-n`:\n",
                    edit->path);
-    editor_append_numbered(&edit->result->text, text->text, from, to);
+    file_editor_append_numbered(&edit->result->text, text->text, from, to);
     strbuf_append(&edit->result->text,
-                  "Review the change: indentation, no doubled or lost lines. Edit the file again "
-                  "when it is not what you meant.");
+                  "Review the change: indentation, no duplicated or lost lines. Edit the file "
+                  "again if it is not what you intended.");
 }
 
 /* Writes the edited text and reports lines first..last as the changed ones. */
@@ -308,7 +308,7 @@ static int run_insert(const struct edit *edit, struct error *err)
     if (need_text(edit, "new_str", "insert", &text, err) < 0 ||
         textfile_read(edit->path, &file, err) < 0)
         return -1;
-    n_lines = editor_count_lines(file.text.text);
+    n_lines = file_editor_count_lines(file.text.text);
     if (json_integer_value(line) < 0 || (size_t)json_integer_value(line) > n_lines)
         return error_set(err, ERROR_INVALID,
                          "Invalid `insert_line` parameter: %lld. It should be within the lines of "
@@ -323,7 +323,7 @@ static int run_insert(const struct edit *edit, struct error *err)
         strbuf_append_char(&edited, '\n');
     strbuf_append(&edited, file.text.text + at);
     changed[0] = (size_t)json_integer_value(line) + 1;
-    changed[1] = (size_t)json_integer_value(line) + editor_count_lines(text);
+    changed[1] = (size_t)json_integer_value(line) + file_editor_count_lines(text);
     return finish_edit(edit, &file, &edited, changed, err);
 }
 
@@ -349,8 +349,8 @@ static int run_undo(const struct edit *edit, struct error *err)
                    "Last edit to %s undone successfully. Here's the result of running `cat -n` on "
                    "%s:\n",
                    edit->path, edit->path);
-    editor_append_numbered(&edit->result->text, file.text.text, 1,
-                           editor_count_lines(file.text.text));
+    file_editor_append_numbered(&edit->result->text, file.text.text, 1,
+                                file_editor_count_lines(file.text.text));
     return 0;
 }
 
@@ -392,8 +392,8 @@ static int check_exists(const char *path, const char *command, struct error *err
     return 0;
 }
 
-static int run(const struct edit *edit, const char *command, const char *working_dir,
-               struct error *err)
+static int run_command(const struct edit *edit, const char *command, const char *working_dir,
+                       struct error *err)
 {
     if (edit->path == NULL)
         return error_set(err, ERROR_INVALID, "Parameter `path` is required for command: %s.",
@@ -425,9 +425,9 @@ static void explain(const char *path, struct error *err)
                   path, cause.message);
 }
 
-static json_t *to_content(const struct editor_result *result)
+static json_t *to_content(const struct file_editor_result *result)
 {
-    json_t *content = observation_content(result->text.text, result->text.len);
+    json_t *content = action_observation_content(result->text.text, result->text.len);
     json_t *image = NULL;
     json_t *urls = NULL;
 
@@ -443,7 +443,7 @@ static json_t *to_content(const struct editor_result *result)
     return content;
 }
 
-static json_t *to_observation(const struct editor_result *result, const char *command,
+static json_t *to_observation(const struct file_editor_result *result, const char *command,
                               const char *path)
 {
     json_t *observation = json_object();
@@ -466,10 +466,10 @@ static json_t *to_observation(const struct editor_result *result, const char *co
     return observation;
 }
 
-json_t *editor_execute(struct editor *editor, const json_t *args, const char *working_dir)
+json_t *file_editor_execute(struct file_editor *editor, const json_t *args, const char *working_dir)
 {
-    CLEANUP(editor_result_done) struct editor_result result = EDITOR_RESULT_INIT;
-    CLEANUP(editor_result_done) struct editor_result failure = EDITOR_RESULT_INIT;
+    CLEANUP(file_editor_result_done) struct file_editor_result result = FILE_EDITOR_RESULT_INIT;
+    CLEANUP(file_editor_result_done) struct file_editor_result failure = FILE_EDITOR_RESULT_INIT;
     struct error err = ERROR_INIT;
     const char *command = json_text_or(args, "command", "");
     const struct edit edit = {
@@ -479,7 +479,7 @@ json_t *editor_execute(struct editor *editor, const json_t *args, const char *wo
         .result = &result,
     };
 
-    if (run(&edit, command, working_dir, &err) == 0)
+    if (run_command(&edit, command, working_dir, &err) == 0)
         return to_observation(&result, command, edit.path);
     if (edit.path != NULL)
         explain(edit.path, &err);

@@ -12,9 +12,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sandbox/core/limits.h"
+#include "sandbox/core/action_limits.h"
 #include "sandbox/core/textfile.h"
-#include "sandbox/editor/editor_result.h"
+#include "sandbox/editor/file_editor_result.h"
 
 enum { MAX_LISTED = 5000, VIEW_LEVELS = 2, MAX_IMAGE_BYTES = 4 * 1024 * 1024 };
 
@@ -27,7 +27,7 @@ static const char *const image_types[][2] = {
     {".gif", "image/gif"}, {".webp", "image/webp"}, {".bmp", "image/bmp"},
 };
 
-size_t editor_count_lines(const char *text)
+size_t file_editor_count_lines(const char *text)
 {
     size_t n = 0;
     const char *end = NULL;
@@ -41,7 +41,7 @@ size_t editor_count_lines(const char *text)
     return n;
 }
 
-void editor_append_numbered(struct strbuf *out, const char *text, size_t first, size_t last)
+void file_editor_append_numbered(struct strbuf *out, const char *text, size_t first, size_t last)
 {
     for (size_t number = 1; number <= last; number++) {
         size_t len = strcspn(text, "\n");
@@ -67,7 +67,7 @@ static const char *image_type(const char *path)
     return NULL;
 }
 
-static int view_image(const char *path, const char *type, struct editor_result *result,
+static int view_image(const char *path, const char *type, struct file_editor_result *result,
                       struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
@@ -138,7 +138,7 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void view_directory(const char *path, struct editor_result *result)
+static void view_directory(const char *path, struct file_editor_result *result)
 {
     CLEANUP(listing_done) struct listing listing = {mem_alloc_array(MAX_LISTED + 1, sizeof(char *)),
                                                     0, 0};
@@ -217,7 +217,7 @@ static bool clip(struct strbuf *text, size_t first)
     return true;
 }
 
-static int view_file(const char *path, const json_t *args, struct editor_result *result,
+static int view_file(const char *path, const json_t *args, struct file_editor_result *result,
                      struct error *err)
 {
     CLEANUP(textfile_done) struct textfile file = TEXTFILE_INIT;
@@ -227,29 +227,29 @@ static int view_file(const char *path, const json_t *args, struct editor_result 
 
     if (textfile_read(path, &file, err) < 0)
         return -1;
-    n_lines = editor_count_lines(file.text.text);
+    n_lines = file_editor_count_lines(file.text.text);
     if (n_lines == 0)
         n_lines = 1;
     if (read_range(args, n_lines, &range, err) < 0)
         return -1;
     is_clipped = clip(&file.text, range.first);
-    if (is_clipped && range.last > editor_count_lines(file.text.text))
-        range.last = editor_count_lines(file.text.text);
+    if (is_clipped && range.last > file_editor_count_lines(file.text.text))
+        range.last = file_editor_count_lines(file.text.text);
     else
-        is_clipped = is_clipped && range.last == editor_count_lines(file.text.text);
+        is_clipped = is_clipped && range.last == file_editor_count_lines(file.text.text);
     strbuf_appendf(&result->text, "Here's the result of running `cat -n` on %s:\n", path);
-    editor_append_numbered(&result->text, file.text.text, range.first, range.last);
+    file_editor_append_numbered(&result->text, file.text.text, range.first, range.last);
     if (is_clipped)
         strbuf_append(&result->text, view_notice);
     if (range.asked_last > n_lines)
         strbuf_appendf(&result->text,
-                       "NOTE: line %zu of view_range is behind the end; the file has %zu lines.\n",
+                       "NOTE: line %zu of view_range is past the end; the file has %zu lines.\n",
                        range.asked_last, n_lines);
     return 0;
 }
 
-int editor_view(const char *path, const json_t *args, struct editor_result *result,
-                struct error *err)
+int file_editor_view(const char *path, const json_t *args, struct file_editor_result *result,
+                     struct error *err)
 {
     const char *type = image_type(path);
     const json_t *range = json_object_get(args, "view_range");

@@ -8,17 +8,17 @@
 #include "base/strbuf.h"
 
 /* A text's lines; a final newline is followed by one more, empty line. */
-struct lines {
+struct diff_lines {
     const char **starts;
     size_t n;
 };
 
-static void lines_done(struct lines *lines)
+static void lines_done(struct diff_lines *lines)
 {
     mem_free(lines->starts);
 }
 
-static void split(const char *text, struct lines *lines)
+static void split(const char *text, struct diff_lines *lines)
 {
     const char *at = text;
     size_t n = 1;
@@ -50,8 +50,8 @@ static void append_range(struct strbuf *out, char sign, size_t start, size_t n)
         strbuf_appendf(out, "%c%zu,%zu", sign, n == 0 ? start : start + 1, n);
 }
 
-static void append_lines(struct strbuf *out, char sign, const struct lines *lines, size_t start,
-                         size_t n)
+static void append_lines(struct strbuf *out, char sign, const struct diff_lines *lines,
+                         size_t start, size_t n)
 {
     for (size_t i = start; i < start + n; i++) {
         size_t len = strcspn(lines->starts[i], "\n");
@@ -65,8 +65,8 @@ static void append_lines(struct strbuf *out, char sign, const struct lines *line
 
 void line_diff_append(struct strbuf *out, const char *name, const char *before, const char *after)
 {
-    CLEANUP(lines_done) struct lines a = {NULL, 0};
-    CLEANUP(lines_done) struct lines b = {NULL, 0};
+    CLEANUP(lines_done) struct diff_lines a = {NULL, 0};
+    CLEANUP(lines_done) struct diff_lines b = {NULL, 0};
     size_t head = 0;
     size_t tail = 0;
 

@@ -15,12 +15,12 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/process.h"
+#include "sandbox/core/child_process.h"
 #include "sandbox/core/program.h"
 #include "sandbox/git/git.h"
 #include "sandbox/http/file_path.h"
-#include "sandbox/http/job.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/fork_request.h"
+#include "sandbox/http/server_request.h"
 #include "sandbox/http/validation.h"
 
 enum { MAX_PATTERNS = 48, MAX_COMMAND_ARGS = 8, MAX_DEPTH = 3, COPY_BYTES = 64 * 1024 };
@@ -47,9 +47,9 @@ static void add_pattern(struct patterns *patterns, const char *pattern)
         patterns->items[patterns->n++] = pattern;
 }
 
-static void read_patterns(const struct request *request, struct patterns *patterns)
+static void read_patterns(const struct server_request *request, struct patterns *patterns)
 {
-    const char *with_defaults = request_query(request, "use_default_excludes");
+    const char *with_defaults = server_request_query(request, "use_default_excludes");
 
     for (size_t i = 0; i < ARRAY_SIZE(credential_files); i++)
         add_pattern(patterns, credential_files[i]);
@@ -139,7 +139,7 @@ static void append_clean_url(struct strbuf *out, const char *url)
     strbuf_append(out, url);
 }
 
-static void put_header(struct job_answer *answer, const char *name, const char *value)
+static void put_header(struct fork_reply *answer, const char *name, const char *value)
 {
     CLEANUP(strbuf_done) struct strbuf encoded = STRBUF_INIT;
 
@@ -149,7 +149,7 @@ static void put_header(struct job_answer *answer, const char *name, const char *
 
 /* Describes the archive's repository and base in headers. */
 static void describe(const struct git *git, const char *base, const char *base_ref,
-                     struct job_answer *answer)
+                     struct fork_reply *answer)
 {
     CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
@@ -167,7 +167,7 @@ static void describe(const struct git *git, const char *base, const char *base_r
         put_header(answer, "x-archive-head-commit", line.text);
 }
 
-/* --- what has changed --- */
+/* --- changed files --- */
 
 /* git treats a file older than the index as unchanged, so the copy keeps the original's time. */
 static int keep_time(int from, int to, struct error *err)
@@ -198,7 +198,7 @@ static int copy_index(const struct git *git, struct strbuf *copy, struct error *
     strbuf_append(copy, "/tmp/deft-index-XXXXXX");
     to = mkostemp(copy->text, O_CLOEXEC);
     if (to < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "making %s: %m", copy->text);
+        return error_set(err, ERROR_UNAVAILABLE, "creating %s: %m", copy->text);
     /* The sandbox controls this path: opening a FIFO must not block. */
     from = open(index.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (from < 0) /* nothing was ever added */
@@ -275,13 +275,13 @@ static int write_changes(struct git *git, const char *base, const struct pattern
     return rc;
 }
 
-static int archive_changes(const struct request *request, const char *folder,
-                           struct job_answer *answer, struct error *err)
+static int archive_changes(const struct server_request *request, const char *folder,
+                           struct fork_reply *answer, struct error *err)
 {
     CLEANUP(git_done) struct git git = GIT_INIT;
     CLEANUP(strbuf_done) struct strbuf base = STRBUF_INIT;
     struct patterns patterns = {.n = 0};
-    const char *ref = request_query(request, "base_ref");
+    const char *ref = server_request_query(request, "base_ref");
 
     if (open_repository(folder, &git, err) < 0 || git_find_base(&git, ref, &base, err) < 0)
         return -1;
@@ -308,7 +308,8 @@ static void add_excludes(const struct patterns *patterns, struct strbuf *texts, 
 static int run_tar(const char *folder, const struct patterns *patterns, int fd, struct error *err)
 {
     CLEANUP(program_result_done) struct program_result result = PROGRAM_RESULT_INIT;
-    CLEANUP(mem_freep) char *tar = process_find_program("tar", "/usr/local/bin:/usr/bin:/bin");
+    CLEANUP(mem_freep) char *tar =
+        child_process_find_program("tar", "/usr/local/bin:/usr/bin:/bin");
     char **environment = NULL;
     struct strbuf texts[MAX_PATTERNS];
     const char *argv[MAX_PATTERNS + 8] = {"tar", "-C", folder, "-czf", "-"};
@@ -317,11 +318,11 @@ static int run_tar(const char *folder, const struct patterns *patterns, int fd, 
     if (tar == NULL)
         return error_set(err, ERROR_INVALID, "The sandbox has no tar");
     add_excludes(patterns, texts, argv + 5);
-    environment = process_environment_new(PROCESS_TERMINAL, folder);
+    environment = child_process_environment_new(CHILD_PROCESS_TERMINAL, folder);
     rc =
         program_run(&(struct program){.path = tar, .argv = argv, .envp = environment, .out_fd = fd},
                     &result, err);
-    process_environment_free(environment);
+    child_process_environment_free(environment);
     for (size_t i = 0; i < patterns->n; i++)
         strbuf_done(&texts[i]);
     /* 1: a file changed while it was read. */
@@ -331,7 +332,7 @@ static int run_tar(const char *folder, const struct patterns *patterns, int fd, 
 }
 
 /* Names the archive after its folder. */
-static void name_archive(const char *folder, struct job_answer *answer)
+static void name_archive(const char *folder, struct fork_reply *answer)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
@@ -343,14 +344,14 @@ static void name_archive(const char *folder, struct job_answer *answer)
     json_put_text(answer->headers, "content-disposition", value.text);
 }
 
-static int archive_folder(const struct request *request, const char *folder,
-                          struct job_answer *answer, struct error *err)
+static int archive_folder(const struct server_request *request, const char *folder,
+                          struct fork_reply *answer, struct error *err)
 {
     CLEANUP(git_done) struct git git = GIT_INIT;
     CLEANUP(strbuf_done) struct strbuf base = STRBUF_INIT;
     struct patterns patterns = {.n = 0};
     struct error ignored = ERROR_INIT;
-    const char *ref = request_query(request, "base_ref");
+    const char *ref = server_request_query(request, "base_ref");
 
     /* The folder need not be a repository. */
     if (open_repository(folder, &git, &ignored) == 0) {
@@ -364,10 +365,11 @@ static int archive_folder(const struct request *request, const char *folder,
     return run_tar(folder, &patterns, answer->result, err);
 }
 
-static int archive(const struct request *request, struct job_answer *answer, struct error *err)
+static int archive(const struct server_request *request, struct fork_reply *answer,
+                   struct error *err)
 {
     CLEANUP(mem_freep) char *folder = NULL;
-    const char *format = request_query(request, "format");
+    const char *format = server_request_query(request, "format");
     struct stat info;
 
     if (file_path_read(request, &folder, err) < 0)
@@ -381,13 +383,13 @@ static int archive(const struct request *request, struct job_answer *answer, str
     return archive_changes(request, folder, answer, err);
 }
 
-static void work(const struct request *request, struct job_answer *answer)
+static void work(const struct server_request *request, struct fork_reply *answer)
 {
     struct error err = ERROR_INIT;
 
     if (archive(request, answer, &err) < 0) {
         json_object_clear(answer->headers);
-        job_answer_error(answer, &err);
+        fork_reply_error(answer, &err);
     }
 }
 
@@ -399,12 +401,13 @@ static int open_result(const char *folder)
     return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-void archive_handle(struct request *request)
+void archive_handle(struct server_request *request)
 {
-    const char *path = request_query(request, "path");
+    const char *path = server_request_query(request, "path");
 
     if (path == NULL)
         validation_answer(request, "missing", "query", "path", "Field required");
     else
-        job_start(request, &(struct job_order){.work = work, .result = open_result(path)});
+        fork_request_start(request,
+                           &(struct fork_request_spec){.work = work, .result = open_result(path)});
 }

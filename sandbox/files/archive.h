@@ -6,9 +6,9 @@
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
 /* GET ?path=&format=&base_ref=&use_default_excludes=&exclude= -> 200 bytes | 400 | 404 */
-void archive_handle(struct request *request) NONNULL;
+void archive_handle(struct server_request *request) NONNULL;
 
 #endif

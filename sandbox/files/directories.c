@@ -14,11 +14,11 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/core/server.h"
+#include "sandbox/core/action_server.h"
 #include "sandbox/core/textfile.h"
 #include "sandbox/files/files.h"
 #include "sandbox/http/file_path.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/server_request.h"
 #include "sandbox/http/validation.h"
 
 enum { MAX_NAMES = 20000, PAGE_DEFAULT = 100, PAGE_MAX = 100 };
@@ -119,12 +119,12 @@ static json_t *named_path(const char *key, const char *name, const char *path)
     return item;
 }
 
-static void answer_page(struct request *request, const char *path, const struct names *names,
+static void answer_page(struct server_request *request, const char *path, const struct names *names,
                         size_t limit)
 {
     json_auto_t *body = json_object();
     json_t *items = json_array();
-    const char *page_id = request_query(request, "page_id");
+    const char *page_id = server_request_query(request, "page_id");
     size_t at = page_id != NULL ? find_page(names, page_id) : 0;
     size_t end = names->n - at > limit ? at + limit : names->n;
 
@@ -136,12 +136,12 @@ static void answer_page(struct request *request, const char *path, const struct 
     }
     json_put(body, "items", items);
     json_put(body, "next_page_id", end < names->n ? json_text_of(names->items[end]) : json_null());
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }
 
-static int read_limit(const struct request *request, int64_t *limit_out, struct error *err)
+static int read_limit(const struct server_request *request, int64_t *limit_out, struct error *err)
 {
-    const char *limit = request_query(request, "limit");
+    const char *limit = server_request_query(request, "limit");
 
     *limit_out = PAGE_DEFAULT;
     if (limit == NULL)
@@ -149,7 +149,7 @@ static int read_limit(const struct request *request, int64_t *limit_out, struct 
     return text_parse_int(limit, 1, PAGE_MAX, limit_out, err);
 }
 
-static int search(struct request *request, struct error *err)
+static int search(struct server_request *request, struct error *err)
 {
     CLEANUP(names_done) struct names names = {NULL, 0};
     CLEANUP(mem_freep) char *path = NULL;
@@ -157,23 +157,23 @@ static int search(struct request *request, struct error *err)
 
     if (read_limit(request, &limit, err) < 0 || file_path_read(request, &path, err) < 0)
         return -1;
-    if (read_names(path, is_true(request_query(request, "include_hidden")), &names, err) < 0)
+    if (read_names(path, is_true(server_request_query(request, "include_hidden")), &names, err) < 0)
         return -1;
     answer_page(request, path, &names, (size_t)limit);
     return 0;
 }
 
-void files_handle_search(struct request *request)
+void files_handle_search(struct server_request *request)
 {
     struct error err = ERROR_INIT;
 
-    if (request_query(request, "path") == NULL)
+    if (server_request_query(request, "path") == NULL)
         validation_answer(request, "missing", "query", "path", "Field required");
     else if (search(request, &err) < 0)
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
 }
 
-static int create_directory(const struct request *request, struct error *err)
+static int create_directory(const struct server_request *request, struct error *err)
 {
     CLEANUP(mem_freep) char *path = NULL;
     CLEANUP(strbuf_done) struct strbuf inside = STRBUF_INIT;
@@ -194,21 +194,21 @@ static int create_directory(const struct request *request, struct error *err)
     return 0;
 }
 
-void files_handle_create_directory(struct request *request)
+void files_handle_create_directory(struct server_request *request)
 {
     json_auto_t *body = json_object();
     struct error err = ERROR_INIT;
 
-    if (request_query(request, "path") == NULL) {
+    if (server_request_query(request, "path") == NULL) {
         validation_answer(request, "missing", "query", "path", "Field required");
         return;
     }
     if (create_directory(request, &err) < 0) {
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
         return;
     }
     json_put(body, "success", json_true());
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }
 
 /*
@@ -226,7 +226,7 @@ static void append_home(const char *workspace, struct strbuf *out)
         strbuf_append_char(out, '/');
 }
 
-void files_handle_home(struct request *request)
+void files_handle_home(struct server_request *request)
 {
     CLEANUP(strbuf_done) struct strbuf home = STRBUF_INIT;
     json_auto_t *body = json_object();
@@ -240,5 +240,5 @@ void files_handle_home(struct request *request)
     json_push(locations, named_path("label", "/", "/"));
     json_put(body, "favorites", favorites);
     json_put(body, "locations", locations);
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/codec/multipart.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -15,26 +16,25 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/limits.h"
-#include "sandbox/core/replace.h"
+#include "sandbox/core/action_limits.h"
+#include "sandbox/core/atomic_write.h"
 #include "sandbox/core/textfile.h"
 #include "sandbox/http/file_path.h"
-#include "sandbox/http/multipart.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/server_request.h"
 #include "sandbox/http/validation.h"
 
 enum { WRITEBACK_BYTES = 8 * 1024 * 1024 };
 
 struct upload {
-    struct replace replace;
+    struct atomic_write target;
     struct multipart multipart;
     int64_t size;
     int64_t flushed;
 };
 
-static bool lacks_path(struct request *request)
+static bool lacks_path(struct server_request *request)
 {
-    if (request->param[0] != '\0' || request_query(request, "path") != NULL)
+    if (request->param[0] != '\0' || server_request_query(request, "path") != NULL)
         return false;
     validation_answer(request, "missing", "query", "path", "Field required");
     return true;
@@ -46,7 +46,7 @@ static void upload_free(void *state)
 {
     struct upload *upload = state;
 
-    replace_done(&upload->replace);
+    atomic_write_done(&upload->target);
     multipart_done(&upload->multipart);
     mem_free(upload);
 }
@@ -56,7 +56,7 @@ static void write_back(struct upload *upload)
 {
     if (upload->size - upload->flushed < WRITEBACK_BYTES)
         return;
-    (void)sync_file_range(upload->replace.fd, upload->flushed, upload->size - upload->flushed,
+    (void)sync_file_range(upload->target.fd, upload->flushed, upload->size - upload->flushed,
                           SYNC_FILE_RANGE_WRITE);
     upload->flushed = upload->size;
 }
@@ -65,8 +65,8 @@ static void write_back(struct upload *upload)
 static int no_room(struct error *err)
 {
     if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
-        return error_set(err, ERROR_TOO_LARGE, "There is no room for the file: %m");
-    return error_set(err, ERROR_INTERNAL, "%s", "no right to write");
+        return error_set(err, ERROR_TOO_LARGE, "There is no space for the file: %m");
+    return error_set(err, ERROR_INTERNAL, "%s", "no write permission");
 }
 
 static int upload_write(void *state, const char *bytes, size_t len, struct error *err)
@@ -77,7 +77,7 @@ static int upload_write(void *state, const char *bytes, size_t len, struct error
     if (upload->size > MAX_UPLOAD_BYTES)
         return error_set(err, ERROR_TOO_LARGE, "The file is larger than %lld bytes",
                          (long long)MAX_UPLOAD_BYTES);
-    if (fd_write_all(upload->replace.fd, bytes, len, err) < 0)
+    if (fd_write_all(upload->target.fd, bytes, len, err) < 0)
         return no_room(err);
     write_back(upload);
     return 0;
@@ -86,7 +86,7 @@ static int upload_write(void *state, const char *bytes, size_t len, struct error
 static int upload_take(void *state, const char *bytes, size_t len, struct error *err)
 {
     struct upload *upload = state;
-    const struct multipart_target target = {upload, upload_write};
+    const struct multipart_target target = {.state = upload, .take = upload_write};
 
     return multipart_feed(&upload->multipart, bytes, len, &target, err);
 }
@@ -107,36 +107,36 @@ static int check_target(const char *path, struct error *err)
     return 0;
 }
 
-static int begin_upload(struct request *request, struct upload *upload, const char *path,
+static int begin_upload(struct server_request *request, struct upload *upload, const char *path,
                         struct error *err)
 {
-    CLEANUP(mem_freep) char *type = request_header(request, "content-type");
+    CLEANUP(mem_freep) char *type = server_request_header(request, "content-type");
 
     if (multipart_init(&upload->multipart, type != NULL ? type : "", "file", err) < 0)
         return -1;
     if (check_target(path, err) < 0)
         return -1;
-    return replace_begin(&upload->replace, path, err);
+    return atomic_write_begin(&upload->target, path, err);
 }
 
 /* File system failures are reported to the client; only those that it caused are a 4xx. */
-static void answer_upload_failure(struct request *request, const struct error *err)
+static void answer_upload_failure(struct server_request *request, const struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
 
     if (err->code == ERROR_INVALID || err->code == ERROR_TOO_LARGE ||
         err->code == ERROR_FORBIDDEN) {
-        request_answer_error(request, err);
+        server_request_answer_error(request, err);
         return;
     }
     strbuf_appendf(&detail, "Failed to upload file: %s", err->message);
-    request_answer_detail(request, 500, detail.text);
+    server_request_answer_detail(request, 500, detail.text);
 }
 
-void files_begin_upload(struct request *request)
+void files_begin_upload(struct server_request *request)
 {
     CLEANUP(mem_freep) char *path = NULL;
-    CLEANUP(mem_freep) char *type = request_header(request, "content-type");
+    CLEANUP(mem_freep) char *type = server_request_header(request, "content-type");
     struct error err = ERROR_INIT;
     struct upload *upload = NULL;
 
@@ -148,19 +148,19 @@ void files_begin_upload(struct request *request)
         return;
     }
     if (file_path_read(request, &path, &err) < 0) {
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
         return;
     }
     upload = NEW(struct upload);
-    upload->replace = (struct replace)REPLACE_INIT;
+    upload->target = (struct atomic_write)ATOMIC_WRITE_INIT;
     upload->multipart.pending = (struct strbuf)STRBUF_INIT;
     upload->multipart.filename = (struct strbuf)STRBUF_INIT;
-    request->sink = (struct request_sink){upload, upload_take, upload_free};
+    request->sink = (struct server_request_sink){upload, upload_take, upload_free};
     if (begin_upload(request, upload, path, &err) < 0)
         answer_upload_failure(request, &err);
 }
 
-void files_handle_upload(struct request *request)
+void files_handle_upload(struct server_request *request)
 {
     struct upload *upload = request->sink.state;
     json_auto_t *body = json_object();
@@ -170,13 +170,13 @@ void files_handle_upload(struct request *request)
         validation_answer(request, "missing", "body", "file", "Field required");
         return;
     }
-    if (replace_commit(&upload->replace, &err) < 0) {
+    if (atomic_write_commit(&upload->target, &err) < 0) {
         answer_upload_failure(request, &err);
         return;
     }
     json_put(body, "success", json_true());
     json_put(body, "file_size", json_integer(upload->size));
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }
 
 /* --- download --- */
@@ -195,12 +195,12 @@ static void append_http_date(struct strbuf *out, time_t when)
                    parts.tm_sec);
 }
 
-static void add_disposition(struct request *request, const char *path)
+static void add_disposition(struct server_request *request, const char *path)
 {
     CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 
     file_name_append_disposition(strrchr(path, '/') + 1, &value);
-    request_add_header(request, "content-disposition", value.text);
+    server_request_add_header(request, "content-disposition", value.text);
 }
 
 static void append_etag(struct strbuf *etag, const struct stat *info)
@@ -259,16 +259,18 @@ static int parse_range(const char *text, int64_t size, struct byte_range *range)
     return 206;
 }
 
-static bool range_still_holds(const struct request *request, const char *etag, const char *modified)
+static bool range_still_holds(const struct server_request *request, const char *etag,
+                              const char *modified)
 {
-    CLEANUP(mem_freep) char *condition = request_header(request, "if-range");
+    CLEANUP(mem_freep) char *condition = server_request_header(request, "if-range");
 
     return condition == NULL || text_equal(condition, etag) || text_equal(condition, modified);
 }
 
-static int choose_range(struct request *request, const struct stat *info, struct byte_range *range)
+static int choose_range(struct server_request *request, const struct stat *info,
+                        struct byte_range *range)
 {
-    CLEANUP(mem_freep) char *wanted = request_header(request, "range");
+    CLEANUP(mem_freep) char *wanted = server_request_header(request, "range");
     CLEANUP(strbuf_done) struct strbuf etag = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf modified = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf content_range = STRBUF_INIT;
@@ -276,9 +278,9 @@ static int choose_range(struct request *request, const struct stat *info, struct
 
     append_etag(&etag, info);
     append_http_date(&modified, info->st_mtim.tv_sec);
-    request_add_header(request, "etag", etag.text);
-    request_add_header(request, "last-modified", modified.text);
-    request_add_header(request, "accept-ranges", "bytes");
+    server_request_add_header(request, "etag", etag.text);
+    server_request_add_header(request, "last-modified", modified.text);
+    server_request_add_header(request, "accept-ranges", "bytes");
     *range = (struct byte_range){0, info->st_size};
     if (wanted != NULL && range_still_holds(request, etag.text, modified.text))
         status = parse_range(wanted, info->st_size, range);
@@ -288,7 +290,7 @@ static int choose_range(struct request *request, const struct stat *info, struct
     if (status == 416)
         strbuf_appendf(&content_range, "bytes */%lld", (long long)info->st_size);
     if (content_range.len > 0)
-        request_add_header(request, "content-range", content_range.text);
+        server_request_add_header(request, "content-range", content_range.text);
     return status;
 }
 
@@ -306,31 +308,33 @@ static int open_for_download(const char *path, int *fd_out, struct stat *info, s
     return 0;
 }
 
-bool files_open(struct request *request, const char *path, struct opened_file *file_out)
+bool files_open(struct server_request *request, const char *path, struct opened_file *file_out)
 {
     struct error err = ERROR_INIT;
 
     if (open_for_download(path, &file_out->fd, &file_out->info, &err) == 0)
         return true;
-    request_answer_error(request, &err);
+    server_request_answer_error(request, &err);
     return false;
 }
 
-void files_answer(struct request *request, const struct opened_file *file, const char *content_type)
+void files_answer(struct server_request *request, const struct opened_file *file,
+                  const char *content_type)
 {
     struct byte_range range = {0, 0};
     CLEANUP(fd_close) int fd = file->fd;
     int status = choose_range(request, &file->info, &range);
 
     if (status == 416) {
-        request_answer_detail(request, status, "Range Not Satisfiable");
+        server_request_answer_detail(request, status, "Range Not Satisfiable");
         return;
     }
-    request_answer_file(request, status,
-                        &(struct request_file){fd_take(&fd), range.at, range.end, content_type});
+    server_request_answer_file(
+        request, status,
+        &(struct server_request_file){fd_take(&fd), range.at, range.end, content_type});
 }
 
-void files_handle_download(struct request *request)
+void files_handle_download(struct server_request *request)
 {
     CLEANUP(mem_freep) char *path = NULL;
     struct opened_file file = {.fd = -1};
@@ -339,7 +343,7 @@ void files_handle_download(struct request *request)
     if (lacks_path(request))
         return;
     if (file_path_read(request, &path, &err) < 0) {
-        request_answer_error(request, &err);
+        server_request_answer_error(request, &err);
         return;
     }
     if (!files_open(request, path, &file))

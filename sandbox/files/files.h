@@ -10,14 +10,14 @@
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
-void files_begin_upload(struct request *request) NONNULL;
-void files_handle_upload(struct request *request) NONNULL;
-void files_handle_download(struct request *request) NONNULL;
-void files_handle_create_directory(struct request *request) NONNULL;
-void files_handle_home(struct request *request) NONNULL;
-void files_handle_search(struct request *request) NONNULL;
+void files_begin_upload(struct server_request *request) NONNULL;
+void files_handle_upload(struct server_request *request) NONNULL;
+void files_handle_download(struct server_request *request) NONNULL;
+void files_handle_create_directory(struct server_request *request) NONNULL;
+void files_handle_home(struct server_request *request) NONNULL;
+void files_handle_search(struct server_request *request) NONNULL;
 
 struct opened_file {
     int fd;
@@ -25,13 +25,13 @@ struct opened_file {
 };
 
 /* Opens a regular file; false: the request has been answered with 400, 403 or 404 and a message. */
-bool files_open(struct request *request, const char *path,
+bool files_open(struct server_request *request, const char *path,
                 struct opened_file *file_out) NONNULL MUST_CHECK;
 /*
  * Answers with the file's bytes, or the requested range; takes ownership of the descriptor.
  * content_type must be a constant.
  */
-void files_answer(struct request *request, const struct opened_file *file,
+void files_answer(struct server_request *request, const struct opened_file *file,
                   const char *content_type) NONNULL;
 
 #endif

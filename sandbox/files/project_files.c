@@ -1,4 +1,4 @@
-#include "sandbox/files/collect.h"
+#include "sandbox/files/project_files.h"
 
 #include <dirent.h>
 #include <fnmatch.h>
@@ -15,10 +15,10 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/core/process.h"
-#include "sandbox/core/server.h"
-#include "sandbox/http/job.h"
-#include "sandbox/http/request.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/core/child_process.h"
+#include "sandbox/http/fork_request.h"
+#include "sandbox/http/server_request.h"
 
 enum {
     MAX_PLACES = 64,
@@ -30,20 +30,20 @@ enum {
 };
 
 /* Files collected so far. */
-struct collection {
+struct found_files {
     json_t *files;
     size_t n_bytes;
     size_t n_entries;
 };
 
 /* A search: files that match one of the names, at most `depth` folders deep. */
-struct search {
+struct file_search {
     json_int_t place;
     const json_t *names;
     int depth;
 };
 
-static bool fits(const struct search *search, const char *name)
+static bool fits(const struct file_search *search, const char *name)
 {
     const json_t *pattern = NULL;
     size_t i = 0;
@@ -56,7 +56,7 @@ static bool fits(const struct search *search, const char *name)
 }
 
 /* A file that is too large, or cannot be read, is left out. */
-static void take_file(struct collection *found, const struct search *search, const char *path)
+static void take_file(struct found_files *found, const struct file_search *search, const char *path)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     struct error ignored = ERROR_INIT;
@@ -79,11 +79,11 @@ static int is_shown(const struct dirent *entry)
     return !text_equal(entry->d_name, ".") && !text_equal(entry->d_name, "..");
 }
 
-static void search_folder(struct collection *found, const struct search *search,
+static void search_folder(struct found_files *found, const struct file_search *search,
                           const char *folder);
 
-static void take_entry(struct collection *found, const struct search *search, const char *folder,
-                       const char *name)
+static void take_entry(struct found_files *found, const struct file_search *search,
+                       const char *folder, const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     struct stat info;
@@ -94,7 +94,7 @@ static void take_entry(struct collection *found, const struct search *search, co
     if (S_ISREG(info.st_mode) && fits(search, name)) {
         take_file(found, search, path.text);
     } else if (S_ISDIR(info.st_mode) && search->depth > 1) {
-        struct search deeper = *search;
+        struct file_search deeper = *search;
 
         deeper.depth--;
         search_folder(found, &deeper, path.text);
@@ -103,7 +103,8 @@ static void take_entry(struct collection *found, const struct search *search, co
 
 /* Down to MAX_DEPTH, in alphabetical order. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most MAX_DEPTH */
-static void search_folder(struct collection *found, const struct search *search, const char *folder)
+static void search_folder(struct found_files *found, const struct file_search *search,
+                          const char *folder)
 {
     struct dirent **entries = NULL;
     int n = scandir(folder, &entries, is_shown, alphasort);
@@ -142,8 +143,8 @@ static void find_root(const char *folder, struct strbuf *root)
     }
 }
 
-static void search_below(struct collection *found, const struct search *search, const char *folder,
-                         const char *sub)
+static void search_below(struct found_files *found, const struct file_search *search,
+                         const char *folder, const char *sub)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
@@ -152,15 +153,15 @@ static void search_below(struct collection *found, const struct search *search, 
 }
 
 /* {"folder": "~" or absolute, "sub", "names", "depth", "with_root"}: the root comes first. */
-static void search_place(struct collection *found, const json_t *place, json_int_t number,
+static void search_place(struct found_files *found, const json_t *place, json_int_t number,
                          const char *home)
 {
     CLEANUP(strbuf_done) struct strbuf root = STRBUF_INIT;
-    const struct search search = {.place = number,
-                                  .names = json_object_get(place, "names"),
-                                  .depth = (int)json_int_or(place, "depth", 1) < MAX_DEPTH
-                                               ? (int)json_int_or(place, "depth", 1)
-                                               : MAX_DEPTH};
+    const struct file_search search = {.place = number,
+                                       .names = json_object_get(place, "names"),
+                                       .depth = (int)json_int_or(place, "depth", 1) < MAX_DEPTH
+                                                    ? (int)json_int_or(place, "depth", 1)
+                                                    : MAX_DEPTH};
     const char *folder = json_text_or(place, "folder", "");
     const char *sub = json_text_or(place, "sub", "");
 
@@ -176,32 +177,32 @@ static void search_place(struct collection *found, const json_t *place, json_int
     search_below(found, &search, folder, sub);
 }
 
-static void work(const struct request *request, struct job_answer *answer)
+static void work(const struct server_request *request, struct fork_reply *answer)
 {
-    struct collection found = {.files = json_array()};
+    struct found_files found = {.files = json_array()};
     char **environment =
-        process_environment_new(PROCESS_TERMINAL, request->server->config->workspace);
+        child_process_environment_new(CHILD_PROCESS_TERMINAL, request->server->config->workspace);
     json_auto_t *body = NULL;
     struct error err = ERROR_INIT;
     const json_t *places = NULL;
     const json_t *place = NULL;
     size_t i = 0;
 
-    error_ignore(json_parse(request->body.text, request->body.len, &body, &err), "looked at below");
+    error_ignore(json_parse(request->body.text, request->body.len, &body, &err), "checked below");
     places = json_object_get(body, "places");
     if (!json_is_array(places) || json_array_size(places) > MAX_PLACES) {
         error_set(&err, ERROR_INVALID, "places must be a list");
-        job_answer_error(answer, &err);
+        fork_reply_error(answer, &err);
         return;
     }
     json_array_foreach (places, i, place)
         search_place(&found, place, (json_int_t)i, home_of(environment));
     answer->body = json_object();
     json_put(answer->body, "files", found.files);
-    process_environment_free(environment);
+    child_process_environment_free(environment);
 }
 
-void collect_handle(struct request *request)
+void project_files_handle(struct server_request *request)
 {
-    job_start(request, &(struct job_order){.work = work, .result = -1});
+    fork_request_start(request, &(struct fork_request_spec){.work = work, .result = -1});
 }

@@ -1,4 +1,4 @@
-#include "sandbox/files/shown.h"
+#include "sandbox/files/static_files.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -7,8 +7,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/files/files.h"
-#include "sandbox/http/inside.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/path_scope.h"
+#include "sandbox/http/server_request.h"
 
 struct file_type {
     const char *ending;
@@ -68,28 +68,28 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-void shown_handle(struct request *request)
+void static_files_handle(struct server_request *request)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    const char *file = request_query(request, "file");
+    const char *file = server_request_query(request, "file");
     struct opened_file opened = {.fd = -1};
     struct stat info;
 
     if (file == NULL || file[0] != '/') {
-        request_answer_detail(request, 400, "Path must be absolute");
+        server_request_answer_detail(request, 400, "Path must be absolute");
         return;
     }
     strbuf_append(&path, file);
     if (is_directory(path.text)) {
         strbuf_append(&path, "/index.html");
         if (stat(path.text, &info) < 0) {
-            request_answer_detail(request, 404, "No index.html in directory");
+            server_request_answer_detail(request, 404, "No index.html in directory");
             return;
         }
     }
     /* Checked last, since index.html may itself be a link. */
-    if (!inside_is_wanted(request, path.text)) {
-        request_answer_detail(request, 400, "Path is outside the workspace");
+    if (!path_scope_allows(request, path.text)) {
+        server_request_answer_detail(request, 400, "Path is outside the workspace");
         return;
     }
     if (files_open(request, path.text, &opened))

@@ -16,7 +16,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/core/textfile.h"
-#include "sandbox/http/inside.h"
+#include "sandbox/http/path_scope.h"
 
 enum {
     END_BYTES = 22,
@@ -58,7 +58,7 @@ struct unpacking {
 };
 
 /* One file of the archive, as listed in its directory. */
-struct entry {
+struct zip_entry {
     const char *name;
     size_t name_len;
     unsigned method;
@@ -92,7 +92,7 @@ static void archive_done(struct archive *archive)
 
 static int broken(struct error *err)
 {
-    return error_set(err, ERROR_INVALID, "the file is no zip archive, or a broken one");
+    return error_set(err, ERROR_INVALID, "the file is not a zip archive, or is damaged");
 }
 
 /* Finds the end record of the directory, searching backwards: a comment may follow it. */
@@ -147,7 +147,7 @@ static void take_far(const unsigned char **at, size_t *left, uint64_t *number)
 }
 
 /* The zip64 extra field holds the numbers that do not fit in 32 bits, in this order. */
-static void read_extra(const unsigned char *extra, size_t len, struct entry *entry)
+static void read_extra(const unsigned char *extra, size_t len, struct zip_entry *entry)
 {
     while (len >= 4) {
         size_t part = (size_t)number_at(extra + 2, 2);
@@ -168,7 +168,7 @@ static void read_extra(const unsigned char *extra, size_t len, struct entry *ent
 }
 
 /* Reads the entry at *at_io and moves that past it. */
-static int read_entry(const struct archive *archive, uint64_t *at_io, struct entry *entry,
+static int read_entry(const struct archive *archive, uint64_t *at_io, struct zip_entry *entry,
                       struct error *err)
 {
     const unsigned char *bytes = archive->bytes + *at_io;
@@ -196,7 +196,7 @@ static int read_entry(const struct archive *archive, uint64_t *at_io, struct ent
 }
 
 /* Finds the entry's data. */
-static int find_data(const struct archive *archive, const struct entry *entry,
+static int find_data(const struct archive *archive, const struct zip_entry *entry,
                      const unsigned char **data_out, struct error *err)
 {
     const unsigned char *bytes = archive->bytes + entry->at;
@@ -214,18 +214,19 @@ static int find_data(const struct archive *archive, const struct entry *entry,
 /* --- writing --- */
 
 /* Writes a piece; never more than the entry's size. */
-static int put(int fd, const unsigned char *bytes, size_t len, uint64_t *left_io, uint32_t *crc_io,
-               struct error *err)
+static int write_piece(int fd, const unsigned char *bytes, size_t len, uint64_t *left_io,
+                       uint32_t *crc_io, struct error *err)
 {
     if (len > *left_io)
-        return error_set(err, ERROR_INVALID, "a file of the archive is longer than it says");
+        return error_set(err, ERROR_INVALID,
+                         "a file of the archive is larger than its declared size");
     *left_io -= len;
     *crc_io = (uint32_t)crc32(*crc_io, bytes, (uInt)len);
     return fd_write_all(fd, (const char *)bytes, len, err);
 }
 
-static int copy_stored(int fd, const unsigned char *data, const struct entry *entry, uint32_t *crc,
-                       struct error *err)
+static int copy_stored(int fd, const unsigned char *data, const struct zip_entry *entry,
+                       uint32_t *crc, struct error *err)
 {
     uint64_t left = entry->size;
     uint64_t packed = entry->packed;
@@ -233,7 +234,7 @@ static int copy_stored(int fd, const unsigned char *data, const struct entry *en
     while (packed > 0) {
         size_t len = packed < CHUNK_BYTES ? (size_t)packed : CHUNK_BYTES;
 
-        if (put(fd, data, len, &left, crc, err) < 0)
+        if (write_piece(fd, data, len, &left, crc, err) < 0)
             return -1;
         data += len;
         packed -= len;
@@ -242,7 +243,7 @@ static int copy_stored(int fd, const unsigned char *data, const struct entry *en
 }
 
 static int inflate_all(z_stream *stream, unsigned char chunk[CHUNK_BYTES], int fd,
-                       const struct entry *entry, uint32_t *crc, struct error *err)
+                       const struct zip_entry *entry, uint32_t *crc, struct error *err)
 {
     uint64_t packed = entry->packed;
     uint64_t left = entry->size;
@@ -258,13 +259,13 @@ static int inflate_all(z_stream *stream, unsigned char chunk[CHUNK_BYTES], int f
         rc = inflate(stream, Z_NO_FLUSH);
         if (rc != Z_OK && rc != Z_STREAM_END)
             return broken(err);
-        if (put(fd, chunk, CHUNK_BYTES - stream->avail_out, &left, crc, err) < 0)
+        if (write_piece(fd, chunk, CHUNK_BYTES - stream->avail_out, &left, crc, err) < 0)
             return -1;
     }
     return left == 0 ? 0 : broken(err);
 }
 
-static int copy_deflated(int fd, const unsigned char *data, const struct entry *entry,
+static int copy_deflated(int fd, const unsigned char *data, const struct zip_entry *entry,
                          uint32_t *crc, struct error *err)
 {
     z_stream stream = {.next_in = (Bytef *)(uintptr_t)data};
@@ -272,13 +273,13 @@ static int copy_deflated(int fd, const unsigned char *data, const struct entry *
     int rc = 0;
 
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-        return error_set(err, ERROR_UNAVAILABLE, "no memory to unpack");
+        return error_set(err, ERROR_UNAVAILABLE, "not enough memory to unpack");
     rc = inflate_all(&stream, chunk, fd, entry, crc, err);
     (void)inflateEnd(&stream);
     return rc;
 }
 
-static int copy_data(const struct archive *archive, const struct entry *entry, int fd,
+static int copy_data(const struct archive *archive, const struct zip_entry *entry, int fd,
                      struct error *err)
 {
     const unsigned char *data = NULL;
@@ -287,7 +288,7 @@ static int copy_data(const struct archive *archive, const struct entry *entry, i
 
     if ((entry->flags & IS_ENCRYPTED) != 0 ||
         (entry->method != METHOD_STORED && entry->method != METHOD_DEFLATED))
-        return error_set(err, ERROR_INVALID, "the archive is packed in a way that is not known");
+        return error_set(err, ERROR_INVALID, "the archive uses an unsupported compression method");
     if (find_data(archive, entry, &data, err) < 0)
         return -1;
     rc = entry->method == METHOD_STORED ? copy_stored(fd, data, entry, &crc, err)
@@ -298,7 +299,7 @@ static int copy_data(const struct archive *archive, const struct entry *entry, i
 }
 
 /* A name must be relative, without "..", and existing links in its path must not lead out. */
-static int make_path(const struct unpacking *unpacking, const struct entry *entry,
+static int make_path(const struct unpacking *unpacking, const struct zip_entry *entry,
                      struct strbuf *path, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf inner = STRBUF_INIT;
@@ -310,12 +311,13 @@ static int make_path(const struct unpacking *unpacking, const struct entry *entr
     strbuf_append_bytes(path, entry->name, entry->name_len);
     if (entry->name_len == 0 || entry->name[0] == '/' ||
         memchr(entry->name, '\0', entry->name_len) != NULL || strstr(inner.text, "/../") != NULL ||
-        !inside_holds(unpacking->folder, path->text))
-        return error_set(err, ERROR_INVALID, "the archive has a name that leads out of the folder");
+        !path_scope_contains(unpacking->folder, path->text))
+        return error_set(err, ERROR_INVALID,
+                         "the archive has a name that leads outside the folder");
     return 0;
 }
 
-static int unpack_file(const struct unpacking *unpacking, const struct entry *entry,
+static int unpack_file(const struct unpacking *unpacking, const struct zip_entry *entry,
                        const char *path, struct error *err)
 {
     mode_t mode = MODE_FILE | (entry->mode & MODE_EXECUTE);
@@ -329,7 +331,8 @@ static int unpack_file(const struct unpacking *unpacking, const struct entry *en
     return copy_data(&unpacking->archive, entry, fd, err);
 }
 
-static int unpack_entry(struct unpacking *unpacking, const struct entry *entry, struct error *err)
+static int unpack_entry(struct unpacking *unpacking, const struct zip_entry *entry,
+                        struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
@@ -354,7 +357,7 @@ static int unpack_all(struct unpacking *unpacking, struct error *err)
     if (n > MAX_ENTRIES)
         return error_set(err, ERROR_TOO_LARGE, "the archive has more than %d files", MAX_ENTRIES);
     for (uint64_t i = 0; i < n; i++) {
-        struct entry entry = {.name = NULL};
+        struct zip_entry entry = {.name = NULL};
 
         if (read_entry(&unpacking->archive, &at, &entry, err) < 0 ||
             unpack_entry(unpacking, &entry, err) < 0)

@@ -1,10 +1,9 @@
 /*
  * Unpacks a zip archive from an untrusted source into a folder, and nowhere else: a name that leads
- * out of it, by "..", a leading slash or an existing link, is an error. Blocks: only for jobs
- * (job.h).
+ * out of it, by "..", a leading slash or an existing link, is an error. Blocks: only in forks.
  *
  * Source: PKWARE APPNOTE 6.3: stored and deflated files, zip64.
- * Decision: docs/decisions/0026-zip-in-the-sandbox.md
+ * Decision: docs/decisions/0026-zip-in-the-sandbox.md, 0070-archives-and-checksums.md
  */
 #ifndef DEFT_SANDBOX_FILES_UNZIP_H
 #define DEFT_SANDBOX_FILES_UNZIP_H

@@ -20,7 +20,7 @@
 #include "sandbox/git/credentials.h"
 #include "sandbox/git/git.h"
 #include "sandbox/git/git_address.h"
-#include "sandbox/git/repository.h"
+#include "sandbox/git/workspace_repository.h"
 
 enum { BRANCH_RANDOM_CHARS = 22, ENTRIES_OF_EMPTY = 2 };
 
@@ -55,22 +55,22 @@ void clone_result_done(struct clone_result *result)
     strbuf_done(&result->problem);
 }
 
-/* --- what may be asked for, and what it is called --- */
+/* --- checks of the request --- */
 
-static int check(const struct clone_order *order, struct error *err)
+static int check_order(const struct clone_order *order, struct error *err)
 {
     if (!git_address_is_remote(order->url))
-        return error_set(err, ERROR_INVALID, "That is no address of a git repository");
+        return error_set(err, ERROR_INVALID, "That is not the URL of a git repository");
     if (strstr(order->url, "://") != NULL &&
         strcspn(strstr(order->url, "://") + 3, "@") < strcspn(strstr(order->url, "://") + 3, "/") &&
         text_starts_with(order->url, "http"))
-        return error_set(err, ERROR_INVALID, "The address must not have a password in it");
+        return error_set(err, ERROR_INVALID, "The URL must not contain a password");
     if (order->branch != NULL && !git_address_is_ref(order->branch))
-        return error_set(err, ERROR_INVALID, "That cannot be the name of a branch");
+        return error_set(err, ERROR_INVALID, "That is not a valid branch name");
     if (order->folder[0] != '/' || order->folder[1] == '\0')
         return error_set(err, ERROR_INVALID, "The folder must be an absolute path");
     if (order->name != NULL && !text_equal(order->name, ".") && !git_address_is_name(order->name))
-        return error_set(err, ERROR_INVALID, "The name must be that of one folder");
+        return error_set(err, ERROR_INVALID, "The name must be a single folder name");
     return 0;
 }
 
@@ -102,15 +102,15 @@ static int lock_parent(struct clone *clone, struct error *err)
 {
     const char *parent = clone->parent.len > 0 ? clone->parent.text : "/";
 
-    if (repository_make_folder(parent, err) < 0)
-        return error_wrap(err, "The folder of the repository cannot be made");
+    if (workspace_repository_make_folder(parent, err) < 0)
+        return error_wrap(err, "The folder of the repository cannot be created");
     clone->lock = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (clone->lock < 0 || flock(clone->lock, LOCK_EX) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "%s cannot be used: %m", parent);
     return 0;
 }
 
-/* --- what is there --- */
+/* --- the existing folder --- */
 
 static size_t count_entries(const char *folder, bool *has_git_out)
 {
@@ -141,7 +141,7 @@ static bool is_unborn(const struct git *git)
 }
 
 /* Whether the target is this repository already; removes an empty repository. */
-static int look(const struct clone *clone, bool *is_there_out, struct error *err)
+static int inspect_target(const struct clone *clone, bool *is_there_out, struct error *err)
 {
     CLEANUP(git_done) struct git git = GIT_INIT;
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
@@ -153,12 +153,12 @@ static int look(const struct clone *clone, bool *is_there_out, struct error *err
     if (lstat(clone->target.text, &info) < 0)
         return 0;
     if (!S_ISDIR(info.st_mode))
-        return error_set(err, ERROR_CONFLICT, "%s is no folder", clone->target.text);
+        return error_set(err, ERROR_CONFLICT, "%s is not a folder", clone->target.text);
     n = count_entries(clone->target.text, &has_git);
     if (n == 0)
         return 0;
     if (!has_git)
-        return error_set(err, ERROR_CONFLICT, "%s holds other files", clone->target.text);
+        return error_set(err, ERROR_CONFLICT, "%s contains other files", clone->target.text);
     if (git_open(&git, clone->target.text, err) < 0)
         return -1;
     if (git_ask(&git, GIT_ARGS("config", "--get", "remote.origin.url"), &url) &&
@@ -167,7 +167,7 @@ static int look(const struct clone *clone, bool *is_there_out, struct error *err
         return 0;
     }
     if (n > 1 || !is_unborn(&git))
-        return error_set(err, ERROR_CONFLICT, "%s holds another repository", clone->target.text);
+        return error_set(err, ERROR_CONFLICT, "%s contains another repository", clone->target.text);
     strbuf_appendf(&own, "%s/.git", clone->target.text);
     folder_remove(own.text);
     return 0;
@@ -226,7 +226,7 @@ static int keep_helper(const struct clone *clone, const struct git *git, const c
     strbuf_appendf(&place, "%s/.git", clone->target.text);
     error_ignore(
         credential_config_keep_inside(git, git_dir.text, place.text, clone->origin.text, &ignored),
-        "a home that cannot be written, or a .git that is a file: those inside do not ask");
+        "the home may be read-only, or .git a file: git works without this setting");
     return 0;
 }
 
@@ -272,7 +272,7 @@ static int make(const struct clone *clone, struct strbuf *problem_out, struct er
     if (check_out(clone, &inside, &no_branch) < 0)
         strbuf_append(problem_out, no_branch.message);
     if (rename(clone->fresh.text, clone->target.text) < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "Putting it into %s: %m", clone->target.text);
+        return error_set(err, ERROR_UNAVAILABLE, "Moving it to %s: %m", clone->target.text);
     return 0;
 }
 
@@ -302,8 +302,8 @@ int clone_run(const struct clone_order *order, struct clone_result *result, stru
     CLEANUP(clone_done) struct clone clone = CLONE_INIT;
 
     clone.order = order;
-    if (check(order, err) < 0 || name_places(&clone, err) < 0 || lock_parent(&clone, err) < 0 ||
-        look(&clone, &result->was_there, err) < 0)
+    if (check_order(order, err) < 0 || name_places(&clone, err) < 0 ||
+        lock_parent(&clone, err) < 0 || inspect_target(&clone, &result->was_there, err) < 0)
         return -1;
     if (result->was_there) {
         if (renew(&clone, &result->problem, err) < 0)

@@ -2,7 +2,7 @@
  * Prepares a repository in a folder of the workspace: cloned by the sandbox's git, on the requested
  * branch. The folder appears only when complete; an existing clone stays as it is.
  *
- * Blocks: only in jobs and errands. Ownership: the copy is the file system's.
+ * Blocks: only in forks. Ownership: the copy is the file system's.
  */
 #ifndef DEFT_SANDBOX_GIT_CLONE_H
 #define DEFT_SANDBOX_GIT_CLONE_H

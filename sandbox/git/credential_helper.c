@@ -14,21 +14,21 @@
 #include "base/file.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/process.h"
-#include "sandbox/git/credential_door.h"
+#include "sandbox/core/child_process.h"
+#include "sandbox/git/credential_socket.h"
 
 enum { READ_BYTES = 4096, ANSWER_MAX_BYTES = 65536 };
 
 /* Tells git to ask no other helper. */
 static const char quit[] = "quit=1\n";
-static const char no_server[] = "The server that keeps this sandbox's credentials is not there.";
-static const char no_answer[] = "There is no credential left for this fetch.";
+static const char no_server[] = "The server that keeps this sandbox's credentials is not running.";
+static const char no_answer[] = "There is no credential for this fetch any more.";
 
-static void say(int fd, const char *text, size_t len)
+static void write_text(int fd, const char *text, size_t len)
 {
     struct error ignored = ERROR_INIT;
 
-    error_ignore(fd_write_all(fd, text, len, &ignored), "nobody may be reading");
+    error_ignore(fd_write_all(fd, text, len, &ignored), "standard output may be closed");
 }
 
 /* Reads to the end, or up to the limit. */
@@ -62,12 +62,12 @@ static void append_question(const char *asked, struct strbuf *out)
     strbuf_append_char(out, '\n');
 }
 
-static int ask(const struct strbuf *question, struct strbuf *answer_out, struct error *err)
+static int ask_server(const struct strbuf *question, struct strbuf *answer_out, struct error *err)
 {
     CLEANUP(fd_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const char *name = process_variable(CREDENTIAL_DOOR_VARIABLE);
+    const char *name = child_process_variable(CREDENTIAL_SOCKET_VARIABLE);
     struct sockaddr_un address;
-    socklen_t len = credential_door_address(name, &address);
+    socklen_t len = credential_socket_address(name, &address);
 
     if (fd < 0 || name[0] == '\0' || connect(fd, (const struct sockaddr *)&address, len) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "%s", no_server);
@@ -77,15 +77,15 @@ static int ask(const struct strbuf *question, struct strbuf *answer_out, struct 
     return 0;
 }
 
-static void refuse(const char *words, size_t len)
+static void refuse_credential(const char *words, size_t len)
 {
-    say(STDERR_FILENO, words, len);
-    say(STDERR_FILENO, "\n", 1);
-    say(STDOUT_FILENO, quit, strlen(quit));
+    write_text(STDERR_FILENO, words, len);
+    write_text(STDERR_FILENO, "\n", 1);
+    write_text(STDOUT_FILENO, quit, strlen(quit));
 }
 
 /* The descriptor holds one copy of the answer for each time that git may ask. */
-static int take(const char *number, struct strbuf *answer_out, struct error *err)
+static int take_handed_answer(const char *number, struct strbuf *answer_out, struct error *err)
 {
     int64_t fd = -1;
     ssize_t n = 0;
@@ -103,7 +103,7 @@ static int take(const char *number, struct strbuf *answer_out, struct error *err
 
 int credential_helper_run(const char *operation)
 {
-    const char *number = process_variable(CREDENTIAL_DESCRIPTOR_VARIABLE);
+    const char *number = child_process_variable(CREDENTIAL_DESCRIPTOR_VARIABLE);
     CLEANUP(strbuf_done) struct strbuf asked = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf question = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
@@ -114,12 +114,14 @@ int credential_helper_run(const char *operation)
         return EXIT_SUCCESS;
     read_all(STDIN_FILENO, &asked);
     append_question(asked.text, &question);
-    if ((number[0] != '\0' ? take(number, &answer, &err) : ask(&question, &answer, &err)) < 0)
-        refuse(err.message, strlen(err.message));
+    if ((number[0] != '\0' ? take_handed_answer(number, &answer, &err)
+                           : ask_server(&question, &answer, &err)) < 0)
+        refuse_credential(err.message, strlen(err.message));
     else if (text_starts_with(answer.text, "error="))
-        refuse(answer.text + strlen("error="), strcspn(answer.text, "\n") - strlen("error="));
+        refuse_credential(answer.text + strlen("error="),
+                          strcspn(answer.text, "\n") - strlen("error="));
     else
-        say(STDOUT_FILENO, answer.text, answer.len);
+        write_text(STDOUT_FILENO, answer.text, answer.len);
     explicit_bzero(answer.text, answer.len);
     return EXIT_SUCCESS;
 }

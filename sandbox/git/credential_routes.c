@@ -5,14 +5,14 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "sandbox/core/server.h"
+#include "sandbox/core/action_server.h"
 #include "sandbox/git/credentials.h"
 #include "sandbox/git/git_address.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/server_request.h"
 
 enum { MAX_LIFETIME_S = 24 * 3600, DEFAULT_LIFETIME_S = 3600, MS_PER_S = 1000 };
 
-static int take(struct credentials *credentials, const json_t *body, struct error *err)
+static int take_credential(struct credentials *credentials, const json_t *body, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf origin = STRBUF_INIT;
     int64_t lifetime_s = json_int_or(body, "expires_in_s", DEFAULT_LIFETIME_S);
@@ -32,18 +32,18 @@ static int take(struct credentials *credentials, const json_t *body, struct erro
                             err);
 }
 
-void credentials_handle(struct request *request)
+void credentials_handle(struct server_request *request)
 {
     json_auto_t *body = NULL;
     json_auto_t *answer = json_object();
     struct error err = ERROR_INIT;
 
     if (json_parse(request->body.text, request->body.len, &body, &err) < 0 ||
-        take(request->server->credentials, body, &err) < 0) {
-        request_answer_error(request, &err);
+        take_credential(request->server->credentials, body, &err) < 0) {
+        server_request_answer_error(request, &err);
         return;
     }
     explicit_bzero(request->body.text, request->body.len);
     json_put(answer, "success", json_true());
-    request_answer_json(request, 200, answer);
+    server_request_answer_json(request, 200, answer);
 }

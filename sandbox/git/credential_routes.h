@@ -6,9 +6,9 @@
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
 /* POST /git/credentials {"url","username","password","expires_in_s"} -> 200 | 400 */
-void credentials_handle(struct request *request) NONNULL;
+void credentials_handle(struct server_request *request) NONNULL;
 
 #endif

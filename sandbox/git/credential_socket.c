@@ -1,4 +1,4 @@
-#include "sandbox/git/credential_door.h"
+#include "sandbox/git/credential_socket.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -13,30 +13,30 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/loop.h"
+#include "sandbox/core/event_loop.h"
 #include "sandbox/git/credentials.h"
 #include "sandbox/git/git_address.h"
 
-enum { MAX_VISITS = 32, BACKLOG = 32, PATIENCE_MS = 10000 };
+enum { MAX_QUERIES = 32, BACKLOG = 32, QUERY_WITHIN_MS = 10000 };
 
 /* A connection of a program that asks. */
-struct visit {
-    struct credential_door *door;
-    struct loop_source source;
-    struct loop_timer patience;
+struct credential_query {
+    struct credential_socket *listener;
+    struct event_loop_source source;
+    struct event_loop_timer deadline;
     struct strbuf question;
-    struct visit *next;
+    struct credential_query *next;
 };
 
-struct credential_door {
-    struct loop *loop;
+struct credential_socket {
+    struct event_loop *loop;
     const struct credentials *credentials;
-    struct loop_source source;
-    struct visit *visits;
+    struct event_loop_source source;
+    struct credential_query *queries;
     size_t n;
 };
 
-socklen_t credential_door_address(const char *name, struct sockaddr_un *address)
+socklen_t credential_socket_address(const char *name, struct sockaddr_un *address)
 {
     size_t len = strlen(name);
 
@@ -48,24 +48,24 @@ socklen_t credential_door_address(const char *name, struct sockaddr_un *address)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
 }
 
-static void visit_end(struct visit *visit)
+static void query_end(struct credential_query *query)
 {
-    struct visit **link = &visit->door->visits;
+    struct credential_query **link = &query->listener->queries;
 
-    while (*link != visit)
+    while (*link != query)
         link = &(*link)->next;
-    *link = visit->next;
-    visit->door->n--;
-    loop_timer_clear(visit->door->loop, &visit->patience);
-    loop_remove(visit->door->loop, &visit->source);
-    fd_close(&visit->source.fd);
-    strbuf_done(&visit->question);
-    mem_free(visit);
+    *link = query->next;
+    query->listener->n--;
+    event_loop_timer_clear(query->listener->loop, &query->deadline);
+    event_loop_remove(query->listener->loop, &query->source);
+    fd_close(&query->source.fd);
+    strbuf_done(&query->question);
+    mem_free(query);
 }
 
-static void on_patience_over(void *owner)
+static void on_deadline(void *owner)
 {
-    visit_end(owner);
+    query_end(owner);
 }
 
 /* The value of a line "name=value" of the question; "" without one. */
@@ -93,19 +93,19 @@ static void append_answer(const struct credential_view *view, const char *origin
         strbuf_appendf(out, "username=%s\npassword=%s\n", view->username, view->password);
         return;
     case CREDENTIAL_EXPIRED:
-        strbuf_appendf(out, "error=The credential for %s has expired; it has to be renewed.\n",
+        strbuf_appendf(out, "error=The credential for %s has expired; it must be renewed.\n",
                        origin);
         return;
     case CREDENTIAL_UNKNOWN:
         strbuf_appendf(out,
                        "error=There is no credential for %s any more (the sandbox was restarted); "
-                       "it has to be given again.\n",
+                       "it must be set again.\n",
                        origin);
         return;
     }
 }
 
-static void answer(const struct visit *visit)
+static void answer_query(const struct credential_query *query)
 {
     CLEANUP(strbuf_done) struct strbuf address = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf origin = STRBUF_INIT;
@@ -113,35 +113,35 @@ static void answer(const struct visit *visit)
     struct credential_view view = {CREDENTIAL_UNKNOWN, "", ""};
     struct error ignored = ERROR_INIT;
 
-    read_member(visit->question.text, "protocol", &address);
+    read_member(query->question.text, "protocol", &address);
     strbuf_append(&address, "://");
-    read_member(visit->question.text, "host", &address);
+    read_member(query->question.text, "host", &address);
     if (!git_address_origin(address.text, &origin))
         return;
-    view = credentials_find(visit->door->credentials, origin.text);
+    view = credentials_find(query->listener->credentials, origin.text);
     append_answer(&view, origin.text, &text);
-    error_ignore(fd_write_all(visit->source.fd, text.text, text.len, &ignored),
-                 "who asked has gone; a socket takes so little at once");
+    error_ignore(fd_write_all(query->source.fd, text.text, text.len, &ignored),
+                 "the client may have closed; the reply fits into a socket buffer");
     explicit_bzero(text.text, text.len);
 }
 
 static void on_question(void *owner, uint32_t events)
 {
-    struct visit *visit = owner;
+    struct credential_query *query = owner;
     char bytes[CREDENTIAL_QUESTION_MAX_BYTES];
-    ssize_t n = read(visit->source.fd, bytes, sizeof(bytes));
+    ssize_t n = read(query->source.fd, bytes, sizeof(bytes));
 
     (void)events;
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n > 0)
-        strbuf_append_bytes(&visit->question, bytes, (size_t)n);
-    if (n > 0 && strstr(visit->question.text, "\n\n") == NULL &&
-        visit->question.len < CREDENTIAL_QUESTION_MAX_BYTES)
+        strbuf_append_bytes(&query->question, bytes, (size_t)n);
+    if (n > 0 && strstr(query->question.text, "\n\n") == NULL &&
+        query->question.len < CREDENTIAL_QUESTION_MAX_BYTES)
         return;
     if (n > 0)
-        answer(visit);
-    visit_end(visit);
+        answer_query(query);
+    query_end(query);
 }
 
 /* False for another user, or for another sandbox, whose processes have no pid here. */
@@ -154,43 +154,43 @@ static bool is_ours(int fd)
            peer.pid > 0;
 }
 
-static void admit(struct credential_door *door, int fd)
+static void admit(struct credential_socket *listener, int fd)
 {
-    struct visit *visit = NULL;
+    struct credential_query *query = NULL;
     struct error ignored = ERROR_INIT;
 
-    if (door->n == MAX_VISITS || !is_ours(fd)) {
+    if (listener->n == MAX_QUERIES || !is_ours(fd)) {
         fd_close(&fd);
         return;
     }
-    visit = NEW(struct visit);
-    *visit = (struct visit){.door = door,
-                            .source = {fd, on_question, visit},
-                            .patience = {.expired = on_patience_over, .owner = visit},
-                            .question = STRBUF_INIT,
-                            .next = door->visits};
-    door->visits = visit;
-    door->n++;
-    loop_timer_set(door->loop, &visit->patience, PATIENCE_MS);
-    if (loop_add(door->loop, &visit->source, EPOLLIN, &ignored) < 0)
-        visit_end(visit);
+    query = NEW(struct credential_query);
+    *query = (struct credential_query){.listener = listener,
+                                       .source = {fd, on_question, query},
+                                       .deadline = {.expired = on_deadline, .owner = query},
+                                       .question = STRBUF_INIT,
+                                       .next = listener->queries};
+    listener->queries = query;
+    listener->n++;
+    event_loop_timer_set(listener->loop, &query->deadline, QUERY_WITHIN_MS);
+    if (event_loop_add(listener->loop, &query->source, EPOLLIN, &ignored) < 0)
+        query_end(query);
 }
 
-static void on_knock(void *owner, uint32_t events)
+static void on_connect(void *owner, uint32_t events)
 {
-    struct credential_door *door = owner;
-    int fd = accept4(door->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct credential_socket *listener = owner;
+    int fd = accept4(listener->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     (void)events;
     if (fd >= 0)
-        admit(door, fd);
+        admit(listener, fd);
 }
 
 static int listen_on(const char *name, int *fd_out, struct error *err)
 {
     CLEANUP(fd_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct sockaddr_un address;
-    socklen_t len = credential_door_address(name, &address);
+    socklen_t len = credential_socket_address(name, &address);
 
     if (fd < 0 || bind(fd, (const struct sockaddr *)&address, len) < 0 || listen(fd, BACKLOG) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "the socket for git's credentials: %m");
@@ -198,37 +198,37 @@ static int listen_on(const char *name, int *fd_out, struct error *err)
     return 0;
 }
 
-int credential_door_open(struct loop *loop, const struct credentials *credentials,
-                         struct credential_door **door_out, struct error *err)
+int credential_socket_open(struct event_loop *loop, const struct credentials *credentials,
+                           struct credential_socket **socket_out, struct error *err)
 {
-    struct credential_door *door = NULL;
+    struct credential_socket *listener = NULL;
     char token[CRYPTO_TOKEN_BYTES];
     int fd = -1;
 
     crypto_random_token(token);
     if (listen_on(token, &fd, err) < 0)
         return -1;
-    door = NEW(struct credential_door);
-    door->loop = loop;
-    door->credentials = credentials;
-    door->source = (struct loop_source){fd, on_knock, door};
-    if (loop_add(loop, &door->source, EPOLLIN, err) < 0) {
-        credential_door_close(door);
+    listener = NEW(struct credential_socket);
+    listener->loop = loop;
+    listener->credentials = credentials;
+    listener->source = (struct event_loop_source){fd, on_connect, listener};
+    if (event_loop_add(loop, &listener->source, EPOLLIN, err) < 0) {
+        credential_socket_close(listener);
         return -1;
     }
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-    (void)setenv(CREDENTIAL_DOOR_VARIABLE, token, 1);
-    *door_out = door;
+    (void)setenv(CREDENTIAL_SOCKET_VARIABLE, token, 1);
+    *socket_out = listener;
     return 0;
 }
 
-void credential_door_close(struct credential_door *door)
+void credential_socket_close(struct credential_socket *listener)
 {
-    if (door == NULL)
+    if (listener == NULL)
         return;
-    while (door->visits != NULL)
-        visit_end(door->visits);
-    loop_remove(door->loop, &door->source);
-    fd_close(&door->source.fd);
-    mem_free(door);
+    while (listener->queries != NULL)
+        query_end(listener->queries);
+    event_loop_remove(listener->loop, &listener->source);
+    fd_close(&listener->source.fd);
+    mem_free(listener);
 }

@@ -68,15 +68,15 @@ static bool has_line_end(const char *text)
     return strpbrk(text, "\r\n") != NULL;
 }
 
-static int check(const struct credential_order *order, struct error *err)
+static int check_order(const struct credential_order *order, struct error *err)
 {
     if (!secret_is_masked(order->password) || strlen(order->password) > MAX_TEXT_BYTES ||
         has_line_end(order->password))
-        return error_set(err, ERROR_INVALID, "A password must have %d to %d characters of one line",
+        return error_set(err, ERROR_INVALID, "A password must be one line of %d to %d characters",
                          SECRET_MASKED_MIN_CHARS, MAX_TEXT_BYTES);
     if (strlen(order->username) > MAX_TEXT_BYTES || has_line_end(order->username) ||
         strchr(order->username, ':') != NULL)
-        return error_set(err, ERROR_INVALID, "A user name must be short, without a colon");
+        return error_set(err, ERROR_INVALID, "A user name must be short and without a colon");
     return 0;
 }
 
@@ -118,7 +118,7 @@ static void hide_both(struct credentials *credentials, const struct credential_o
     explicit_bzero(pair.text, pair.len);
 }
 
-static struct credential *find(const struct credentials *credentials, const char *origin)
+static struct credential *find_credential(const struct credentials *credentials, const char *origin)
 {
     union {
         const struct credentials *borrowed;
@@ -135,12 +135,12 @@ static struct credential *find(const struct credentials *credentials, const char
 int credentials_keep(struct credentials *credentials, const struct credential_order *order,
                      struct error *err)
 {
-    struct credential *credential = find(credentials, order->origin);
+    struct credential *credential = find_credential(credentials, order->origin);
 
-    if (check(order, err) < 0)
+    if (check_order(order, err) < 0)
         return -1;
     if (credential == NULL && credentials->n == MAX_ORIGINS)
-        return error_set(err, ERROR_RATE_LIMITED, "credentials for %d hosts are kept already",
+        return error_set(err, ERROR_RATE_LIMITED, "credentials for %d hosts are already stored",
                          MAX_ORIGINS);
     if (credential == NULL) {
         credential = &credentials->items[credentials->n++];
@@ -155,7 +155,7 @@ int credentials_keep(struct credentials *credentials, const struct credential_or
 
 struct credential_view credentials_find(const struct credentials *credentials, const char *origin)
 {
-    const struct credential *credential = find(credentials, origin);
+    const struct credential *credential = find_credential(credentials, origin);
 
     if (credential == NULL)
         return (struct credential_view){CREDENTIAL_UNKNOWN, "", ""};
@@ -193,8 +193,7 @@ static void mask_string(const struct credentials *credentials, json_t *string)
     credentials_mask_append(credentials, json_string_value(string), len, &masked);
     if (masked.len == len && memcmp(masked.text, json_string_value(string), len) == 0)
         return;
-    error_ignore(json_string_setn(string, masked.text, masked.len),
-                 "what was valid UTF-8 is still, and memory does not run out");
+    error_ignore(json_string_setn(string, masked.text, masked.len), "the text is valid UTF-8");
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): our own observations, a few levels deep */

@@ -3,7 +3,7 @@
  * The output of the sandbox's tools masks them even after that.
  *
  * Ownership: struct credentials owns and wipes them.
- * Threading: the loop's thread; a job has its process's copy.
+ * Threading: the loop's thread; a fork has its own copy.
  * Decision: docs/decisions/0028-git-credentials.md
  */
 #ifndef DEFT_SANDBOX_GIT_CREDENTIALS_H

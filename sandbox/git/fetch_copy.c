@@ -39,12 +39,12 @@ enum {
 
 /* --- what may be asked for --- */
 
-static int check(const struct fetch_copy *copy, struct error *err)
+static int check_copy(const struct fetch_copy *copy, struct error *err)
 {
     if (copy->source[0] != '/' && !git_address_is_remote(copy->source))
-        return error_set(err, ERROR_INVALID, "The source is neither a path nor a git address");
+        return error_set(err, ERROR_INVALID, "The source is neither a path nor a git URL");
     if (copy->ref != NULL && !git_address_is_ref(copy->ref))
-        return error_set(err, ERROR_INVALID, "The ref cannot be a branch, a tag or a commit");
+        return error_set(err, ERROR_INVALID, "The ref is not a valid branch, tag or commit");
     if (copy->folder[0] != '/' || strstr(copy->folder, "/../") != NULL)
         return error_set(err, ERROR_INVALID, "The folder must be an absolute path");
     return 0;
@@ -98,7 +98,7 @@ int fetch_copy_place(const struct fetch_copy *copy, const char *fresh, struct er
             return 0;
         folder_remove(copy->folder);
     }
-    error_set(err, ERROR_UNAVAILABLE, "Putting the copy into its place: %m");
+    error_set(err, ERROR_UNAVAILABLE, "Moving the copy into place: %m");
     folder_remove(fresh);
     return -1;
 }
@@ -113,7 +113,7 @@ static const char *username_of(const struct fetch_copy *copy)
 /*
  * Writes one answer for each time that git's helper may ask, to a socket that no other program can
  * open. The agent's programs have our uid, and can read our children's environment. Both ends
- * belong to this process, which is a job's and ends with it.
+ * belong to this process, a fork, and end with it.
  */
 static int hand_credential(const struct fetch_copy *copy, struct git *git, struct error *err)
 {
@@ -123,11 +123,11 @@ static int hand_credential(const struct fetch_copy *copy, struct git *git, struc
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ||
         fcntl(ends[1], F_SETFD, 0) < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "A socket for the credential: %m");
+        return error_set(err, ERROR_UNAVAILABLE, "Creating a socket for the credential: %m");
     strbuf_appendf(&answer, "username=%s\npassword=%s\n", username_of(copy), copy->password);
     for (int i = 0; i < QUESTIONS_MAX; i++) {
         if (send(ends[0], answer.text, answer.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-            return error_set(err, ERROR_UNAVAILABLE, "Handing the credential over: %m");
+            return error_set(err, ERROR_UNAVAILABLE, "Passing the credential to git: %m");
     }
     explicit_bzero(answer.text, answer.len);
     strbuf_appendf(&number, "%d", ends[1]);
@@ -147,13 +147,13 @@ static int put_credentials(const struct fetch_copy *copy, struct git *git,
         return 0;
     if (strlen(copy->password) > PASSWORD_MAX_BYTES || strpbrk(copy->password, "\r\n") != NULL ||
         strpbrk(username_of(copy), "\r\n") != NULL)
-        return error_set(err, ERROR_INVALID, "git cannot carry such a credential");
+        return error_set(err, ERROR_INVALID, "git cannot use such a credential");
     error_ignore(credentials_keep(hidden,
                                   &(struct credential_order){.origin = origin.text,
                                                              .username = username_of(copy),
                                                              .password = copy->password},
                                   &ignored),
-                 "one of a few letters cannot be told from other words; it is tried all the same");
+                 "a short secret cannot be masked; the fetch is tried anyway");
     git->hidden = hidden;
     credential_settings_fill(settings, origin.text);
     return hand_credential(copy, git, err);
@@ -214,13 +214,13 @@ int fetch_copy_make(const struct fetch_copy *copy, struct strbuf *fresh_out,
     struct credentials *hidden = NULL;
     int rc = 0;
 
-    if (check(copy, err) < 0)
+    if (check_copy(copy, err) < 0)
         return -1;
     make_parents(copy->folder);
     remove_left(copy->folder);
     strbuf_appendf(fresh_out, "%s" NEW_MARK "XXXXXX", copy->folder);
     if (mkdtemp(fresh_out->text) == NULL)
-        return error_set(err, ERROR_UNAVAILABLE, "A folder for the copy: %m");
+        return error_set(err, ERROR_UNAVAILABLE, "Creating a folder for the copy: %m");
     hidden = credentials_new();
     rc = git_open(&git, fresh_out->text, err);
     if (rc == 0) {

@@ -1,7 +1,7 @@
 /*
  * A copy of a repository's files at one commit, made by the sandbox's git.
  *
- * Blocks: only in jobs. Ownership: the copy is the file system's.
+ * Blocks: only in forks. Ownership: the copy is the file system's.
  */
 #ifndef DEFT_SANDBOX_GIT_FETCH_COPY_H
 #define DEFT_SANDBOX_GIT_FETCH_COPY_H

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/process.h"
+#include "sandbox/core/child_process.h"
 #include "sandbox/core/program.h"
 #include "sandbox/git/credentials.h"
 
@@ -24,7 +24,7 @@ void git_done(struct git *git)
 {
     mem_freep(&git->program);
     mem_freep(&git->folder);
-    process_environment_free(git->environment);
+    child_process_environment_free(git->environment);
     git->environment = NULL;
 }
 
@@ -39,8 +39,8 @@ static const char *search_path(char *const *environment)
 
 int git_open(struct git *git, const char *folder, struct error *err)
 {
-    git->environment = process_environment_new(PROCESS_TERMINAL, folder);
-    git->program = process_find_program("git", search_path(git->environment));
+    git->environment = child_process_environment_new(CHILD_PROCESS_TERMINAL, folder);
+    git->program = child_process_find_program("git", search_path(git->environment));
     if (git->program == NULL)
         return error_set(err, ERROR_INVALID, "The sandbox has no git");
     git->folder = mem_dup_text(folder);
@@ -65,8 +65,8 @@ void git_use_index(struct git *git, const char *path)
     git_put_variable(git, "GIT_INDEX_FILE", path);
 }
 
-static int run(const struct git *git, const char *const *args, int out_fd,
-               struct program_result *result, struct error *err)
+static int run_git(const struct git *git, const char *const *args, int out_fd,
+                   struct program_result *result, struct error *err)
 {
     const char *argv[MAX_ARGS + 1] = {"git", "-C", git->folder};
     size_t n = 3;
@@ -102,7 +102,7 @@ static int run_well(const struct git *git, const char *const *args, int out_fd, 
 {
     CLEANUP(program_result_done) struct program_result result = PROGRAM_RESULT_INIT;
 
-    if (run(git, args, out_fd, &result, err) < 0)
+    if (run_git(git, args, out_fd, &result, err) < 0)
         return -1;
     while (text_equal(args[0], "-c"))
         args += 2; /* the command follows its settings */
@@ -129,7 +129,7 @@ bool git_ask(const struct git *git, const char *const *args, struct strbuf *line
     struct error ignored = ERROR_INIT;
     size_t len = 0;
 
-    if (run(git, args, -1, &result, &ignored) < 0 || result.exit_code != 0)
+    if (run_git(git, args, -1, &result, &ignored) < 0 || result.exit_code != 0)
         return false;
     len = strcspn(result.out.text, "\n");
     strbuf_reset(line_out);
@@ -177,8 +177,8 @@ static bool is_clean(const struct git *git)
     CLEANUP(program_result_done) struct program_result result = PROGRAM_RESULT_INIT;
     struct error ignored = ERROR_INIT;
 
-    return run(git, GIT_ARGS("diff", "--quiet", "--no-ext-diff", "HEAD", "--"), -1, &result,
-               &ignored) == 0 &&
+    return run_git(git, GIT_ARGS("diff", "--quiet", "--no-ext-diff", "HEAD", "--"), -1, &result,
+                   &ignored) == 0 &&
            result.exit_code == 0;
 }
 

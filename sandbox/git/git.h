@@ -2,7 +2,7 @@
  * Read-only git commands in a folder: its changes, file contents and commits. Runs the image's git
  * by argv, without hooks, pagers, external programs from its configuration, and locks.
  *
- * Blocks: only in jobs. Ownership: struct git owns its texts until git_done().
+ * Blocks: only in forks. Ownership: struct git owns its texts until git_done().
  */
 #ifndef DEFT_SANDBOX_GIT_GIT_H
 #define DEFT_SANDBOX_GIT_GIT_H

@@ -122,7 +122,7 @@ int git_address_name(const char *address, struct strbuf *out, struct error *err)
     if (text_ends_with(name.text, ".git"))
         strbuf_truncate(&name, name.len - strlen(".git"));
     if (!git_address_is_name(name.text))
-        return error_set(err, ERROR_INVALID, "The address does not end in a repository's name");
+        return error_set(err, ERROR_INVALID, "The URL does not end with a repository name");
     strbuf_append(out, name.text);
     return 0;
 }

@@ -14,8 +14,8 @@
 #include "base/text.h"
 #include "sandbox/git/git.h"
 #include "sandbox/http/file_path.h"
-#include "sandbox/http/job.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/fork_request.h"
+#include "sandbox/http/server_request.h"
 #include "sandbox/http/validation.h"
 
 enum { MAX_TEXT_BYTES = 1024 * 1024 };
@@ -109,16 +109,16 @@ static void versions_done(struct versions *versions)
 }
 
 /* Both versions of the file `name` of the repository. */
-static int read_versions(const struct request *request, const struct git *git, const char *name,
-                         struct versions *versions, struct error *err)
+static int read_versions(const struct server_request *request, const struct git *git,
+                         const char *name, struct versions *versions, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf base = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf commit = STRBUF_INIT;
-    const char *wanted = request_query(request, "commit");
-    const char *path = request_query(request, "path");
+    const char *wanted = server_request_query(request, "commit");
+    const char *path = server_request_query(request, "path");
 
     if (wanted == NULL) {
-        if (git_find_base(git, request_query(request, "ref"), &base, err) < 0 ||
+        if (git_find_base(git, server_request_query(request, "ref"), &base, err) < 0 ||
             read_now(git, base.text, name, path, &versions->modified, err) < 0)
             return -1;
         return read_version(git, base.text, name, &versions->original, err);
@@ -131,13 +131,13 @@ static int read_versions(const struct request *request, const struct git *git, c
     return read_version(git, base.text, name, &versions->original, err);
 }
 
-static int check_diff(const struct request *request, const char *path, struct error *err)
+static int check_diff(const struct server_request *request, const char *path, struct error *err)
 {
     struct stat info;
 
-    if (request_query(request, "commit") != NULL) {
-        if (request_query(request, "ref") != NULL)
-            return error_set(err, ERROR_INVALID, "Only one of ref and commit can be given");
+    if (server_request_query(request, "commit") != NULL) {
+        if (server_request_query(request, "ref") != NULL)
+            return error_set(err, ERROR_INVALID, "Only one of ref and commit may be given");
         return 0;
     }
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
@@ -145,7 +145,7 @@ static int check_diff(const struct request *request, const char *path, struct er
     return 0;
 }
 
-static int find_diff(const struct request *request, json_t *body, struct error *err)
+static int find_diff(const struct server_request *request, json_t *body, struct error *err)
 {
     CLEANUP(versions_done) struct versions versions = {STRBUF_INIT, STRBUF_INIT};
     CLEANUP(git_done) struct git git = GIT_INIT;
@@ -161,7 +161,7 @@ static int find_diff(const struct request *request, json_t *body, struct error *
     json_put(body, "modified", json_null());
     json_put(body, "original", json_null());
     if (git_open(&git, folder.text, &no_git) < 0 || !git_has_repository(&git)) {
-        if (request_query(request, "commit") == NULL && !is_there(path))
+        if (server_request_query(request, "commit") == NULL && !is_there(path))
             return say_missing(path, err);
         return 0;
     }
@@ -175,21 +175,21 @@ static int find_diff(const struct request *request, json_t *body, struct error *
     return 0;
 }
 
-static void work_diff(const struct request *request, struct job_answer *answer)
+static void work_diff(const struct server_request *request, struct fork_reply *answer)
 {
     json_auto_t *body = json_object();
     struct error err = ERROR_INIT;
 
     if (find_diff(request, body, &err) < 0)
-        job_answer_error(answer, &err);
+        fork_reply_error(answer, &err);
     else
         answer->body = json_incref(body);
 }
 
-void git_handle_diff(struct request *request)
+void git_handle_diff(struct server_request *request)
 {
-    if (request_query(request, "path") == NULL)
+    if (server_request_query(request, "path") == NULL)
         validation_answer(request, "missing", "query", "path", "Field required");
     else
-        job_start(request, &(struct job_order){.work = work_diff, .result = -1});
+        fork_request_start(request, &(struct fork_request_spec){.work = work_diff, .result = -1});
 }

@@ -6,9 +6,9 @@
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
 /* GET ?path=&ref=|commit= -> 200 {"modified","original"} | 400 | 422 */
-void git_handle_diff(struct request *request) NONNULL;
+void git_handle_diff(struct server_request *request) NONNULL;
 
 #endif

@@ -75,7 +75,8 @@ static int step_aside(const char *path, struct error *err)
         return 0;
     strbuf_appendf(&local, "%s.local", path);
     if (is_there(local.text))
-        return error_set(err, ERROR_CONFLICT, "There is another hook, and %s already", local.text);
+        return error_set(err, ERROR_CONFLICT, "There is another hook, and %s already exists",
+                         local.text);
     if (rename(path, local.text) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "moving %s: %m", path);
     return 0;
@@ -90,12 +91,12 @@ static int find_hooks(const char *path, struct strbuf *out, struct error *err)
     if (git_open(&git, path, err) < 0)
         return -1;
     if (!git_ask(&git, GIT_ARGS("rev-parse", "--git-common-dir"), &common))
-        return error_set(err, ERROR_INVALID, "%s is no git repository", path);
+        return error_set(err, ERROR_INVALID, "%s is not a git repository", path);
     if (common.text[0] != '/')
         strbuf_appendf(out, "%s/", path);
     strbuf_appendf(out, "%s/hooks", common.text);
     if (mkdir(out->text, HOOK_MODE) < 0 && errno != EEXIST)
-        return error_set(err, ERROR_UNAVAILABLE, "making %s: %m", out->text);
+        return error_set(err, ERROR_UNAVAILABLE, "creating %s: %m", out->text);
     return 0;
 }
 

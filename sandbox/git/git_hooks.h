@@ -1,7 +1,7 @@
 /*
  * A repository's hook that runs its `.openhands/pre-commit.sh` before each commit.
  *
- * Blocks: only in jobs and errands.
+ * Blocks: only in forks.
  */
 #ifndef DEFT_SANDBOX_GIT_GIT_HOOKS_H
 #define DEFT_SANDBOX_GIT_GIT_HOOKS_H

@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "sandbox/git/git.h"
 #include "sandbox/http/file_path.h"
-#include "sandbox/http/job.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/fork_request.h"
+#include "sandbox/http/server_request.h"
 #include "sandbox/http/validation.h"
 
 enum { COMMITS_DEFAULT = 50, COMMITS_MAX = 200, COMMIT_FIELDS = 5 };
@@ -128,8 +128,8 @@ static int add_untracked(const struct git *git, json_t *changes, struct error *e
 }
 
 /* Opens git in the request's folder. False: there is no repository, no folder, or no git. */
-static int open_folder(const struct request *request, struct git *git, bool *has_repository_out,
-                       struct error *err)
+static int open_folder(const struct server_request *request, struct git *git,
+                       bool *has_repository_out, struct error *err)
 {
     CLEANUP(mem_freep) char *folder = NULL;
     struct error no_git = ERROR_INIT;
@@ -144,7 +144,7 @@ static int open_folder(const struct request *request, struct git *git, bool *has
     return 0;
 }
 
-static int find_changes(const struct request *request, json_t *changes, struct error *err)
+static int find_changes(const struct server_request *request, json_t *changes, struct error *err)
 {
     CLEANUP(git_done) struct git git = GIT_INIT;
     CLEANUP(strbuf_done) struct strbuf base = STRBUF_INIT;
@@ -154,23 +154,23 @@ static int find_changes(const struct request *request, json_t *changes, struct e
         return -1;
     if (!has_repository)
         return 0;
-    if (git_find_base(&git, request_query(request, "ref"), &base, err) < 0)
+    if (git_find_base(&git, server_request_query(request, "ref"), &base, err) < 0)
         return -1;
     if (add_tracked(&git, base.text, NULL, changes, err) < 0)
         return -1;
     return add_untracked(&git, changes, err);
 }
 
-static void answer_changes(struct job_answer *answer, json_t *changes, int rc,
+static void answer_changes(struct fork_reply *answer, json_t *changes, int rc,
                            const struct error *err)
 {
     if (rc < 0)
-        job_answer_error(answer, err);
+        fork_reply_error(answer, err);
     else
         answer->body = sorted_list(changes);
 }
 
-static void work_changes(const struct request *request, struct job_answer *answer)
+static void work_changes(const struct server_request *request, struct fork_reply *answer)
 {
     json_auto_t *changes = json_object();
     struct error err = ERROR_INIT;
@@ -179,7 +179,8 @@ static void work_changes(const struct request *request, struct job_answer *answe
     answer_changes(answer, changes, rc, &err);
 }
 
-static int find_commit_changes(const struct request *request, json_t *changes, struct error *err)
+static int find_commit_changes(const struct server_request *request, json_t *changes,
+                               struct error *err)
 {
     CLEANUP(git_done) struct git git = GIT_INIT;
     CLEANUP(strbuf_done) struct strbuf commit = STRBUF_INIT;
@@ -196,7 +197,7 @@ static int find_commit_changes(const struct request *request, json_t *changes, s
     return add_tracked(&git, parent.text, commit.text, changes, err);
 }
 
-static void work_commit_changes(const struct request *request, struct job_answer *answer)
+static void work_commit_changes(const struct server_request *request, struct fork_reply *answer)
 {
     json_auto_t *changes = json_object();
     struct error err = ERROR_INIT;
@@ -207,15 +208,15 @@ static void work_commit_changes(const struct request *request, struct job_answer
 
 /* --- commits --- */
 
-static int64_t read_limit(const struct request *request)
+static int64_t read_limit(const struct server_request *request)
 {
-    const char *text = request_query(request, "limit");
+    const char *text = server_request_query(request, "limit");
     struct error ignored = ERROR_INIT;
     int64_t limit = COMMITS_DEFAULT;
 
     if (text != NULL)
         error_ignore(text_parse_int(text, 1, COMMITS_MAX, &limit, &ignored),
-                     "checked before; the default then");
+                     "checked before; otherwise the default is used");
     return limit;
 }
 
@@ -253,7 +254,7 @@ static int list_commits(const struct git *git, int64_t limit, json_t *body, stru
     return 0;
 }
 
-static int find_commits(const struct request *request, json_t *body, struct error *err)
+static int find_commits(const struct server_request *request, json_t *body, struct error *err)
 {
     CLEANUP(git_done) struct git git = GIT_INIT;
     CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
@@ -269,39 +270,40 @@ static int find_commits(const struct request *request, json_t *body, struct erro
     return 0;
 }
 
-static void work_commits(const struct request *request, struct job_answer *answer)
+static void work_commits(const struct server_request *request, struct fork_reply *answer)
 {
     json_auto_t *body = json_object();
     struct error err = ERROR_INIT;
 
     if (find_commits(request, body, &err) < 0)
-        job_answer_error(answer, &err);
+        fork_reply_error(answer, &err);
     else
         answer->body = json_incref(body);
 }
 
 /* --- routes --- */
 
-static void start(struct request *request,
-                  void (*work)(const struct request *request, struct job_answer *answer))
+static void start_fork(struct server_request *request,
+                       void (*work)(const struct server_request *request,
+                                    struct fork_reply *answer))
 {
-    if (request_query(request, "path") == NULL)
+    if (server_request_query(request, "path") == NULL)
         validation_answer(request, "missing", "query", "path", "Field required");
     else
-        job_start(request, &(struct job_order){.work = work, .result = -1});
+        fork_request_start(request, &(struct fork_request_spec){.work = work, .result = -1});
 }
 
-void git_handle_changes(struct request *request)
+void git_handle_changes(struct server_request *request)
 {
-    start(request, work_changes);
+    start_fork(request, work_changes);
 }
 
-void git_handle_commits(struct request *request)
+void git_handle_commits(struct server_request *request)
 {
-    start(request, work_commits);
+    start_fork(request, work_commits);
 }
 
-void git_handle_commit_changes(struct request *request)
+void git_handle_commit_changes(struct server_request *request)
 {
-    start(request, work_commit_changes);
+    start_fork(request, work_commit_changes);
 }

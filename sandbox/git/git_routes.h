@@ -6,10 +6,10 @@
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
-void git_handle_changes(struct request *request) NONNULL;
-void git_handle_commits(struct request *request) NONNULL;
-void git_handle_commit_changes(struct request *request) NONNULL;
+void git_handle_changes(struct server_request *request) NONNULL;
+void git_handle_commits(struct server_request *request) NONNULL;
+void git_handle_commit_changes(struct server_request *request) NONNULL;
 
 #endif

@@ -1,4 +1,4 @@
-#include "sandbox/git/fetch.h"
+#include "sandbox/git/repository_fetch.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/git/fetch_copy.h"
-#include "sandbox/http/inside.h"
-#include "sandbox/http/job.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/fork_request.h"
+#include "sandbox/http/path_scope.h"
+#include "sandbox/http/server_request.h"
 
 enum {
     MAX_DEPTH = 8,
@@ -31,7 +31,7 @@ enum {
 static const char *const told[] = {".md", ".json", ".yml", ".yaml"};
 
 /* Files found so far. */
-struct finding {
+struct fetched_files {
     json_t *files;
     size_t n_bytes;
     size_t n_entries;
@@ -46,7 +46,7 @@ static bool is_told(const char *name)
     return false;
 }
 
-static void add_file(struct finding *found, const char *path, const char *name, off_t size)
+static void add_file(struct fetched_files *found, const char *path, const char *name, off_t size)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     struct error ignored = ERROR_INIT;
@@ -73,7 +73,7 @@ static int is_shown(const struct dirent *entry)
 
 /* Regular files and folders only, no links. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most MAX_DEPTH */
-static void find_files(struct finding *found, const char *root, const char *below, int depth)
+static void find_files(struct fetched_files *found, const char *root, const char *below, int depth)
 {
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
     struct dirent **entries = NULL;
@@ -107,10 +107,10 @@ static int find_part(const char *base, const char *part, struct strbuf *out, str
     struct stat info;
 
     strbuf_appendf(&written, "%s%s%s", base, part[0] != '\0' ? "/" : "", part);
-    if (inside_resolve(base, &whole, err) < 0 || inside_resolve(written.text, out, err) < 0)
+    if (path_scope_resolve(base, &whole, err) < 0 || path_scope_resolve(written.text, out, err) < 0)
         return -1;
-    if (!inside_holds(whole.text, out->text))
-        return error_set(err, ERROR_INVALID, "repo_path leads out of the repository");
+    if (!path_scope_contains(whole.text, out->text))
+        return error_set(err, ERROR_INVALID, "repo_path leads outside the repository");
     if (lstat(out->text, &info) < 0 || !S_ISDIR(info.st_mode))
         return error_set(err, ERROR_INVALID, "There is no folder %s",
                          part[0] != '\0' ? part : base);
@@ -120,7 +120,7 @@ static int find_part(const char *base, const char *part, struct strbuf *out, str
 /* Adds the files of a folder, reported under `path`. */
 static void put_files(json_t *answer, const char *folder, const char *path)
 {
-    struct finding found = {.files = json_array()};
+    struct fetched_files found = {.files = json_array()};
 
     find_files(&found, folder, "", MAX_DEPTH);
     json_put_text(answer, "path", path);
@@ -178,7 +178,7 @@ static int fetch(const json_t *order, json_t *answer, struct error *err)
     return read_copy(&copy, part, answer, err);
 }
 
-static void work(const struct request *request, struct job_answer *answer)
+static void work(const struct server_request *request, struct fork_reply *answer)
 {
     json_auto_t *order = NULL;
     json_auto_t *body = json_object();
@@ -187,7 +187,7 @@ static void work(const struct request *request, struct job_answer *answer)
     if (json_parse(request->body.text, request->body.len, &order, &err) < 0 ||
         fetch(order, body, &err) < 0) {
         if (err.code != ERROR_NOT_FOUND) {
-            job_answer_error(answer, &err);
+            fork_reply_error(answer, &err);
             return;
         }
         json_object_clear(body);
@@ -196,20 +196,21 @@ static void work(const struct request *request, struct job_answer *answer)
     answer->body = json_incref(body);
 }
 
-static int64_t deadline_of(const struct request *request)
+static int64_t deadline_of(const struct server_request *request)
 {
     json_auto_t *order = NULL;
     struct error ignored = ERROR_INIT;
     json_int_t wait_ms = 0;
 
     error_ignore(json_parse(request->body.text, request->body.len, &order, &ignored),
-                 "the work says what is wrong");
-    wait_ms = json_int_or(order, "timeout_ms", JOB_DEADLINE_MS);
+                 "the work reports the error");
+    wait_ms = json_int_or(order, "timeout_ms", FORK_REQUEST_DEADLINE_MS);
     return wait_ms > 0 && wait_ms < MAX_WAIT_MS ? wait_ms : MAX_WAIT_MS;
 }
 
-void fetch_handle(struct request *request)
+void repository_fetch_handle(struct server_request *request)
 {
-    job_start(request,
-              &(struct job_order){.work = work, .result = -1, .deadline_ms = deadline_of(request)});
+    fork_request_start(request, &(struct fork_request_spec){.work = work,
+                                                            .result = -1,
+                                                            .deadline_ms = deadline_of(request)});
 }

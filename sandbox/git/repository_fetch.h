@@ -3,14 +3,14 @@
  * files. Nothing in it is executed, and its links are not followed.
  * Decision: docs/decisions/0015-fetched-in-the-sandbox.md
  */
-#ifndef DEFT_SANDBOX_GIT_FETCH_H
-#define DEFT_SANDBOX_GIT_FETCH_H
+#ifndef DEFT_SANDBOX_GIT_REPOSITORY_FETCH_H
+#define DEFT_SANDBOX_GIT_REPOSITORY_FETCH_H
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
 /* POST /repositories/fetch */
-void fetch_handle(struct request *request) NONNULL;
+void repository_fetch_handle(struct server_request *request) NONNULL;
 
 #endif

@@ -1,4 +1,4 @@
-#include "sandbox/git/repository.h"
+#include "sandbox/git/workspace_repository.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,7 @@ static int write_part(const char *path, const char *text, struct error *err)
         open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
 
     if (fd < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "making %s: %m", path);
+        return error_set(err, ERROR_UNAVAILABLE, "creating %s: %m", path);
     return fd_write_all(fd, text, strlen(text), err);
 }
 
@@ -78,11 +78,11 @@ static int make_part(const char *folder, const struct part *part, struct error *
     if (part->text != NULL)
         return write_part(path.text, part->text, err);
     if (mkdir(path.text, 0777) < 0 && errno != EEXIST)
-        return error_set(err, ERROR_UNAVAILABLE, "making %s: %m", path.text);
+        return error_set(err, ERROR_UNAVAILABLE, "creating %s: %m", path.text);
     return 0;
 }
 
-int repository_make_folder(const char *folder, struct error *err)
+int workspace_repository_make_folder(const char *folder, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf inside = STRBUF_INIT;
 
@@ -90,7 +90,7 @@ int repository_make_folder(const char *folder, struct error *err)
     return textfile_make_parents(inside.text, err);
 }
 
-int repository_prepare(const char *folder, struct error *err)
+int workspace_repository_init(const char *folder, struct error *err)
 {
     if (is_in_repository(folder))
         return 0;

@@ -4,8 +4,8 @@
  *
  * Threading: no state but the files.
  */
-#ifndef DEFT_SANDBOX_GIT_REPOSITORY_H
-#define DEFT_SANDBOX_GIT_REPOSITORY_H
+#ifndef DEFT_SANDBOX_GIT_WORKSPACE_REPOSITORY_H
+#define DEFT_SANDBOX_GIT_WORKSPACE_REPOSITORY_H
 
 #include "base/attr.h"
 #include "base/error.h"
@@ -14,11 +14,11 @@
  * Creates the folder, an absolute path, with its parents. ERROR_INVALID when one of them is not a
  * directory, else the reason for the failure.
  */
-int repository_make_folder(const char *folder, struct error *err) NONNULL MUST_CHECK;
+int workspace_repository_make_folder(const char *folder, struct error *err) NONNULL MUST_CHECK;
 /*
  * Creates an empty repository in the existing folder, unless it is inside one already. Does not
  * need git.
  */
-int repository_prepare(const char *folder, struct error *err) NONNULL MUST_CHECK;
+int workspace_repository_init(const char *folder, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -6,12 +6,12 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/server_request.h"
 
-int file_path_read(const struct request *request, char **path_out, struct error *err)
+int file_path_read(const struct server_request *request, char **path_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    const char *given = request_query(request, "path");
+    const char *given = server_request_query(request, "path");
 
     if (given == NULL && request->param[0] != '/')
         strbuf_append_char(&path, '/');

@@ -8,11 +8,11 @@
 #include "base/attr.h"
 
 struct error;
-struct request;
+struct server_request;
 struct strbuf;
 
 /* An absolute path; the caller frees. ERROR_INVALID `Path must be absolute`. */
-int file_path_read(const struct request *request, char **path_out,
+int file_path_read(const struct server_request *request, char **path_out,
                    struct error *err) NONNULL MUST_CHECK;
 
 /* Appends a Content-Disposition that makes clients save the answer under that name (RFC 6266). */

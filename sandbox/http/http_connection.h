@@ -1,44 +1,55 @@
 /*
- * Shared by http.c, http_reply.c and request.c: a connection and the request on it.
+ * A connection to deft-action: reads requests one after another, and writes their replies.
+ *
+ * A slow client is disconnected: the head, the body and the reply each have a time limit.
+ * Ownership: a connection owns its socket and its request. It frees itself at its end, or in
+ * http_connection_close().
+ * Threading: the loop's thread.
  */
 #ifndef DEFT_SANDBOX_HTTP_HTTP_CONNECTION_H
 #define DEFT_SANDBOX_HTTP_HTTP_CONNECTION_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/queue.h>
 
 #include "base/attr.h"
-#include "sandbox/core/loop.h"
+#include "base/strbuf.h"
+#include "sandbox/core/event_loop.h"
+#include "sandbox/http/http_head.h"
 
-struct http;
-struct lws;
-struct request;
-struct server;
+struct action_server;
+struct http_connection;
+struct http_route_table;
+struct server_request;
 
-enum { WRITE_WITHIN_MS = 120000 };
+LIST_HEAD(http_connections, http_connection);
 
-struct http_connection {
-    struct http *http;
-    struct server *server;
-    struct lws *wsi;
-    struct request *request; /* NULL between requests */
-    struct loop_timer deadline;
+/* State shared by all connections of a server. */
+struct http_context {
+    struct action_server *server;
+    struct event_loop *loop;
+    const struct http_route_table *routes;
+    struct http_connections connections;
+    size_t n_connections;
 };
 
-/* Creates a request once its headers are read. path: decoded, without the query. */
-struct request *request_new(struct http_connection *connection,
-                            const char *path) NONNULL MUST_CHECK;
-void request_free(struct request *request);
+struct http_connection {
+    struct http_context *http;
+    struct event_loop_source source;
+    struct event_loop_timer deadline;
+    struct http_head head;          /* of the request, or the beginning of the next one's */
+    struct strbuf input;            /* received, but not yet read */
+    struct strbuf output;           /* the piece of the reply being sent */
+    struct server_request *request; /* NULL between requests */
+    bool is_at_end;                 /* the client sends nothing more */
+    bool is_closing;                /* the reply is sent; waits for the client to close */
+    LIST_ENTRY(http_connection) link;
+};
 
-/* Frees the body's sink (request->sink) and any file that it has not committed. */
-void request_end_arrival(struct request *request) NONNULL;
-bool request_has_body(const struct request *request) NONNULL MUST_CHECK;
-/* True when its body has been read completely. */
-bool request_is_read(const struct request *request) NONNULL MUST_CHECK;
-
-/*
- * Writes a piece of the answer, if it is ready to be sent, and asks to be called again for the
- * next. -1 when the connection must be closed.
- */
-int http_reply_write(struct http_connection *connection) NONNULL MUST_CHECK;
+/* Takes ownership of the accepted socket, which is non-blocking. */
+void http_connection_open(struct http_context *http, int fd) NONNULL;
+/* Drops a pending request. */
+void http_connection_close(struct http_connection *connection) NONNULL;
 
 #endif

@@ -1,151 +1,125 @@
-/*
- * Writes replies: head, then body pieces from memory or a file, as the socket accepts them.
- */
+#include "sandbox/http/http_reply.h"
+
+#include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include <libwebsockets.h>
+#include <http_parser.h>
 
-#include "base/error.h"
 #include "base/strbuf.h"
-#include "sandbox/core/loop.h"
-#include "sandbox/core/server.h"
-#include "sandbox/http/http_connection.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/server_request.h"
 
 enum {
-    WRITE_BYTES = 32 * 1024,
-    HEAD_BYTES = 8 * 1024,
-    IDLE_MS = 90000,
-    /* A refused request's body of up to this size is read, so that the client sees why. */
-    MAX_DISCARDED_BYTES = 8 * 1024 * 1024,
+    PIECE_BYTES = 32 * 1024,
+    PIECES_AT_ONCE = 16, /* other connections wait until then */
 };
 
-static int64_t reply_length(const struct request *request)
+static int64_t reply_length(const struct server_request *request)
 {
     if (request->file_fd >= 0)
         return request->file_end - request->file_at;
     return (int64_t)request->reply.len;
 }
 
-static int add_headers(struct request *request, unsigned char **at, unsigned char *end)
+/* A line end in a value would begin a header of its own. */
+static bool is_one_line(const char *value)
 {
-    struct lws *wsi = request->connection->wsi;
-    const char *name = request->headers.text;
+    return strpbrk(value, "\r\n") == NULL;
+}
+
+static void append_headers(const struct server_request *request, struct strbuf *output)
+{
     const char *stop = request->headers.text + request->headers.len;
 
-    while (name < stop) {
-        CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+    for (const char *name = request->headers.text; name < stop;) {
         const char *value = name + strlen(name) + 1;
 
-        strbuf_appendf(&key, "%s:", name);
-        if (lws_add_http_header_by_name(wsi, (const unsigned char *)key.text,
-                                        (const unsigned char *)value, (int)strlen(value), at, end))
-            return -1;
+        if (is_one_line(value))
+            strbuf_appendf(output, "%s: %s\r\n", name, value);
         name = value + strlen(value) + 1;
     }
-    return 0;
 }
 
-static int send_head(struct request *request)
+static void append_head(struct server_request *request, struct strbuf *output)
 {
-    unsigned char buffer[LWS_PRE + HEAD_BYTES];
-    unsigned char *start = buffer + LWS_PRE;
-    unsigned char *end = buffer + sizeof(buffer) - 1;
-    unsigned char *at = start;
-    struct lws *wsi = request->connection->wsi;
-
+    strbuf_appendf(output, "HTTP/1.%d %d %s\r\n", request->head->is_http_1_0 ? 0 : 1,
+                   request->status, http_status_str((enum http_status)request->status));
+    if (request->content_type != NULL)
+        strbuf_appendf(output, "content-type: %s\r\n", request->content_type);
+    strbuf_appendf(output, "content-length: %lld\r\n", (long long)reply_length(request));
+    append_headers(request, output);
+    strbuf_append(output, "\r\n");
     request->head_sent = true;
-    if (lws_add_http_common_headers(wsi, (unsigned)request->status, request->content_type,
-                                    (lws_filepos_t)reply_length(request), &at, end) ||
-        add_headers(request, &at, end) || lws_finalize_http_header(wsi, &at, end))
-        return -1;
-    if (lws_write(wsi, start, (size_t)(at - start), LWS_WRITE_HTTP_HEADERS) < 0)
-        return -1;
-    return 0;
+    if (request->method == METHOD_HEAD) {
+        request->file_at = request->file_end;
+        request->sent = request->reply.len;
+    }
 }
 
-/* The next piece of the reply, at most WRITE_BYTES; 0 at its end, -1 when the file was cut. */
-static ssize_t next_piece(struct request *request, unsigned char *piece)
+/* Appends the next piece of the body. False when the file was cut, or cannot be read. */
+static bool append_piece(struct server_request *request, struct strbuf *output)
 {
-    size_t len = 0;
+    int64_t len = request->file_end - request->file_at;
     ssize_t n = 0;
 
-    if (request->file_fd >= 0) {
-        len = (size_t)(request->file_end - request->file_at);
-        if (len == 0)
-            return 0;
-        n = pread(request->file_fd, piece, len < WRITE_BYTES ? len : WRITE_BYTES, request->file_at);
-        request->file_at += n > 0 ? n : 0;
-        return n > 0 ? n : -1;
+    if (request->file_fd < 0) {
+        size_t left = request->reply.len - request->sent;
+
+        left = left < PIECE_BYTES ? left : PIECE_BYTES;
+        strbuf_append_bytes(output, request->reply.text + request->sent, left);
+        request->sent += left;
+        return true;
     }
-    len = request->reply.len - request->sent;
-    len = len < WRITE_BYTES ? len : WRITE_BYTES;
-    memcpy(piece, request->reply.text + request->sent, len);
-    request->sent += len;
-    return (ssize_t)len;
+    if (len == 0)
+        return true;
+    strbuf_reserve(output, PIECE_BYTES);
+    n = pread(request->file_fd, output->text + output->len,
+              len < PIECE_BYTES ? (size_t)len : PIECE_BYTES, request->file_at);
+    if (n <= 0)
+        return false;
+    output->len += (size_t)n;
+    output->text[output->len] = '\0';
+    request->file_at += n;
+    return true;
 }
 
-static bool is_sent(const struct request *request)
+static bool has_more(const struct server_request *request)
 {
     if (request->file_fd >= 0)
-        return request->file_at >= request->file_end;
-    return request->sent >= request->reply.len;
+        return request->file_at < request->file_end;
+    return request->sent < request->reply.len;
 }
 
-/* To be called after the reply was sent. Nonzero: the connection must be closed. */
-static int end_request(struct http_connection *connection)
+/* Sends what the socket accepts; false when the connection is broken. */
+static bool send_output(const struct server_request *request, struct strbuf *output)
 {
-    /* libwebsockets does not parse chunks, so it cannot find the next request. */
-    bool may_go_on = request_is_read(connection->request) && !connection->request->is_chunked;
-
-    request_free(connection->request);
-    connection->request = NULL;
-    loop_timer_set(connection->server->loop, &connection->deadline, IDLE_MS);
-    if (!may_go_on)
-        return -1;
-    return lws_http_transaction_completed(connection->wsi) ? -1 : 0;
-}
-
-static int send_piece(struct http_connection *connection)
-{
-    unsigned char buffer[LWS_PRE + WRITE_BYTES];
-    struct request *request = connection->request;
-    ssize_t n = next_piece(request, buffer + LWS_PRE);
-    bool is_last = is_sent(request);
+    ssize_t n = send(request->socket, output->text, output->len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
     if (n < 0)
-        return -1;
-    if (n > 0 && lws_write(connection->wsi, buffer + LWS_PRE, (size_t)n,
-                           is_last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < 0)
-        return -1;
-    loop_timer_set(connection->server->loop, &connection->deadline, WRITE_WITHIN_MS);
-    if (is_last)
-        return end_request(connection);
-    lws_callback_on_writable(connection->wsi);
-    return 0;
+        return errno == EAGAIN || errno == EINTR;
+    strbuf_remove_head(output, (size_t)n);
+    return true;
 }
 
-int http_reply_write(struct http_connection *connection)
+enum http_reply_state http_reply_write(struct server_request *request, struct strbuf *output)
 {
-    struct request *request = connection->request;
-
-    /* libwebsockets may call spuriously. */
-    if (request == NULL || !request->is_answered)
-        return 0;
-    /* Reads the rest of a refused body first, unless it is too large. */
-    if (!request_is_read(request) && request->content_length <= MAX_DISCARDED_BYTES &&
-        request->received <= MAX_DISCARDED_BYTES)
-        return 0;
     if (!request->head_sent) {
         /* Removes a partial upload first: the client must not find it after the refusal. */
-        request_end_arrival(request);
-        if (send_head(request) < 0)
-            return -1;
-        if (request->method == HTTP_HEAD || reply_length(request) == 0)
-            return end_request(connection);
-        lws_callback_on_writable(connection->wsi);
-        return 0;
+        server_request_end_arrival(request);
+        append_head(request, output);
     }
-    return send_piece(connection);
+    for (int i = 0; i < PIECES_AT_ONCE; i++) {
+        if (output->len < PIECE_BYTES && has_more(request) && !append_piece(request, output))
+            return HTTP_REPLY_FAILED;
+        if (output->len > 0 && !send_output(request, output))
+            return HTTP_REPLY_FAILED;
+        if (output->len > 0)
+            return HTTP_REPLY_WAITS;
+        if (!has_more(request)) {
+            strbuf_done(output);
+            return HTTP_REPLY_SENT;
+        }
+    }
+    return HTTP_REPLY_WAITS;
 }

@@ -1,4 +1,4 @@
-#include "sandbox/http/route.h"
+#include "sandbox/http/http_route.h"
 
 #include <assert.h>
 #include <string.h>
@@ -25,8 +25,9 @@ static bool path_matches(const char *pattern, const char *path, const char **par
     return *len > 0 && text_equal(close + 1, *param + *len);
 }
 
-const struct route *route_find(const struct route_table *table, enum http_method method,
-                               const char *path, char **param_out, struct error *err)
+const struct http_route *http_route_find(const struct http_route_table *table,
+                                         enum request_method method, const char *path,
+                                         char **param_out, struct error *err)
 {
     bool has_path = false;
 

@@ -1,4 +1,4 @@
-#include "sandbox/http/listener.h"
+#include "sandbox/http/listen_socket.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 enum { BACKLOG = 128 };
 
-static int parse_address(const struct config *config, struct sockaddr_storage *address,
+static int parse_address(const struct action_config *config, struct sockaddr_storage *address,
                          socklen_t *len_out, struct error *err)
 {
     struct sockaddr_in *four = (struct sockaddr_in *)address;
@@ -30,18 +30,19 @@ static int parse_address(const struct config *config, struct sockaddr_storage *a
         *len_out = sizeof(*six);
         return 0;
     }
-    return error_set(err, ERROR_INVALID, "DEFT_ACTION_BIND: '%.60s' is no address", config->bind);
+    return error_set(err, ERROR_INVALID, "DEFT_ACTION_BIND: '%.60s' is not an IP address",
+                     config->bind);
 }
 
 /* Inherited from the process that started us, it may belong to a network that we are not in. */
-int listener_take(int64_t number, int *fd_out, struct error *err)
+int listen_socket_inherit(int64_t number, int *fd_out, struct error *err)
 {
     int fd = (int)number;
     int is_listening = 0;
     socklen_t len = sizeof(is_listening);
 
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &len) < 0 || is_listening == 0)
-        return error_set(err, ERROR_INVALID, "descriptor %d is no socket that listens", fd);
+        return error_set(err, ERROR_INVALID, "descriptor %d is not a listening socket", fd);
     /* Commands must not inherit it. */
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "descriptor %d: %m", fd);
@@ -49,7 +50,7 @@ int listener_take(int64_t number, int *fd_out, struct error *err)
     return 0;
 }
 
-int listener_open(const struct config *config, int *fd_out, struct error *err)
+int listen_socket_open(const struct action_config *config, int *fd_out, struct error *err)
 {
     CLEANUP(fd_close) int fd = -1;
     struct sockaddr_storage address = {0};
@@ -69,7 +70,7 @@ int listener_open(const struct config *config, int *fd_out, struct error *err)
     return 0;
 }
 
-int listener_port(int fd)
+int listen_socket_port(int fd)
 {
     struct sockaddr_in6 address = {0};
     socklen_t len = sizeof(address);

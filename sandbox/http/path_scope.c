@@ -1,4 +1,4 @@
-#include "sandbox/http/inside.h"
+#include "sandbox/http/path_scope.h"
 
 #include <limits.h>
 #include <string.h>
@@ -9,18 +9,18 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/server_request.h"
 
 enum { MAX_LINKS = 40 };
 
 /* A walk along a path: the resolved part and the rest. */
-struct walk {
+struct path_walk {
     struct strbuf done; /* "" is the root */
     struct strbuf rest;
     int n_links;
 };
 
-static void walk_done(struct walk *walk)
+static void path_walk_done(struct path_walk *walk)
 {
     strbuf_done(&walk->done);
     strbuf_done(&walk->rest);
@@ -36,12 +36,12 @@ static void drop_last(struct strbuf *path)
 }
 
 /* Puts a link's target before the rest; an absolute one starts over at the root. */
-static int follow(struct walk *walk, const char *target, struct error *err)
+static int follow(struct path_walk *walk, const char *target, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf rest = STRBUF_INIT;
 
     if (++walk->n_links > MAX_LINKS)
-        return error_set(err, ERROR_INVALID, "Path has too many links");
+        return error_set(err, ERROR_INVALID, "Path has too many symbolic links");
     strbuf_appendf(&rest, "%s/%s", target, walk->rest.text);
     if (target[0] == '/')
         strbuf_reset(&walk->done);
@@ -54,7 +54,7 @@ static int follow(struct walk *walk, const char *target, struct error *err)
 }
 
 /* Resolves one name of the path. */
-static int take_name(struct walk *walk, const char *name, size_t len, struct error *err)
+static int take_name(struct path_walk *walk, const char *name, size_t len, struct error *err)
 {
     char target[PATH_MAX + 1];
     ssize_t n = 0;
@@ -74,9 +74,9 @@ static int take_name(struct walk *walk, const char *name, size_t len, struct err
     return follow(walk, target, err);
 }
 
-int inside_resolve(const char *path, struct strbuf *out, struct error *err)
+int path_scope_resolve(const char *path, struct strbuf *out, struct error *err)
 {
-    CLEANUP(walk_done) struct walk walk = {STRBUF_INIT, STRBUF_INIT, 0};
+    CLEANUP(path_walk_done) struct path_walk walk = {STRBUF_INIT, STRBUF_INIT, 0};
 
     if (path[0] != '/')
         return error_set(err, ERROR_INVALID, "Path must be absolute");
@@ -93,13 +93,14 @@ int inside_resolve(const char *path, struct strbuf *out, struct error *err)
     return 0;
 }
 
-bool inside_holds(const char *folder, const char *path)
+bool path_scope_contains(const char *folder, const char *path)
 {
     CLEANUP(strbuf_done) struct strbuf root = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
     struct error ignored = ERROR_INIT;
 
-    if (inside_resolve(folder, &root, &ignored) < 0 || inside_resolve(path, &plain, &ignored) < 0)
+    if (path_scope_resolve(folder, &root, &ignored) < 0 ||
+        path_scope_resolve(path, &plain, &ignored) < 0)
         return false;
     if (text_equal(root.text, "/") || text_equal(root.text, plain.text))
         return true;
@@ -107,9 +108,9 @@ bool inside_holds(const char *folder, const char *path)
 }
 
 /* The folder that the request is limited to; NULL: any. The caller frees. */
-static char *wanted_folder(const struct request *request)
+static char *wanted_folder(const struct server_request *request)
 {
-    CLEANUP(mem_freep) char *header = request_header(request, "x-deft-inside");
+    CLEANUP(mem_freep) char *header = server_request_header(request, "x-deft-inside");
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
 
     if (header == NULL)
@@ -118,7 +119,7 @@ static char *wanted_folder(const struct request *request)
     return strbuf_take(&folder);
 }
 
-static struct request_pair *find_path(struct request *request)
+static struct server_request_pair *find_path(struct server_request *request)
 {
     for (size_t i = 0; i < request->n_query; i++) {
         if (text_equal(request->query[i].name, "path"))
@@ -127,18 +128,19 @@ static struct request_pair *find_path(struct request *request)
     return NULL;
 }
 
-bool inside_admit(struct request *request)
+bool path_scope_check(struct server_request *request)
 {
     CLEANUP(mem_freep) char *folder = wanted_folder(request);
     CLEANUP(strbuf_done) struct strbuf resolved = STRBUF_INIT;
-    struct request_pair *path = find_path(request);
+    struct server_request_pair *path = find_path(request);
     struct error ignored = ERROR_INIT;
 
     if (folder == NULL || path == NULL)
         return true;
-    if (!inside_holds(folder, path->value) ||
-        inside_resolve(path->value, &resolved, &ignored) < 0) {
-        request_answer_detail(request, 422, "path must be inside the conversation workspace");
+    if (!path_scope_contains(folder, path->value) ||
+        path_scope_resolve(path->value, &resolved, &ignored) < 0) {
+        server_request_answer_detail(request, 422,
+                                     "path must be inside the conversation workspace");
         return false;
     }
     /* A trailing slash marks a directory. */
@@ -149,17 +151,17 @@ bool inside_admit(struct request *request)
     return true;
 }
 
-bool inside_is_wanted(const struct request *request, const char *path)
+bool path_scope_allows(const struct server_request *request, const char *path)
 {
     CLEANUP(mem_freep) char *wanted = wanted_folder(request);
 
-    return wanted == NULL || inside_holds(wanted, path);
+    return wanted == NULL || path_scope_contains(wanted, path);
 }
 
-bool inside_admit_folder(struct request *request, const char *folder)
+bool path_scope_check_folder(struct server_request *request, const char *folder)
 {
-    if (inside_is_wanted(request, folder))
+    if (path_scope_allows(request, folder))
         return true;
-    request_answer_detail(request, 422, "cwd must be inside the conversation workspace");
+    server_request_answer_detail(request, 422, "cwd must be inside the conversation workspace");
     return false;
 }

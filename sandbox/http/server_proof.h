@@ -2,14 +2,14 @@
  * Lets the server prove to callers that it is the one that got the sandbox's keys, before they send
  * it anything.
  */
-#ifndef DEFT_SANDBOX_HTTP_PROVE_H
-#define DEFT_SANDBOX_HTTP_PROVE_H
+#ifndef DEFT_SANDBOX_HTTP_SERVER_PROOF_H
+#define DEFT_SANDBOX_HTTP_SERVER_PROOF_H
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
 /* GET /prove with a nonce -> 200 {"proof"}, see base/sandbox_key.h | 400 | 404 without a key */
-void prove_handle(struct request *request) NONNULL;
+void server_proof_handle(struct server_request *request) NONNULL;
 
 #endif

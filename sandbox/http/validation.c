@@ -1,9 +1,9 @@
 #include "sandbox/http/validation.h"
 
 #include "base/json.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/server_request.h"
 
-void validation_answer(struct request *request, const char *type, const char *place,
+void validation_answer(struct server_request *request, const char *type, const char *place,
                        const char *name, const char *message)
 {
     json_auto_t *body = json_object();
@@ -20,5 +20,5 @@ void validation_answer(struct request *request, const char *type, const char *pl
     json_put(problem, "input", json_null());
     json_push(detail, problem);
     json_put(body, "detail", detail);
-    request_answer_json(request, 422, body);
+    server_request_answer_json(request, 422, body);
 }

@@ -6,13 +6,13 @@
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
 /*
  * Answers 422 with one error. type: its kind ("missing", "int_parsing"); place: "body", "query" or
  * "path"; name: the field, or NULL for the whole.
  */
-void validation_answer(struct request *request, const char *type, const char *place,
+void validation_answer(struct server_request *request, const char *type, const char *place,
                        const char *name, const char *message) __attribute__((nonnull(1, 2, 3, 5)));
 
 #endif

@@ -1,4 +1,4 @@
-#include "sandbox/legacy/execute_files.h"
+#include "sandbox/legacy/legacy_files.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -14,12 +14,12 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/limits.h"
-#include "sandbox/core/replace.h"
+#include "sandbox/core/action_limits.h"
+#include "sandbox/core/atomic_write.h"
 #include "sandbox/core/textfile.h"
-#include "sandbox/editor/editor.h"
+#include "sandbox/editor/file_editor.h"
 #include "sandbox/editor/line_diff.h"
-#include "sandbox/legacy/execute_reply.h"
+#include "sandbox/legacy/legacy_reply.h"
 
 enum { NEW_FILE_MODE = 0664, MAX_READ_BYTES = 20 * 1024 * 1024 };
 
@@ -41,7 +41,7 @@ static const char *media_type(const char *path)
     return NULL;
 }
 
-static int resolve(const struct execute_place *place, const json_t *args, struct strbuf *path,
+static int resolve(const struct legacy_context *context, const json_t *args, struct strbuf *path,
                    struct error *err)
 {
     const char *given = json_text_or(args, "path", "");
@@ -49,7 +49,7 @@ static int resolve(const struct execute_place *place, const json_t *args, struct
     if (given[0] == '\0')
         return error_set(err, ERROR_INVALID, "path is missing");
     if (given[0] != '/')
-        strbuf_appendf(path, "%s/", place->working_dir);
+        strbuf_appendf(path, "%s/", context->working_dir);
     strbuf_append(path, given);
     return 0;
 }
@@ -65,7 +65,7 @@ static json_t *complain(const char *format, ...)
     va_start(args, format);
     strbuf_vappendf(&text, format, args);
     va_end(args);
-    return execute_reply_error(text.text);
+    return legacy_reply_error(text.text);
 }
 
 static json_t *file_observation(const char *type, const char *path, const struct strbuf *content)
@@ -75,7 +75,7 @@ static json_t *file_observation(const char *type, const char *path, const struct
     json_put_text(extras, "path", path);
     if (text_equal(type, "read"))
         json_put_text(extras, "impl_source", "default");
-    return execute_reply(type, content->text, content->len, extras);
+    return legacy_reply(type, content->text, content->len, extras);
 }
 
 /* Offset of a line in text, 0-based; the end of the text for lines past it. */
@@ -137,7 +137,7 @@ static json_t *read_text(const json_t *args, const char *path, const struct strb
     size_t to = 0;
 
     if (memchr(bytes->text, '\0', bytes->len) != NULL)
-        return execute_reply_error("ERROR_BINARY_FILE");
+        return legacy_reply_error("ERROR_BINARY_FILE");
     if (!utf8_is_valid(bytes->text, bytes->len))
         return complain("File could not be decoded as utf-8: %s.", path);
     line_range(args, bytes, &from, &to);
@@ -155,7 +155,7 @@ static void append_editor_text(struct strbuf *out, const json_t *edited)
     strbuf_append(out, json_text_or(part, "text", ""));
 }
 
-static json_t *read_by_editor(const struct execute_place *place, const json_t *args)
+static json_t *read_by_editor(const struct legacy_context *context, const json_t *args)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_auto_t *view = json_object();
@@ -167,27 +167,27 @@ static json_t *read_by_editor(const struct execute_place *place, const json_t *a
     json_put_text(view, "path", json_text_or(args, "path", ""));
     if (range != NULL)
         json_put(view, "view_range", json_incref(range));
-    edited = editor_execute(place->editor, view, place->working_dir);
+    edited = file_editor_execute(context->editor, view, context->working_dir);
     append_editor_text(&text, edited);
     json_put_text(extras, "path", json_text_or(args, "path", ""));
     json_put_text(extras, "impl_source", "oh_aci");
-    return execute_reply("read", text.text, text.len, extras);
+    return legacy_reply("read", text.text, text.len, extras);
 }
 
-int execute_read(const struct execute_place *place, const json_t *args, json_t **observation_out,
-                 struct error *err)
+int legacy_files_read(const struct legacy_context *context, const json_t *args,
+                      json_t **observation_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
     const char *type = NULL;
 
-    if (resolve(place, args, &path, err) < 0)
+    if (resolve(context, args, &path, err) < 0)
         return -1;
     if (text_equal(json_text_or(args, "impl_source", "default"), "oh_aci")) {
-        *observation_out = read_by_editor(place, args);
+        *observation_out = read_by_editor(context, args);
         return 0;
     }
-    *observation_out = load(path.text, place->working_dir, &bytes);
+    *observation_out = load(path.text, context->working_dir, &bytes);
     if (*observation_out != NULL)
         return 0;
     type = media_type(path.text);
@@ -213,15 +213,15 @@ static void append_lines(const json_t *args, const struct strbuf *old, struct st
 
 static int store(const char *path, const struct strbuf *bytes, bool is_new, struct error *err)
 {
-    CLEANUP(replace_done) struct replace replace = REPLACE_INIT;
+    CLEANUP(atomic_write_done) struct atomic_write file = ATOMIC_WRITE_INIT;
 
-    if (replace_begin(&replace, path, err) < 0)
+    if (atomic_write_begin(&file, path, err) < 0)
         return -1;
-    if (is_new && fchmod(replace.fd, NEW_FILE_MODE) < 0)
+    if (is_new && fchmod(file.fd, NEW_FILE_MODE) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "%s: %m", path);
-    if (fd_write_all(replace.fd, bytes->text, bytes->len, err) < 0)
+    if (fd_write_all(file.fd, bytes->text, bytes->len, err) < 0)
         return -1;
-    return replace_commit(&replace, err);
+    return atomic_write_commit(&file, err);
 }
 
 /* Reads the existing file; otherwise returns the observation that says why it cannot be changed. */
@@ -242,8 +242,8 @@ static json_t *load_old(const char *path, struct strbuf *old, bool *is_new)
     return NULL;
 }
 
-int execute_write(const struct execute_place *place, const json_t *args, json_t **observation_out,
-                  struct error *err)
+int legacy_files_write(const struct legacy_context *context, const json_t *args,
+                       json_t **observation_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf old = STRBUF_INIT;
@@ -252,7 +252,7 @@ int execute_write(const struct execute_place *place, const json_t *args, json_t 
     struct error why = ERROR_INIT;
     bool is_new = false;
 
-    if (resolve(place, args, &path, err) < 0)
+    if (resolve(context, args, &path, err) < 0)
         return -1;
     *observation_out = load_old(path.text, &old, &is_new);
     if (*observation_out != NULL)
@@ -266,7 +266,7 @@ int execute_write(const struct execute_place *place, const json_t *args, json_t 
 }
 
 /* The editor's arguments; a line number may be text, an invalid one is omitted. */
-static void editor_args(const json_t *args, json_t *out)
+static void file_editor_args(const json_t *args, json_t *out)
 {
     static const char *const members[] = {"path", "command", "file_text", "old_str", "new_str"};
     const json_t *line = json_object_get(args, "insert_line");
@@ -305,8 +305,8 @@ static void put_change(json_t *extras, const json_t *edited, const char *path)
     json_put(extras, "diff", json_text(diff.text, diff.len));
 }
 
-int execute_edit(const struct execute_place *place, const json_t *args, json_t **observation_out,
-                 struct error *err)
+int legacy_files_edit(const struct legacy_context *context, const json_t *args,
+                      json_t **observation_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     const char *path = json_text_or(args, "path", "");
@@ -318,10 +318,10 @@ int execute_edit(const struct execute_place *place, const json_t *args, json_t *
     json_put_text(extras, "impl_source", "oh_aci");
     if (!text_equal(json_text_or(args, "impl_source", "oh_aci"), "oh_aci"))
         return error_set(err, ERROR_INVALID, "impl_source must be oh_aci");
-    editor_args(args, command);
-    edited = editor_execute(place->editor, command, place->working_dir);
+    file_editor_args(args, command);
+    edited = file_editor_execute(context->editor, command, context->working_dir);
     append_editor_text(&text, edited);
     put_change(extras, edited, path);
-    *observation_out = execute_reply("edit", text.text, text.len, json_incref(extras));
+    *observation_out = legacy_reply("edit", text.text, text.len, json_incref(extras));
     return 0;
 }

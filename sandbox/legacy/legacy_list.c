@@ -1,4 +1,4 @@
-#include "sandbox/legacy/execute_list.h"
+#include "sandbox/legacy/legacy_list.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/server.h"
-#include "sandbox/http/request.h"
-#include "sandbox/legacy/execute.h"
-#include "sandbox/legacy/execute_reply.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/http/server_request.h"
+#include "sandbox/legacy/legacy_actions.h"
+#include "sandbox/legacy/legacy_reply.h"
 
 enum { MAX_LISTED = 100000 };
 
@@ -65,17 +65,17 @@ static json_t *list(const char *folder)
     return folders;
 }
 
-void execute_list_handle(struct request *request)
+void legacy_list_handle(struct server_request *request)
 {
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
-    const char *working_dir = executions_working_dir(request->server->executions);
+    const char *working_dir = legacy_actions_working_dir(request->server->legacy);
     struct error err = ERROR_INIT;
     json_auto_t *body = NULL;
     json_auto_t *names = NULL;
     const char *path = NULL;
 
     if (json_parse(request->body.text, request->body.len, &body, &err) < 0) {
-        execute_answer_invalid(request, err.message);
+        legacy_reply_answer_invalid(request, err.message);
         return;
     }
     path = json_text_or(body, "path", working_dir);
@@ -83,19 +83,19 @@ void execute_list_handle(struct request *request)
         strbuf_appendf(&folder, "%s/", working_dir);
     strbuf_append(&folder, path);
     names = list(folder.text);
-    request_answer_json(request, 200, names);
+    server_request_answer_json(request, 200, names);
 }
 
-void execute_editor_handle(struct request *request)
+void legacy_editor_handle(struct server_request *request)
 {
     json_auto_t *body = json_object();
 
     json_put(body, "token", json_null());
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }
 
 /* MCP servers are started by the agent's process; this one answers that it started none. */
-void execute_mcp_handle(struct request *request)
+void legacy_mcp_handle(struct server_request *request)
 {
     json_auto_t *answer = json_object();
     json_auto_t *body = NULL;
@@ -103,13 +103,14 @@ void execute_mcp_handle(struct request *request)
 
     if (json_parse(request->body.text, request->body.len, &body, &err) < 0 ||
         !json_is_array(body)) {
-        request_answer_detail(request, 400, "Request must be a list of MCP tools to sync");
+        server_request_answer_detail(request, 400, "Request must be a list of MCP tools to sync");
         return;
     }
     json_put_text(answer, "detail", "No MCP server was started");
-    json_put_text(answer, "router_error_log",
-                  json_array_size(body) == 0
-                      ? ""
-                      : "This server starts no MCP servers; start them with the conversation.");
-    request_answer_json(request, 200, answer);
+    json_put_text(
+        answer, "router_error_log",
+        json_array_size(body) == 0
+            ? ""
+            : "This server does not start MCP servers; start them with the conversation.");
+    server_request_answer_json(request, 200, answer);
 }

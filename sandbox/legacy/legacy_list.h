@@ -3,18 +3,18 @@
  * server lacks.
  * Source: docs/api/action-execution.md
  */
-#ifndef DEFT_SANDBOX_LEGACY_EXECUTE_LIST_H
-#define DEFT_SANDBOX_LEGACY_EXECUTE_LIST_H
+#ifndef DEFT_SANDBOX_LEGACY_LEGACY_LIST_H
+#define DEFT_SANDBOX_LEGACY_LEGACY_LIST_H
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
 /* POST {"path": null or text} -> 200 [name, …]: folders first, with a slash; [] when unreadable */
-void execute_list_handle(struct request *request) NONNULL;
+void legacy_list_handle(struct server_request *request) NONNULL;
 /* GET -> 200 {"token": null}: editors are reached by their preview, without a token of ours */
-void execute_editor_handle(struct request *request) NONNULL;
+void legacy_editor_handle(struct server_request *request) NONNULL;
 /* POST [server, …] -> 200 {"detail", "router_error_log"} | 400 */
-void execute_mcp_handle(struct request *request) NONNULL;
+void legacy_mcp_handle(struct server_request *request) NONNULL;
 
 #endif

@@ -1,20 +1,20 @@
-#include "sandbox/legacy/execute_reply.h"
+#include "sandbox/legacy/legacy_reply.h"
 
 #include <string.h>
 
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/server_request.h"
 
 /* The observation's message for people; %s is replaced by the member of extras. */
-struct phrase {
+struct message_template {
     const char *type;
     const char *text;
     const char *member;
 };
 
-static const struct phrase phrases[] = {
+static const struct message_template phrases[] = {
     {"read", "I read the file %s.", "path"},
     {"write", "I wrote to the file %s.", "path"},
     {"edit", "I edited the file %s.", "path"},
@@ -43,7 +43,7 @@ static void put_message(json_t *observation, const char *type, const char *conte
     json_put_text(observation, "message", content);
 }
 
-json_t *execute_reply(const char *type, const char *content, size_t len, json_t *extras)
+json_t *legacy_reply(const char *type, const char *content, size_t len, json_t *extras)
 {
     json_t *observation = json_object();
 
@@ -54,12 +54,12 @@ json_t *execute_reply(const char *type, const char *content, size_t len, json_t 
     return observation;
 }
 
-json_t *execute_reply_error(const char *content)
+json_t *legacy_reply_error(const char *content)
 {
     json_t *extras = json_object();
 
     json_put_text(extras, "error_id", "");
-    return execute_reply("error", content, strlen(content), extras);
+    return legacy_reply("error", content, strlen(content), extras);
 }
 
 /* All eight members; unknown ones are null. */
@@ -90,7 +90,7 @@ static json_t *run_observation(const json_t *args, const json_t *terminal, const
     json_put_text(extras, "command", command);
     json_put(extras, "hidden", json_boolean(json_bool_or(args, "hidden", 0)));
     json_put(extras, "metadata", run_metadata(terminal));
-    observation = execute_reply("run", content, strlen(content), extras);
+    observation = legacy_reply("run", content, strlen(content), extras);
     strbuf_appendf(&message, "Command `%s` executed with exit code %lld.", command,
                    (long long)code);
     json_put_text(observation, "message", message.text);
@@ -98,7 +98,7 @@ static json_t *run_observation(const json_t *args, const json_t *terminal, const
     return observation;
 }
 
-json_t *execute_reply_run(const json_t *args, const json_t *terminal)
+json_t *legacy_reply_run(const json_t *args, const json_t *terminal)
 {
     CLEANUP(strbuf_done) struct strbuf refusal = STRBUF_INIT;
     const json_t *part = json_array_get(json_object_get(terminal, "content"), 0);
@@ -108,23 +108,23 @@ json_t *execute_reply_run(const json_t *args, const json_t *terminal)
         return run_observation(args, terminal, text);
     strbuf_appendf(&refusal, "ERROR: %s", text);
     if (text_starts_with(text, "Cannot execute multiple commands"))
-        return execute_reply_error(refusal.text);
+        return legacy_reply_error(refusal.text);
     return run_observation(args, terminal, refusal.text);
 }
 
-void execute_answer_failure(struct request *request, const char *why)
+void legacy_reply_answer_failure(struct server_request *request, const char *why)
 {
     CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
 
     strbuf_appendf(&detail, "Internal server error: %s", why);
-    request_answer_detail(request, 500, detail.text);
+    server_request_answer_detail(request, 500, detail.text);
 }
 
-void execute_answer_invalid(struct request *request, const char *why)
+void legacy_reply_answer_invalid(struct server_request *request, const char *why)
 {
     json_auto_t *body = json_object();
 
     json_put_text(body, "detail", "Invalid request parameters");
     json_put_text(body, "errors", why);
-    request_answer_json(request, 422, body);
+    server_request_answer_json(request, 422, body);
 }

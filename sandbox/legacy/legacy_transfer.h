@@ -4,17 +4,17 @@
  * begins with the status it would have.
  * Source: docs/api/action-execution.md
  */
-#ifndef DEFT_SANDBOX_LEGACY_EXECUTE_TRANSFER_H
-#define DEFT_SANDBOX_LEGACY_EXECUTE_TRANSFER_H
+#ifndef DEFT_SANDBOX_LEGACY_LEGACY_TRANSFER_H
+#define DEFT_SANDBOX_LEGACY_LEGACY_TRANSFER_H
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
 /* POST ?destination=&recursive= multipart `file` -> 200 {"filename","destination","recursive"} */
-void execute_upload_begin(struct request *request) NONNULL;
-void execute_upload_handle(struct request *request) NONNULL;
+void legacy_upload_begin(struct server_request *request) NONNULL;
+void legacy_upload_handle(struct server_request *request) NONNULL;
 /* GET ?path= -> 200 zip */
-void execute_download_handle(struct request *request) NONNULL;
+void legacy_download_handle(struct server_request *request) NONNULL;
 
 #endif

@@ -7,12 +7,12 @@
  * Code that Python rejects is tried again with IPython's lines translated to Python: !command,
  * %pip, %cd; other %lines are dropped.
  */
-#ifndef DEFT_SANDBOX_LEGACY_CELL_DRIVER_H
-#define DEFT_SANDBOX_LEGACY_CELL_DRIVER_H
+#ifndef DEFT_SANDBOX_LEGACY_PYTHON_DRIVER_H
+#define DEFT_SANDBOX_LEGACY_PYTHON_DRIVER_H
 
 enum { CELL_FD = 3, CELL_RECORD_FD = 4, CELL_BEGIN_FD = 5 };
 
-#define CELL_DRIVER                                                                                \
+#define PYTHON_DRIVER                                                                              \
     "import ast, base64, inspect, io, json, linecache, os, subprocess, sys, traceback\n"           \
     "os.environ.setdefault('MPLBACKEND', 'Agg')\n"                                                 \
     "space = {'__name__': '__main__', '__builtins__': __builtins__}\n"                             \

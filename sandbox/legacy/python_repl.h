@@ -2,43 +2,44 @@
  * Python cells: one process that stays between cells, started with the first one. Needs python3 in
  * the image, but no packages.
  *
- * Ownership: struct cells owns its process.
- * Threading: the loop's thread. The answer comes from the loop, never from cells_run().
+ * Ownership: struct python_repl owns its process.
+ * Threading: the loop's thread. The answer comes from the loop, never from python_repl_run().
  */
-#ifndef DEFT_SANDBOX_LEGACY_CELL_H
-#define DEFT_SANDBOX_LEGACY_CELL_H
+#ifndef DEFT_SANDBOX_LEGACY_PYTHON_REPL_H
+#define DEFT_SANDBOX_LEGACY_PYTHON_REPL_H
 
 #include <jansson.h>
 
 #include "base/attr.h"
 
-struct cells;
 struct error;
-struct loop;
+struct event_loop;
+struct python_repl;
 
-struct cell_call {
+struct python_cell {
     const char *code;
     const char *working_dir; /* the process changes to it when it differs from the last one */
     double timeout_s;        /* after which the cell is interrupted */
 };
 
 /* Borrowed until the callee returns. */
-struct cell_result {
+struct python_result {
     const char *content; /* its output, plus a message if it did not end by itself */
     const char *python;  /* path of the interpreter */
     json_t *images;      /* data URLs; NULL: none */
 };
 
-struct cell_answer {
+struct python_answer {
     void *owner;
-    void (*done)(void *owner, const struct cell_result *result);
+    void (*done)(void *owner, const struct python_result *result);
 };
 
-struct cells *cells_new(struct loop *loop, const char *workspace) NONNULL MUST_CHECK;
+struct python_repl *python_repl_new(struct event_loop *loop,
+                                    const char *workspace) NONNULL MUST_CHECK;
 /* Ends the process; a pending cell is never answered. */
-void cells_free(struct cells *cells);
+void python_repl_free(struct python_repl *repl);
 /* Starts a cell; none may be running. ERROR_NOT_FOUND if there is no Python, ERROR_UNAVAILABLE. */
-int cells_run(struct cells *cells, const struct cell_call *call, const struct cell_answer *answer,
-              struct error *err) NONNULL MUST_CHECK;
+int python_repl_run(struct python_repl *repl, const struct python_cell *call,
+                    const struct python_answer *answer, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "sandbox/ports/dialogue.h"
+#include "sandbox/ports/mcp_stdio.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,10 +21,10 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/core/process.h"
-#include "sandbox/core/server.h"
-#include "sandbox/http/job.h"
-#include "sandbox/http/request.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/core/child_process.h"
+#include "sandbox/http/fork_request.h"
+#include "sandbox/http/server_request.h"
 
 enum {
     MAX_ARGS = 64,
@@ -38,7 +38,7 @@ enum {
 };
 
 /* The running program. */
-struct dialogue {
+struct mcp_stdio {
     pid_t pid;
     int in;
     int out;
@@ -47,15 +47,15 @@ struct dialogue {
     struct lines output;
 };
 
-static void dialogue_done(struct dialogue *dialogue)
+static void mcp_stdio_done(struct mcp_stdio *session)
 {
-    fd_close(&dialogue->in);
-    fd_close(&dialogue->out);
-    fd_close(&dialogue->complaint);
-    lines_done(&dialogue->output);
-    if (dialogue->pid > 0) {
-        (void)kill(-dialogue->pid, SIGKILL);
-        (void)waitpid(dialogue->pid, NULL, 0);
+    fd_close(&session->in);
+    fd_close(&session->out);
+    fd_close(&session->complaint);
+    lines_done(&session->output);
+    if (session->pid > 0) {
+        (void)kill(-session->pid, SIGKILL);
+        (void)waitpid(session->pid, NULL, 0);
     }
 }
 
@@ -73,7 +73,7 @@ static const char *variable(char *const *environment, const char *name)
 /* The sandbox's environment after the order's variables: the first one of a name wins. */
 static char **environment_of(const json_t *order, const char *workspace)
 {
-    char **base = process_environment_new(PROCESS_TERMINAL, workspace);
+    char **base = child_process_environment_new(CHILD_PROCESS_TERMINAL, workspace);
     char **all = NULL;
     const char *name = NULL;
     json_t *value = NULL;
@@ -98,23 +98,24 @@ static char **environment_of(const json_t *order, const char *workspace)
     return all;
 }
 
-static int open_pipes(int in[2], int out[2], struct dialogue *dialogue, struct error *err)
+static int open_pipes(int in[2], int out[2], struct mcp_stdio *session, struct error *err)
 {
     if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "pipe: %m");
-    dialogue->in = in[1];
-    dialogue->out = out[0];
-    dialogue->complaint = memfd_create("complaint", MFD_CLOEXEC);
+    session->in = in[1];
+    session->out = out[0];
+    session->complaint = memfd_create("complaint", MFD_CLOEXEC);
     return 0;
 }
 
-static int start_program(const json_t *order, char *const *environment, struct dialogue *dialogue,
+static int start_program(const json_t *order, char *const *environment, struct mcp_stdio *session,
                          struct error *err)
 {
     const char *command = json_text_or(order, "command", "");
     CLEANUP(mem_freep) char *path =
-        strchr(command, '/') != NULL ? mem_dup_text(command)
-                                     : process_find_program(command, variable(environment, "PATH"));
+        strchr(command, '/') != NULL
+            ? mem_dup_text(command)
+            : child_process_find_program(command, variable(environment, "PATH"));
     char *argv[MAX_ARGS + 2] = {path};
     const json_t *arg = NULL;
     size_t i = 0;
@@ -128,29 +129,29 @@ static int start_program(const json_t *order, char *const *environment, struct d
         if (i < MAX_ARGS)
             argv[i + 1] = (char *)(uintptr_t)json_string_value(arg);
     }
-    if (open_pipes(in, out, dialogue, err) < 0)
+    if (open_pipes(in, out, session, err) < 0)
         return -1;
-    rc = process_start(
-        &(struct process_spec){
+    rc = child_process_start(
+        &(struct child_process_spec){
             .path = path,
             .argv = argv,
             .envp = environment,
             .working_dir = json_text_or(order, "cwd", NULL),
-            .fds = (const struct process_fd[]){{in[0], STDIN_FILENO},
-                                               {out[1], STDOUT_FILENO},
-                                               {dialogue->complaint, STDERR_FILENO}},
+            .fds = (const struct child_process_fd[]){{in[0], STDIN_FILENO},
+                                                     {out[1], STDOUT_FILENO},
+                                                     {session->complaint, STDERR_FILENO}},
             .n_fds = 3},
-        &dialogue->pid, err);
+        &session->pid, err);
     fd_close(&in[0]);
     fd_close(&out[1]);
     return rc;
 }
 
 /* Returns the error for people, with the program's standard error. */
-static int ended_early(const struct dialogue *dialogue, struct error *err)
+static int ended_early(const struct mcp_stdio *session, struct error *err)
 {
     char said[MAX_COMPLAINT_BYTES + 1] = "";
-    ssize_t n = pread(dialogue->complaint, said, MAX_COMPLAINT_BYTES, 0);
+    ssize_t n = pread(session->complaint, said, MAX_COMPLAINT_BYTES, 0);
 
     while (n > 0 && strchr(" \r\n\t", said[n - 1]) != NULL)
         n--;
@@ -160,53 +161,53 @@ static int ended_early(const struct dialogue *dialogue, struct error *err)
 }
 
 /* Waits for more output; ERROR_TIMEOUT. */
-static int read_more(struct dialogue *dialogue, struct error *err)
+static int read_more(struct mcp_stdio *session, struct error *err)
 {
-    struct pollfd watched = {.fd = dialogue->out, .events = POLLIN};
-    int64_t left_ms = dialogue->deadline_ms - clock_monotonic_ms();
+    struct pollfd watched = {.fd = session->out, .events = POLLIN};
+    int64_t left_ms = session->deadline_ms - clock_monotonic_ms();
     char bytes[READ_BYTES];
     ssize_t n = 0;
 
     if (left_ms <= 0 || poll(&watched, 1, (int)left_ms) == 0)
         return error_set(err, ERROR_TIMEOUT, "The program did not reply in time");
-    n = read(dialogue->out, bytes, sizeof(bytes));
+    n = read(session->out, bytes, sizeof(bytes));
     if (n == 0 || (n < 0 && errno != EINTR))
-        return ended_early(dialogue, err);
-    lines_add(&dialogue->output, bytes, n > 0 ? (size_t)n : 0);
+        return ended_early(session, err);
+    lines_add(&session->output, bytes, n > 0 ? (size_t)n : 0);
     return 0;
 }
 
 /* The next whole line. */
-static int next_line(struct dialogue *dialogue, struct strbuf *line, struct error *err)
+static int next_line(struct mcp_stdio *session, struct strbuf *line, struct error *err)
 {
-    while (!lines_next(&dialogue->output, line)) {
-        if (lines_pending(&dialogue->output) > MAX_LINE_BYTES)
+    while (!lines_next(&session->output, line)) {
+        if (lines_pending(&session->output) > MAX_LINE_BYTES)
             return error_set(err, ERROR_INVALID, "The program's reply is too large");
-        if (read_more(dialogue, err) < 0)
+        if (read_more(session, err) < 0)
             return -1;
     }
     return 0;
 }
 
 /* The next line as JSON; NULL when it is not JSON, e.g. a banner. */
-static int next_message(struct dialogue *dialogue, json_t **message_out, struct error *err)
+static int next_message(struct mcp_stdio *session, json_t **message_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
     struct error ignored = ERROR_INIT;
 
-    if (next_line(dialogue, &line, err) < 0)
+    if (next_line(session, &line, err) < 0)
         return -1;
     *message_out = NULL;
-    error_ignore(json_parse(line.text, line.len, message_out, &ignored), "NULL then");
+    error_ignore(json_parse(line.text, line.len, message_out, &ignored), "the result is then NULL");
     return 0;
 }
 
-static int wait_reply(struct dialogue *dialogue, json_int_t id, json_t *replies, struct error *err)
+static int wait_reply(struct mcp_stdio *session, json_int_t id, json_t *replies, struct error *err)
 {
     for (;;) {
         json_auto_t *message = NULL;
 
-        if (next_message(dialogue, &message, err) < 0)
+        if (next_message(session, &message, err) < 0)
             return -1;
         if (message != NULL && json_int_or(message, "id", -1) == id &&
             json_object_get(message, "method") == NULL) {
@@ -217,16 +218,17 @@ static int wait_reply(struct dialogue *dialogue, json_int_t id, json_t *replies,
 }
 
 /* Sends a message, and waits for the reply to it when it has an id. */
-static int say(struct dialogue *dialogue, const json_t *message, json_t *replies, struct error *err)
+static int exchange(struct mcp_stdio *session, const json_t *message, json_t *replies,
+                    struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
     json_int_t id = json_int_or(message, "id", -1);
 
     json_append_text(&line, message);
     strbuf_append_char(&line, '\n');
-    if (fd_write_all(dialogue->in, line.text, line.len, err) < 0)
-        return ended_early(dialogue, err);
-    return id >= 0 ? wait_reply(dialogue, id, replies, err) : 0;
+    if (fd_write_all(session->in, line.text, line.len, err) < 0)
+        return ended_early(session, err);
+    return id >= 0 ? wait_reply(session, id, replies, err) : 0;
 }
 
 /* The cursor after the newest reply; NULL at the end of a list. */
@@ -238,7 +240,7 @@ static const char *next_cursor(const json_t *replies)
 }
 
 /* Requests the further pages of a list, under new ids. */
-static int turn_pages(struct dialogue *dialogue, const json_t *message, json_t *replies,
+static int turn_pages(struct mcp_stdio *session, const json_t *message, json_t *replies,
                       struct error *err)
 {
     json_auto_t *question = json_deep_copy(message);
@@ -246,31 +248,31 @@ static int turn_pages(struct dialogue *dialogue, const json_t *message, json_t *
     for (json_int_t i = 0; i < MAX_PAGES && next_cursor(replies) != NULL; i++) {
         json_put_text(json_need_object(question, "params"), "cursor", next_cursor(replies));
         json_put(question, "id", json_integer(FIRST_PAGE_ID + i));
-        if (say(dialogue, question, replies, err) < 0)
+        if (exchange(session, question, replies, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int talk(struct dialogue *dialogue, const json_t *messages, json_t *replies,
+static int talk(struct mcp_stdio *session, const json_t *messages, json_t *replies,
                 struct error *err)
 {
     const json_t *message = NULL;
     size_t i = 0;
 
     json_array_foreach (messages, i, message) {
-        if (say(dialogue, message, replies, err) < 0)
+        if (exchange(session, message, replies, err) < 0)
             return -1;
         if (text_equal(json_text_or(message, "method", ""), "tools/list") &&
-            turn_pages(dialogue, message, replies, err) < 0)
+            turn_pages(session, message, replies, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int run(const struct request *request, json_t *replies, struct error *err)
+static int run_session(const struct server_request *request, json_t *replies, struct error *err)
 {
-    CLEANUP(dialogue_done) struct dialogue dialogue = {
+    CLEANUP(mcp_stdio_done) struct mcp_stdio session = {
         .in = -1, .out = -1, .complaint = -1, .output = LINES_INIT};
     json_auto_t *order = NULL;
     char **environment = NULL;
@@ -280,31 +282,31 @@ static int run(const struct request *request, json_t *replies, struct error *err
     if (json_parse(request->body.text, request->body.len, &order, err) < 0)
         return -1;
     timeout_ms = json_int_or(order, "timeout_ms", MAX_TIMEOUT_MS);
-    dialogue.deadline_ms =
+    session.deadline_ms =
         clock_monotonic_ms() + (timeout_ms < MAX_TIMEOUT_MS ? timeout_ms : MAX_TIMEOUT_MS);
     (void)signal(SIGPIPE, SIG_IGN);
     environment = environment_of(order, request->server->config->workspace);
-    rc = start_program(order, environment, &dialogue, err);
-    process_environment_free(environment);
+    rc = start_program(order, environment, &session, err);
+    child_process_environment_free(environment);
     if (rc < 0)
         return -1;
-    return talk(&dialogue, json_object_get(order, "messages"), replies, err);
+    return talk(&session, json_object_get(order, "messages"), replies, err);
 }
 
-static void work(const struct request *request, struct job_answer *answer)
+static void work(const struct server_request *request, struct fork_reply *answer)
 {
     json_auto_t *replies = json_array();
     struct error err = ERROR_INIT;
 
-    if (run(request, replies, &err) < 0) {
-        job_answer_error(answer, &err);
+    if (run_session(request, replies, &err) < 0) {
+        fork_reply_error(answer, &err);
         return;
     }
     answer->body = json_object();
     json_put(answer->body, "replies", json_incref(replies));
 }
 
-void dialogue_handle(struct request *request)
+void mcp_stdio_handle(struct server_request *request)
 {
-    job_start(request, &(struct job_order){.work = work, .result = -1});
+    fork_request_start(request, &(struct fork_request_spec){.work = work, .result = -1});
 }

@@ -11,8 +11,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/core/server.h"
-#include "sandbox/http/request.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/http/server_request.h"
 
 enum { TABLE_MAX_BYTES = 4 * 1024 * 1024, ADDRESS_MAX = 33, STATE_LISTEN = 0x0A, HEX = 16 };
 
@@ -90,7 +90,7 @@ bool ports_has_listener(int port)
     return port > 0 && port >= 0 && port < PORTS_MAX && listens[port] != 0;
 }
 
-void ports_handle_listening(struct request *request)
+void ports_handle_listening(struct server_request *request)
 {
     CLEANUP(mem_freep) char *listens = mem_alloc(PORTS_MAX);
     json_auto_t *body = json_object();
@@ -102,5 +102,5 @@ void ports_handle_listening(struct request *request)
             json_push(ports, json_integer(port));
     }
     json_put(body, "ports", ports);
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
 }

@@ -8,10 +8,10 @@
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
 /* POST /ports/listening -> 200 {"ports": [number, …]}, ascending, without our own */
-void ports_handle_listening(struct request *request) NONNULL;
+void ports_handle_listening(struct server_request *request) NONNULL;
 
 enum { PORTS_MAX = 65536 };
 

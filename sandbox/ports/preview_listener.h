@@ -6,27 +6,27 @@
  * the program's port and is removed. nginx authorizes requests beforehand
  * (docs/decisions/0020-previews.md).
  *
- * Ownership: the acceptor owns its connections until preview_door_close().
+ * Ownership: the acceptor owns its connections until preview_listener_close().
  * Threading: one thread, the loop's.
  */
-#ifndef DEFT_SANDBOX_PORTS_PREVIEW_DOOR_H
-#define DEFT_SANDBOX_PORTS_PREVIEW_DOOR_H
+#ifndef DEFT_SANDBOX_PORTS_PREVIEW_LISTENER_H
+#define DEFT_SANDBOX_PORTS_PREVIEW_LISTENER_H
 
 #include <stdbool.h>
 
 #include "base/attr.h"
 
 struct error;
-struct loop;
-struct preview_door;
+struct event_loop;
+struct preview_listener;
 struct strbuf;
 
 /* Takes ownership of the descriptor. */
-int preview_door_open(struct loop *loop, int fd, struct preview_door **door_out,
-                      struct error *err) NONNULL MUST_CHECK;
-void preview_door_close(struct preview_door *door);
+int preview_listener_open(struct event_loop *loop, int fd, struct preview_listener **listener_out,
+                          struct error *err) NONNULL MUST_CHECK;
+void preview_listener_close(struct preview_listener *listener);
 
 /* Removes the header from a request's head and returns its port; false without a valid one. */
-bool preview_door_take_port(struct strbuf *head, int *port_out) NONNULL MUST_CHECK;
+bool preview_listener_take_port(struct strbuf *head, int *port_out) NONNULL MUST_CHECK;
 
 #endif

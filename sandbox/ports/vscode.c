@@ -19,10 +19,10 @@
 #include "base/text.h"
 #include "model/conversation/preview.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/core/process.h"
-#include "sandbox/core/server.h"
-#include "sandbox/http/job.h"
-#include "sandbox/http/request.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/core/child_process.h"
+#include "sandbox/http/fork_request.h"
+#include "sandbox/http/server_request.h"
 #include "sandbox/ports/ports.h"
 
 enum { START_MS = 60000, LOOK_MS = 20, SAID_MAX_BYTES = 65536 };
@@ -33,15 +33,15 @@ enum { START_MS = 60000, LOOK_MS = 20, SAID_MAX_BYTES = 65536 };
 /*
  * An editor without a token is reachable only through the preview's origin, by the owner's cookie.
  */
-struct editor {
+struct web_editor {
     const char *name;
     bool has_token;
 };
 
-static const struct editor editors[] = {{"openvscode-server", true}, {"code-server", false}};
+static const struct web_editor editors[] = {{"openvscode-server", true}, {"code-server", false}};
 
 struct found_editor {
-    const struct editor *editor; /* NULL: the image has none */
+    const struct web_editor *editor; /* NULL: the image has none */
     char *path;
 };
 
@@ -67,7 +67,7 @@ static void find_editor(char *const *environment, struct found_editor *found)
     strbuf_append(&places, variable(environment, "PATH"));
     for (size_t i = 0; found->path == NULL && i < ARRAY_SIZE(editors); i++) {
         found->editor = &editors[i];
-        found->path = process_find_program(editors[i].name, places.text);
+        found->path = child_process_find_program(editors[i].name, places.text);
     }
     if (found->path == NULL)
         found->editor = NULL;
@@ -97,13 +97,13 @@ static int wait_listening(pid_t pid, int said_fd, struct error *err)
         if (waitpid(pid, NULL, WNOHANG) != 0)
             return say_why(said_fd, err);
         if (clock_monotonic_ms() > end_ms)
-            return error_set(err, ERROR_UNAVAILABLE, "the editor does not listen");
+            return error_set(err, ERROR_UNAVAILABLE, "the editor is not listening");
         (void)usleep(LOOK_MS * 1000);
     }
     return 0;
 }
 
-static int start_editor(const struct config *config, const struct found_editor *found,
+static int start_editor(const struct action_config *config, const struct found_editor *found,
                         char *const *environment, struct error *err)
 {
     CLEANUP(fd_close) int said_fd = open(LOG_PATH, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -115,12 +115,12 @@ static int start_editor(const struct config *config, const struct found_editor *
     char place[PORT_TEXT_BYTES + 8] = "";
     const char *const without[] = {found->path, "--bind-addr",         place, "--auth",
                                    "none",      "--disable-telemetry", NULL};
-    const struct process_fd fds[] = {{null_fd, 0}, {said_fd, 1}, {said_fd, 2}};
-    struct process_spec spec = {.path = found->path,
-                                .envp = environment,
-                                .working_dir = config->workspace,
-                                .fds = fds,
-                                .n_fds = ARRAY_SIZE(fds)};
+    const struct child_process_fd fds[] = {{null_fd, 0}, {said_fd, 1}, {said_fd, 2}};
+    struct child_process_spec spec = {.path = found->path,
+                                      .envp = environment,
+                                      .working_dir = config->workspace,
+                                      .fds = fds,
+                                      .n_fds = ARRAY_SIZE(fds)};
     pid_t pid = -1;
 
     if (said_fd < 0 || null_fd < 0)
@@ -130,7 +130,7 @@ static int start_editor(const struct config *config, const struct found_editor *
     (void)snprintf(place, sizeof(place), "0.0.0.0:%d", PREVIEW_EDITOR_PORT);
     /* exec does not modify them. */
     spec.argv = (char *const *)(uintptr_t)(found->editor->has_token ? with_token : without);
-    if (process_start(&spec, &pid, err) < 0)
+    if (child_process_start(&spec, &pid, err) < 0)
         return -1;
     return wait_listening(pid, said_fd, err);
 }
@@ -143,10 +143,10 @@ static json_t *describe(const struct found_editor *found)
     return body;
 }
 
-static void work_start(const struct request *request, struct job_answer *answer)
+static void work_start(const struct server_request *request, struct fork_reply *answer)
 {
-    const struct config *config = request->server->config;
-    char **environment = process_environment_new(PROCESS_TERMINAL, config->workspace);
+    const struct action_config *config = request->server->config;
+    char **environment = child_process_environment_new(CHILD_PROCESS_TERMINAL, config->workspace);
     struct found_editor found = {.path = NULL};
     struct error err = ERROR_INIT;
     char token[PREVIEW_EDITOR_TOKEN_BYTES] = "";
@@ -154,7 +154,7 @@ static void work_start(const struct request *request, struct job_answer *answer)
     find_editor(environment, &found);
     if (found.editor != NULL && !ports_has_listener(PREVIEW_EDITOR_PORT) &&
         start_editor(config, &found, environment, &err) < 0) {
-        job_answer_error(answer, &err);
+        fork_reply_error(answer, &err);
     } else {
         answer->body = describe(&found);
         preview_editor_token(secret_reveal(&config->api_key), token);
@@ -162,18 +162,18 @@ static void work_start(const struct request *request, struct job_answer *answer)
                       found.editor != NULL && found.editor->has_token ? token : NULL);
     }
     mem_free(found.path);
-    process_environment_free(environment);
+    child_process_environment_free(environment);
 }
 
-void vscode_handle_start(struct request *request)
+void vscode_handle_start(struct server_request *request)
 {
-    job_start(request, &(struct job_order){.work = work_start, .result = -1});
+    fork_request_start(request, &(struct fork_request_spec){.work = work_start, .result = -1});
 }
 
-void vscode_handle_status(struct request *request)
+void vscode_handle_status(struct server_request *request)
 {
     char **environment =
-        process_environment_new(PROCESS_TERMINAL, request->server->config->workspace);
+        child_process_environment_new(CHILD_PROCESS_TERMINAL, request->server->config->workspace);
     struct found_editor found = {.path = NULL};
     json_auto_t *body = NULL;
 
@@ -181,7 +181,7 @@ void vscode_handle_status(struct request *request)
     body = describe(&found);
     json_put(body, "running",
              json_boolean(found.editor != NULL && ports_has_listener(PREVIEW_EDITOR_PORT)));
-    request_answer_json(request, 200, body);
+    server_request_answer_json(request, 200, body);
     mem_free(found.path);
-    process_environment_free(environment);
+    child_process_environment_free(environment);
 }

@@ -7,14 +7,14 @@
 
 #include "base/attr.h"
 
-struct request;
+struct server_request;
 
 /*
  * POST /editor/start {} -> 200 {"program": name or null, "token": text or null} once it listens |
  * 503 with its message
  */
-void vscode_handle_start(struct request *request) NONNULL;
+void vscode_handle_start(struct server_request *request) NONNULL;
 /* POST /editor/status {} -> 200 {"program": name or null, "running": bool} */
-void vscode_handle_status(struct request *request) NONNULL;
+void vscode_handle_status(struct server_request *request) NONNULL;
 
 #endif

@@ -56,7 +56,7 @@ static void on_timer(void *owner)
     if (wait->has_heard || left_ms <= 0 || !is_worth_waiting(wait->pid))
         end_wait(wait);
     else
-        loop_timer_set(wait->loop, &wait->timer, left_ms);
+        event_loop_timer_set(wait->loop, &wait->timer, left_ms);
 }
 
 /* Its last output may still be in the terminal. */
@@ -65,12 +65,12 @@ static void on_job_end(void *owner, uint32_t events)
     struct background_wait *wait = owner;
 
     (void)events;
-    loop_remove(wait->loop, &wait->end);
+    event_loop_remove(wait->loop, &wait->end);
     wait->has_heard = true;
-    loop_timer_set(wait->loop, &wait->timer, SETTLE_MS);
+    event_loop_timer_set(wait->loop, &wait->timer, SETTLE_MS);
 }
 
-void background_wait_init(struct background_wait *wait, struct loop *loop,
+void background_wait_init(struct background_wait *wait, struct event_loop *loop,
                           void (*over)(void *owner), void *owner)
 {
     *wait = (struct background_wait){
@@ -88,7 +88,7 @@ static void watch_end(struct background_wait *wait)
     struct error err = ERROR_INIT;
 
     wait->end.fd = (int)syscall(SYS_pidfd_open, wait->pid, 0);
-    if (wait->end.fd >= 0 && loop_add(wait->loop, &wait->end, EPOLLIN, &err) < 0)
+    if (wait->end.fd >= 0 && event_loop_add(wait->loop, &wait->end, EPOLLIN, &err) < 0)
         fd_close(&wait->end.fd);
 }
 
@@ -101,7 +101,7 @@ bool background_wait_begin(struct background_wait *wait, pid_t pid)
     wait->has_heard = false;
     wait->until_ms = clock_monotonic_ms() + WAIT_MS;
     watch_end(wait);
-    loop_timer_set(wait->loop, &wait->timer, LOOK_MS);
+    event_loop_timer_set(wait->loop, &wait->timer, LOOK_MS);
     return true;
 }
 
@@ -110,7 +110,7 @@ void background_wait_hear(struct background_wait *wait)
     if (!wait->is_on || wait->has_heard)
         return;
     wait->has_heard = true;
-    loop_timer_set(wait->loop, &wait->timer, SETTLE_MS);
+    event_loop_timer_set(wait->loop, &wait->timer, SETTLE_MS);
 }
 
 void background_wait_clear(struct background_wait *wait)
@@ -118,7 +118,7 @@ void background_wait_clear(struct background_wait *wait)
     if (!wait->is_on)
         return;
     wait->is_on = false;
-    loop_timer_clear(wait->loop, &wait->timer);
-    loop_remove(wait->loop, &wait->end);
+    event_loop_timer_clear(wait->loop, &wait->timer);
+    event_loop_remove(wait->loop, &wait->end);
     fd_close(&wait->end.fd);
 }

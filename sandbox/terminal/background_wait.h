@@ -14,12 +14,12 @@
 #include <sys/types.h>
 
 #include "base/attr.h"
-#include "sandbox/core/loop.h"
+#include "sandbox/core/event_loop.h"
 
 struct background_wait {
-    struct loop *loop;
-    struct loop_timer timer;
-    struct loop_source end; /* pidfd of the job, readable at its end; fd -1: not available */
+    struct event_loop *loop;
+    struct event_loop_timer timer;
+    struct event_loop_source end; /* pidfd of the job, readable at its end; fd -1: not available */
     pid_t pid;
     int64_t until_ms;
     bool is_on;
@@ -29,7 +29,7 @@ struct background_wait {
 };
 
 /* over(owner) is called from the loop when a wait ends. */
-void background_wait_init(struct background_wait *wait, struct loop *loop,
+void background_wait_init(struct background_wait *wait, struct event_loop *loop,
                           void (*over)(void *owner), void *owner) NONNULL;
 /* False when there is nothing to wait for; else over() is called, unless the wait is cleared. */
 bool background_wait_begin(struct background_wait *wait, pid_t pid) NONNULL MUST_CHECK;

@@ -1,4 +1,4 @@
-#include "sandbox/terminal/exports.h"
+#include "sandbox/terminal/env_script.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "sandbox/core/limits.h"
+#include "sandbox/core/action_limits.h"
 
 static bool is_name(const char *name)
 {
@@ -38,21 +38,21 @@ static void *next_member(const json_t *object, void *at)
     return json_object_iter_next(same.object, at);
 }
 
-int exports_check(const json_t *env, struct error *err)
+int env_script_check(const json_t *env, struct error *err)
 {
     if (env == NULL || json_is_null(env))
         return 0;
     if (!json_is_object(env) || json_object_size(env) > MAX_ENV_NAMES)
-        return error_set(err, ERROR_INVALID, "env must be an object of at most %d names",
+        return error_set(err, ERROR_INVALID, "env must be an object of at most %d variables",
                          MAX_ENV_NAMES);
     for (void *at = first_member(env); at != NULL; at = next_member(env, at)) {
         if (!is_name(json_object_iter_key(at)) || !json_is_string(json_object_iter_value(at)))
-            return error_set(err, ERROR_INVALID, "env must map names of variables to text");
+            return error_set(err, ERROR_INVALID, "env must map variable names to strings");
     }
     return 0;
 }
 
-void exports_append(struct strbuf *out, const json_t *env)
+void env_script_append(struct strbuf *out, const json_t *env)
 {
     if (!json_is_object(env))
         return;

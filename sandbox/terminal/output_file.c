@@ -1,4 +1,4 @@
-#include "sandbox/terminal/spill.h"
+#include "sandbox/terminal/output_file.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,17 +21,17 @@ enum { FILES_MAX = 32, NAME_CHARS = 8, FILE_MODE = 0644 };
 #define FILE_MAX_BYTES ((size_t)8 * 1024 * 1024)
 #define PREFIX "terminal_output_"
 
-struct spill {
+struct output_file {
     char *folder;
     char *path; /* its temporary name */
     int fd;
     size_t len;
 };
 
-struct spill *spill_begin(const char *folder)
+struct output_file *output_file_begin(const char *folder)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    struct spill *spill = NULL;
+    struct output_file *file = NULL;
     struct error ignored = ERROR_INIT;
     char token[CRYPTO_TOKEN_BYTES];
     int fd = -1;
@@ -43,42 +43,42 @@ struct spill *spill_begin(const char *folder)
     fd = open(path.text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
     if (fd < 0)
         return NULL;
-    spill = NEW(struct spill);
-    spill->folder = mem_dup_text(folder);
-    spill->path = strbuf_take(&path);
-    spill->fd = fd;
-    return spill;
+    file = NEW(struct output_file);
+    file->folder = mem_dup_text(folder);
+    file->path = strbuf_take(&path);
+    file->fd = fd;
+    return file;
 }
 
-void spill_write(struct spill *spill, const char *text, size_t len)
+void output_file_write(struct output_file *file, const char *text, size_t len)
 {
     struct error ignored = ERROR_INIT;
-    size_t room = FILE_MAX_BYTES - spill->len;
+    size_t room = FILE_MAX_BYTES - file->len;
     size_t n = len < room ? len : room;
 
     if (n == 0)
         return;
-    if (fd_write_all(spill->fd, text, n, &ignored) < 0)
-        spill->len = FILE_MAX_BYTES; /* a full disk: keeps what was written */
+    if (fd_write_all(file->fd, text, n, &ignored) < 0)
+        file->len = FILE_MAX_BYTES; /* a full disk: keeps what was written */
     else
-        spill->len += n;
+        file->len += n;
 }
 
 /* terminal_output_<first digits of its SHA-256>.txt */
-static int append_name(const struct spill *spill, struct strbuf *out)
+static int append_name(const struct output_file *file, struct strbuf *out)
 {
     char hash[CRYPTO_HASH_HEX_BYTES];
     struct stat info;
     void *bytes = NULL;
 
-    if (fstat(spill->fd, &info) < 0 || info.st_size == 0)
+    if (fstat(file->fd, &info) < 0 || info.st_size == 0)
         return -1;
-    bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, spill->fd, 0);
+    bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file->fd, 0);
     if (bytes == MAP_FAILED)
         return -1;
     crypto_sha256_hex(bytes, (size_t)info.st_size, hash);
     (void)munmap(bytes, (size_t)info.st_size);
-    strbuf_appendf(out, "%s/" PREFIX "%.*s.txt", spill->folder, NAME_CHARS, hash);
+    strbuf_appendf(out, "%s/" PREFIX "%.*s.txt", file->folder, NAME_CHARS, hash);
     return 0;
 }
 
@@ -87,7 +87,7 @@ static int is_output(const struct dirent *entry)
     return text_starts_with(entry->d_name, PREFIX);
 }
 
-/* Removes the oldest file when there are too many; one is enough, since each spill adds one. */
+/* Removes the oldest file when there are too many; one is enough, since each output adds one. */
 static void remove_oldest(const char *folder)
 {
     CLEANUP(strbuf_done) struct strbuf oldest = STRBUF_INIT;
@@ -114,26 +114,26 @@ static void remove_oldest(const char *folder)
         (void)unlink(oldest.text);
 }
 
-void spill_end(struct spill *spill, struct strbuf *path_out)
+void output_file_end(struct output_file *file, struct strbuf *path_out)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
 
-    if (append_name(spill, &name) == 0 && rename(spill->path, name.text) == 0) {
+    if (append_name(file, &name) == 0 && rename(file->path, name.text) == 0) {
         strbuf_append(path_out, name.text);
-        mem_freep(&spill->path);
+        mem_freep(&file->path);
     }
-    remove_oldest(spill->folder);
-    spill_free(spill);
+    remove_oldest(file->folder);
+    output_file_free(file);
 }
 
-void spill_free(struct spill *spill)
+void output_file_free(struct output_file *file)
 {
-    if (spill == NULL)
+    if (file == NULL)
         return;
-    if (spill->path != NULL)
-        (void)unlink(spill->path);
-    mem_free(spill->path);
-    mem_free(spill->folder);
-    fd_close(&spill->fd);
-    mem_free(spill);
+    if (file->path != NULL)
+        (void)unlink(file->path);
+    mem_free(file->path);
+    mem_free(file->folder);
+    fd_close(&file->fd);
+    mem_free(file);
 }

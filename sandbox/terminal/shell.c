@@ -21,11 +21,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/loop.h"
-#include "sandbox/core/process.h"
-#include "sandbox/terminal/capture.h"
+#include "sandbox/core/child_process.h"
+#include "sandbox/core/event_loop.h"
 #include "sandbox/terminal/shell_record.h"
 #include "sandbox/terminal/shell_script.h"
+#include "sandbox/terminal/terminal_filter.h"
 
 enum {
     COLUMNS = 256,
@@ -40,15 +40,15 @@ enum {
 };
 
 struct shell {
-    struct loop *loop;
+    struct event_loop *loop;
     struct shell_events events;
     pid_t pid;
     bool is_bash;
-    struct loop_child child;
-    struct loop_source terminal; /* the master side */
-    struct loop_source records;
+    struct event_loop_child child;
+    struct event_loop_source terminal; /* the master side */
+    struct event_loop_source records;
     int command_fd; /* memory file */
-    struct loop_timer grace;
+    struct event_loop_timer grace;
     struct strbuf typed; /* input that the terminal has not accepted yet */
     char nonce[CRYPTO_TOKEN_BYTES];
     char key[64]; /* nonce;number of the running command */
@@ -59,7 +59,7 @@ struct shell {
     struct strbuf record_bytes;
     struct strbuf record_texts;
     struct shell_record record;
-    struct capture capture;
+    struct terminal_filter filter;
     int64_t last_output_ms;
 };
 
@@ -109,7 +109,7 @@ static void finish_if_complete(struct shell *shell)
     if (!shell->busy || !shell->recorded || !shell->marked)
         return;
     shell->busy = false;
-    loop_timer_clear(shell->loop, &shell->grace);
+    event_loop_timer_clear(shell->loop, &shell->grace);
     reset_terminal(shell->terminal.fd);
     shell->events.prompted(shell->events.owner);
 }
@@ -129,7 +129,7 @@ static void feed(struct shell *shell, const char *bytes, size_t len)
 
     shell->last_output_ms = clock_monotonic_ms();
     while (used < len) {
-        used += capture_feed(&shell->capture, bytes + used, len - used, &marked);
+        used += terminal_filter_feed(&shell->filter, bytes + used, len - used, &marked);
         shell->marked |= marked;
     }
 }
@@ -142,8 +142,8 @@ static void write_typed(struct shell *shell)
         n = write(shell->terminal.fd, shell->typed.text, shell->typed.len);
     if (n > 0)
         strbuf_remove_head(&shell->typed, (size_t)n);
-    loop_change(shell->loop, &shell->terminal,
-                shell->typed.len > 0 ? (uint32_t)(EPOLLIN | EPOLLOUT) : (uint32_t)EPOLLIN);
+    event_loop_change(shell->loop, &shell->terminal,
+                      shell->typed.len > 0 ? (uint32_t)(EPOLLIN | EPOLLOUT) : (uint32_t)EPOLLIN);
 }
 
 /* Reads a limited amount, so that floods of output starve no other work; false at the end. */
@@ -164,16 +164,16 @@ static bool read_terminal(struct shell *shell)
 static void on_terminal(void *owner, uint32_t events)
 {
     struct shell *shell = owner;
-    size_t extent = capture_extent(&shell->capture);
+    size_t extent = terminal_filter_extent(&shell->filter);
 
     if ((events & EPOLLOUT) != 0)
         write_typed(shell);
     /* All slave descriptors are closed: the shell is about to exit. */
     if (!read_terminal(shell) && (events & EPOLLHUP) != 0)
-        loop_remove(shell->loop, &shell->terminal);
+        event_loop_remove(shell->loop, &shell->terminal);
     if (shell->busy)
         finish_if_complete(shell);
-    else if (capture_extent(&shell->capture) != extent)
+    else if (terminal_filter_extent(&shell->filter) != extent)
         shell->events.printed(shell->events.owner);
 }
 
@@ -183,7 +183,7 @@ static void on_terminal(void *owner, uint32_t events)
  */
 static void lose_records(struct shell *shell)
 {
-    loop_remove(shell->loop, &shell->records);
+    event_loop_remove(shell->loop, &shell->records);
     fd_close(&shell->records.fd);
     shell->record.exit_code = SHELL_EXIT_UNKNOWN;
     shell->record.background_pid = -1;
@@ -211,7 +211,7 @@ static void on_records(void *owner, uint32_t events)
     if (!shell->marked)
         (void)read_terminal(shell);
     if (!shell->marked)
-        loop_timer_set(shell->loop, &shell->grace, MARKER_GRACE_MS);
+        event_loop_timer_set(shell->loop, &shell->grace, MARKER_GRACE_MS);
     finish_if_complete(shell);
 }
 
@@ -255,7 +255,7 @@ static int start_process(struct shell *shell, const struct shell_spec *spec, con
     char interactive[] = "-i";
     char *bash_argv[] = {bash, noediting, spec->skip_rc ? norc : interactive, interactive, NULL};
     char *sh_argv[] = {sh, interactive, NULL};
-    struct process_spec process = {
+    struct child_process_spec process = {
         .path = path,
         .argv = shell->is_bash ? bash_argv : sh_argv,
         .working_dir = spec->working_dir,
@@ -267,7 +267,7 @@ static int start_process(struct shell *shell, const struct shell_spec *spec, con
 
     if (open_descriptors(shell, &slave, &record, err) < 0)
         return -1;
-    process.fds = (const struct process_fd[]){
+    process.fds = (const struct child_process_fd[]){
         {slave, STDIN_FILENO},
         {slave, STDOUT_FILENO},
         {slave, STDERR_FILENO},
@@ -275,10 +275,10 @@ static int start_process(struct shell *shell, const struct shell_spec *spec, con
         {record, shell->is_bash ? BASH_RECORD_FD : SH_RECORD_FD},
         {slave, shell->is_bash ? BASH_TTY_FD : SH_TTY_FD},
     };
-    environment = process_environment_new(PROCESS_TERMINAL, spec->workspace);
+    environment = child_process_environment_new(CHILD_PROCESS_TERMINAL, spec->workspace);
     process.envp = environment;
-    rc = process_start(&process, &shell->pid, err);
-    process_environment_free(environment);
+    rc = child_process_start(&process, &shell->pid, err);
+    child_process_environment_free(environment);
     return rc;
 }
 
@@ -311,7 +311,7 @@ static void begin_command(struct shell *shell, struct strbuf *text)
     assert(key.len < sizeof(shell->key));
     memcpy(shell->key, key.text, key.len + 1);
     strbuf_appendf(&marker, "7770;%s", key.text);
-    capture_set_marker(&shell->capture, marker.text);
+    terminal_filter_set_marker(&shell->filter, marker.text);
     strbuf_appendf(text, "__deft_i=%ld\n", shell->number);
 }
 
@@ -327,46 +327,46 @@ static int set_up(struct shell *shell, struct error *err)
     return submit(shell, &text, shell->is_bash ? BASH_SETUP_LINE : SH_SETUP_LINE, err);
 }
 
-static int start(struct shell *shell, const struct shell_spec *spec, struct error *err)
+static int start_shell(struct shell *shell, const struct shell_spec *spec, struct error *err)
 {
-    CLEANUP(mem_freep) char *path = process_find_shell();
+    CLEANUP(mem_freep) char *path = child_process_find_shell();
 
     if (path == NULL)
         return error_set(err, ERROR_NOT_FOUND, "there is no shell in this sandbox");
-    shell->is_bash = process_shell_is_bash(path);
+    shell->is_bash = child_process_shell_is_bash(path);
     if (start_process(shell, spec, path, err) < 0)
         return -1;
     shell->child.pid = shell->pid;
-    loop_child_watch(shell->loop, &shell->child);
-    if (loop_add(shell->loop, &shell->terminal, EPOLLIN, err) < 0)
+    event_loop_child_watch(shell->loop, &shell->child);
+    if (event_loop_add(shell->loop, &shell->terminal, EPOLLIN, err) < 0)
         return -1;
-    if (loop_add(shell->loop, &shell->records, EPOLLIN, err) < 0)
+    if (event_loop_add(shell->loop, &shell->records, EPOLLIN, err) < 0)
         return -1;
     return set_up(shell, err);
 }
 
-int shell_new(struct loop *loop, const struct shell_spec *spec, const struct shell_events *events,
-              struct shell **shell_out, struct error *err)
+int shell_new(struct event_loop *loop, const struct shell_spec *spec,
+              const struct shell_events *events, struct shell **shell_out, struct error *err)
 {
     struct shell *shell = NEW(struct shell);
 
     shell->loop = loop;
     shell->events = *events;
-    shell->child = (struct loop_child){.exited = on_shell_exit, .owner = shell};
-    shell->terminal = (struct loop_source){-1, on_terminal, shell};
-    shell->records = (struct loop_source){-1, on_records, shell};
-    shell->grace = (struct loop_timer){.expired = on_grace_over, .owner = shell};
+    shell->child = (struct event_loop_child){.exited = on_shell_exit, .owner = shell};
+    shell->terminal = (struct event_loop_source){-1, on_terminal, shell};
+    shell->records = (struct event_loop_source){-1, on_records, shell};
+    shell->grace = (struct event_loop_timer){.expired = on_grace_over, .owner = shell};
     shell->command_fd = -1;
     shell->typed = (struct strbuf)STRBUF_INIT;
     shell->record_bytes = (struct strbuf)STRBUF_INIT;
     shell->record_texts = (struct strbuf)STRBUF_INIT;
     shell->record = (struct shell_record){-1, -1, "", ""};
-    capture_init(&shell->capture);
-    shell->capture.is_plain = spec->is_plain;
-    shell->capture.credentials = spec->credentials;
-    shell->capture.save_dir = spec->save_dir;
+    terminal_filter_init(&shell->filter);
+    shell->filter.is_plain = spec->is_plain;
+    shell->filter.credentials = spec->credentials;
+    shell->filter.save_dir = spec->save_dir;
     crypto_random_token(shell->nonce);
-    if (start(shell, spec, err) < 0) {
+    if (start_shell(shell, spec, err) < 0) {
         shell_free(shell);
         return -1;
     }
@@ -400,10 +400,10 @@ void shell_free(struct shell *shell)
 {
     if (shell == NULL)
         return;
-    loop_child_forget(shell->loop, &shell->child);
-    loop_timer_clear(shell->loop, &shell->grace);
-    loop_remove(shell->loop, &shell->terminal);
-    loop_remove(shell->loop, &shell->records);
+    event_loop_child_forget(shell->loop, &shell->child);
+    event_loop_timer_clear(shell->loop, &shell->grace);
+    event_loop_remove(shell->loop, &shell->terminal);
+    event_loop_remove(shell->loop, &shell->records);
     if (shell->pid > 0)
         end_process(shell);
     fd_close(&shell->terminal.fd);
@@ -412,7 +412,7 @@ void shell_free(struct shell *shell)
     strbuf_done(&shell->typed);
     strbuf_done(&shell->record_bytes);
     strbuf_done(&shell->record_texts);
-    capture_done(&shell->capture);
+    terminal_filter_done(&shell->filter);
     mem_free(shell);
 }
 
@@ -446,9 +446,9 @@ void shell_signal(struct shell *shell, int number)
         (void)kill(-foreground_group(shell), number);
 }
 
-struct capture *shell_capture(struct shell *shell)
+struct terminal_filter *shell_output(struct shell *shell)
 {
-    return &shell->capture;
+    return &shell->filter;
 }
 
 int64_t shell_last_output_ms(const struct shell *shell)

@@ -16,11 +16,11 @@
 #include "base/attr.h"
 #include "sandbox/terminal/shell_record.h"
 
-struct capture;
 struct credentials;
 struct error;
-struct loop;
+struct event_loop;
 struct shell;
+struct terminal_filter;
 
 struct shell_events {
     void *owner;
@@ -42,8 +42,9 @@ struct shell_spec {
 };
 
 /* ERROR_NOT_FOUND when the image has no shell. It is ready at the first prompted(). */
-int shell_new(struct loop *loop, const struct shell_spec *spec, const struct shell_events *events,
-              struct shell **shell_out, struct error *err) NONNULL MUST_CHECK;
+int shell_new(struct event_loop *loop, const struct shell_spec *spec,
+              const struct shell_events *events, struct shell **shell_out,
+              struct error *err) NONNULL MUST_CHECK;
 void shell_free(struct shell *shell);
 
 /* Runs a command at the prompt; `exports` is shell text that runs before it, unreported. */
@@ -54,8 +55,8 @@ void shell_type(struct shell *shell, const char *bytes, size_t len) NONNULL;
 /* Sends a signal to the terminal's foreground group, which may be the shell itself. */
 void shell_signal(struct shell *shell, int number) NONNULL;
 
-/* The output since the last capture_take(). */
-struct capture *shell_capture(struct shell *shell) NONNULL MUST_CHECK;
+/* The output since the last terminal_filter_take(). */
+struct terminal_filter *shell_output(struct shell *shell) NONNULL MUST_CHECK;
 /* clock_monotonic_ms() of the last output. */
 int64_t shell_last_output_ms(const struct shell *shell) NONNULL MUST_CHECK;
 const struct shell_record *shell_record(const struct shell *shell) NONNULL MUST_CHECK;

@@ -1,4 +1,4 @@
-#include "sandbox/terminal/statements.h"
+#include "sandbox/terminal/shell_split.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 enum { MAX_NESTING = 256, MAX_HEREDOCS = 16, MAX_WORD = 64 };
 
 /* Open constructs; FRAME_QUOTE and below take words literally. */
-enum frame {
+enum syntax_frame {
     FRAME_PAREN,      /* ( or $( : commands inside */
     FRAME_BRACE,      /* { as a word */
     FRAME_COMPOUND,   /* if, for, while, until, select: up to fi or done */
@@ -27,7 +27,7 @@ struct heredoc {
 
 struct scanner {
     const char *at;
-    enum frame frames[MAX_NESTING];
+    enum syntax_frame frames[MAX_NESTING];
     size_t depth;
     struct heredoc heredocs[MAX_HEREDOCS];
     size_t n_heredocs;
@@ -36,7 +36,7 @@ struct scanner {
     bool broken;
 };
 
-static void push(struct scanner *scan, enum frame frame)
+static void push(struct scanner *scan, enum syntax_frame frame)
 {
     if (scan->depth == MAX_NESTING)
         scan->broken = true;
@@ -44,7 +44,7 @@ static void push(struct scanner *scan, enum frame frame)
         scan->frames[scan->depth++] = frame;
 }
 
-static void pop(struct scanner *scan, enum frame frame)
+static void pop(struct scanner *scan, enum syntax_frame frame)
 {
     if (scan->depth == 0 || scan->frames[scan->depth - 1] != frame)
         scan->broken = true;
@@ -52,7 +52,7 @@ static void pop(struct scanner *scan, enum frame frame)
         scan->depth--;
 }
 
-static bool is_inside(const struct scanner *scan, enum frame frame)
+static bool is_inside(const struct scanner *scan, enum syntax_frame frame)
 {
     return scan->depth > 0 && scan->frames[scan->depth - 1] == frame;
 }
@@ -429,7 +429,7 @@ static bool begins_comment(const struct scanner *scan, const char *text)
 }
 
 /* Takes one step; true when it was a newline that ends a top-level statement. */
-static bool step(struct scanner *scan, const char *text)
+static bool scan_next(struct scanner *scan, const char *text)
 {
     bool ends = false;
 
@@ -469,7 +469,7 @@ static bool is_comment_or_blank(const char *text, size_t len)
     return true;
 }
 
-static void trim(struct statement *statement)
+static void trim(struct shell_statement *statement)
 {
     while (statement->len > 0 && isspace((unsigned char)statement->text[0])) {
         statement->text++;
@@ -480,9 +480,10 @@ static void trim(struct statement *statement)
 }
 
 /* A comment belongs to the statement before it. */
-static size_t add(struct statement *statements, size_t n, const char *text, size_t len)
+static size_t add_statement(struct shell_statement *statements, size_t n, const char *text,
+                            size_t len)
 {
-    struct statement found = {text, len};
+    struct shell_statement found = {text, len};
 
     if (is_comment_or_blank(text, len)) {
         trim(&found);
@@ -490,28 +491,28 @@ static size_t add(struct statement *statements, size_t n, const char *text, size
             statements[n - 1].len = (size_t)(found.text + found.len - statements[n - 1].text);
         return n;
     }
-    if (n == STATEMENTS_MAX)
+    if (n == SHELL_STATEMENTS_MAX)
         return n;
     trim(&found);
     statements[n] = found;
     return n + 1;
 }
 
-size_t statements_split(const char *text, struct statement statements[STATEMENTS_MAX])
+size_t shell_split(const char *text, struct shell_statement statements[SHELL_STATEMENTS_MAX])
 {
     struct scanner scan = {.at = text, .at_command = true};
     const char *start = text;
     size_t n = 0;
 
     while (*scan.at != '\0' && !scan.broken) {
-        if (!step(&scan, text))
+        if (!scan_next(&scan, text))
             continue;
-        n = add(statements, n, start, (size_t)(scan.at - start));
+        n = add_statement(statements, n, start, (size_t)(scan.at - start));
         start = scan.at;
     }
     if (scan.broken || scan.depth > 0) {
-        statements[0] = (struct statement){text, strlen(text)};
+        statements[0] = (struct shell_statement){text, strlen(text)};
         return 1;
     }
-    return add(statements, n, start, strlen(start));
+    return add_statement(statements, n, start, strlen(start));
 }

@@ -10,12 +10,12 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/loop.h"
+#include "sandbox/core/event_loop.h"
 #include "sandbox/core/memory_kills.h"
-#include "sandbox/terminal/capture.h"
-#include "sandbox/terminal/keys.h"
 #include "sandbox/terminal/shell.h"
-#include "sandbox/terminal/statements.h"
+#include "sandbox/terminal/shell_split.h"
+#include "sandbox/terminal/terminal_filter.h"
+#include "sandbox/terminal/terminal_keys.h"
 #include "sandbox/terminal/terminal_report.h"
 #include "sandbox/terminal/terminal_text.h"
 
@@ -29,20 +29,20 @@ static void drop_output(struct terminal *terminal)
 {
     CLEANUP(strbuf_done) struct strbuf dropped = STRBUF_INIT;
 
-    capture_take(shell_capture(terminal->shell), &dropped);
+    terminal_filter_take(shell_output(terminal->shell), &dropped);
 }
 
 static void end_command(struct terminal *terminal)
 {
     terminal->state = TERMINAL_READY;
     terminal->escalation = 0;
-    loop_timer_clear(terminal->loop, &terminal->escalation_timer);
+    event_loop_timer_clear(terminal->loop, &terminal->escalation_timer);
 }
 
 static void drop_shell(struct terminal *terminal)
 {
     end_command(terminal);
-    loop_timer_clear(terminal->loop, &terminal->start_timer);
+    event_loop_timer_clear(terminal->loop, &terminal->start_timer);
     background_wait_clear(&terminal->background);
     shell_free(terminal->shell);
     terminal->shell = NULL;
@@ -55,10 +55,10 @@ static void drop_shell(struct terminal *terminal)
 static void begin_wait(struct terminal *terminal)
 {
     if (terminal->timeout_s >= 0)
-        loop_timer_set(terminal->loop, &terminal->hard_timer,
-                       1 + (int64_t)(terminal->timeout_s * 1000));
+        event_loop_timer_set(terminal->loop, &terminal->hard_timer,
+                             1 + (int64_t)(terminal->timeout_s * 1000));
     if (!terminal->waits_in_silence)
-        loop_timer_set(terminal->loop, &terminal->silence_timer, terminal->spec.no_change_ms);
+        event_loop_timer_set(terminal->loop, &terminal->silence_timer, terminal->spec.no_change_ms);
 }
 
 /* Runs the call's command at the prompt (or, after a reset, none). */
@@ -94,8 +94,8 @@ static bool begin_background_wait(struct terminal *terminal)
     if (terminal->spec.face != TERMINAL_TOOL || !is_new ||
         !background_wait_begin(&terminal->background, pid))
         return false;
-    loop_timer_clear(terminal->loop, &terminal->silence_timer);
-    loop_timer_clear(terminal->loop, &terminal->hard_timer);
+    event_loop_timer_clear(terminal->loop, &terminal->silence_timer);
+    event_loop_timer_clear(terminal->loop, &terminal->hard_timer);
     return true;
 }
 
@@ -104,7 +104,7 @@ static void on_prompted(void *owner)
     struct terminal *terminal = owner;
 
     if (terminal->state == TERMINAL_STARTING) {
-        loop_timer_clear(terminal->loop, &terminal->start_timer);
+        event_loop_timer_clear(terminal->loop, &terminal->start_timer);
         drop_output(terminal);
         terminal->state = TERMINAL_READY;
         if (terminal->in_call)
@@ -197,7 +197,7 @@ static void start_shell(struct terminal *terminal)
         return;
     }
     terminal->state = TERMINAL_STARTING;
-    loop_timer_set(terminal->loop, &terminal->start_timer, START_MAX_MS);
+    event_loop_timer_set(terminal->loop, &terminal->start_timer, START_MAX_MS);
 }
 
 static void on_start_overdue(void *owner)
@@ -223,8 +223,8 @@ static void on_silence(void *owner)
     int64_t silent_ms = clock_monotonic_ms() - shell_last_output_ms(terminal->shell);
 
     if (silent_ms < terminal->spec.no_change_ms) {
-        loop_timer_set(terminal->loop, &terminal->silence_timer,
-                       terminal->spec.no_change_ms - silent_ms);
+        event_loop_timer_set(terminal->loop, &terminal->silence_timer,
+                             terminal->spec.no_change_ms - silent_ms);
         return;
     }
     terminal_text_silent(&suffix, (double)terminal->spec.no_change_ms / 1000, terminal->spec.face);
@@ -265,21 +265,23 @@ static void on_escalation(void *owner)
         type_interrupt(terminal);
     else
         shell_signal(terminal->shell, signal);
-    loop_timer_set(terminal->loop, &terminal->escalation_timer,
-                   signal == 0 ? PRESS_AGAIN_MS : ESCALATE_MS);
+    event_loop_timer_set(terminal->loop, &terminal->escalation_timer,
+                         signal == 0 ? PRESS_AGAIN_MS : ESCALATE_MS);
 }
 
-struct terminal *terminal_new(struct loop *loop, const struct terminal_spec *spec)
+struct terminal *terminal_new(struct event_loop *loop, const struct terminal_spec *spec)
 {
     struct terminal *terminal = NEW(struct terminal);
 
     terminal->loop = loop;
     terminal->spec = *spec;
     terminal->state = TERMINAL_NO_SHELL;
-    terminal->start_timer = (struct loop_timer){.expired = on_start_overdue, .owner = terminal};
-    terminal->silence_timer = (struct loop_timer){.expired = on_silence, .owner = terminal};
-    terminal->hard_timer = (struct loop_timer){.expired = on_timeout, .owner = terminal};
-    terminal->escalation_timer = (struct loop_timer){.expired = on_escalation, .owner = terminal};
+    terminal->start_timer =
+        (struct event_loop_timer){.expired = on_start_overdue, .owner = terminal};
+    terminal->silence_timer = (struct event_loop_timer){.expired = on_silence, .owner = terminal};
+    terminal->hard_timer = (struct event_loop_timer){.expired = on_timeout, .owner = terminal};
+    terminal->escalation_timer =
+        (struct event_loop_timer){.expired = on_escalation, .owner = terminal};
     terminal->background_pid = -1;
     background_wait_init(&terminal->background, loop, on_background_over, terminal);
     return terminal;
@@ -290,8 +292,8 @@ void terminal_free(struct terminal *terminal)
     if (terminal == NULL)
         return;
     drop_shell(terminal);
-    loop_timer_clear(terminal->loop, &terminal->silence_timer);
-    loop_timer_clear(terminal->loop, &terminal->hard_timer);
+    event_loop_timer_clear(terminal->loop, &terminal->silence_timer);
+    event_loop_timer_clear(terminal->loop, &terminal->hard_timer);
     mem_free(terminal->command);
     mem_free(terminal->text);
     mem_free(terminal->exports);
@@ -305,7 +307,7 @@ bool terminal_has_shell(const struct terminal *terminal)
     return terminal->state != TERMINAL_NO_SHELL && terminal->state != TERMINAL_ENDED;
 }
 
-bool terminal_rests(const struct terminal *terminal)
+bool terminal_is_idle(const struct terminal *terminal)
 {
     return !terminal->in_call && !terminal->reported && terminal->state != TERMINAL_STARTING;
 }
@@ -339,7 +341,7 @@ void terminal_interrupt(struct terminal *terminal)
     terminal->control = 'C';
     type_interrupt(terminal);
     if (terminal->escalation == 0)
-        loop_timer_set(terminal->loop, &terminal->escalation_timer, PRESS_AGAIN_MS);
+        event_loop_timer_set(terminal->loop, &terminal->escalation_timer, PRESS_AGAIN_MS);
 }
 
 static char *trimmed(const char *text)
@@ -357,9 +359,9 @@ static char *trimmed(const char *text)
 /* Keys are sent without a newline, text with one. */
 static void type_input(struct terminal *terminal)
 {
-    const char *key = key_bytes(terminal->text);
+    const char *key = terminal_key_bytes(terminal->text);
 
-    terminal->control = key_control_letter(terminal->text);
+    terminal->control = terminal_key_control_letter(terminal->text);
     if (key != NULL) {
         shell_type(terminal->shell, key, strlen(key));
     } else {
@@ -386,9 +388,9 @@ static void continue_running(struct terminal *terminal, bool is_input)
 
 static bool is_several(const char *command)
 {
-    struct statement statements[STATEMENTS_MAX];
+    struct shell_statement statements[SHELL_STATEMENTS_MAX];
 
-    return statements_split(command, statements) > 1;
+    return shell_split(command, statements) > 1;
 }
 
 /* Refuses a call that cannot run in any state of the shell; true when it did. */
@@ -439,7 +441,7 @@ static void begin_new_command(struct terminal *terminal)
 static void read_rest(struct terminal *terminal)
 {
     if (!terminal->reported && terminal->shell != NULL && terminal->background_pid > 0)
-        terminal->reported = !capture_is_empty(shell_capture(terminal->shell));
+        terminal->reported = !terminal_filter_is_empty(shell_output(terminal->shell));
     if (!terminal->reported)
         report_refusal(terminal, TERMINAL_TEXT_NOTHING_TO_READ);
     else if (terminal->state == TERMINAL_ENDED)

@@ -16,17 +16,17 @@
 #include "sandbox/terminal/terminal_call.h"
 
 struct error;
-struct loop;
+struct event_loop;
 struct terminal;
 
-struct terminal *terminal_new(struct loop *loop,
+struct terminal *terminal_new(struct event_loop *loop,
                               const struct terminal_spec *spec) NONNULL MUST_CHECK;
 /* Ends the shell; a pending call is never answered. */
 void terminal_free(struct terminal *terminal);
 /* False before the first command and after the shell has ended: the next command starts one. */
 bool terminal_has_shell(const struct terminal *terminal) NONNULL MUST_CHECK;
 /* True when no command runs and the end of the last one has been read. */
-bool terminal_rests(const struct terminal *terminal) NONNULL MUST_CHECK;
+bool terminal_is_idle(const struct terminal *terminal) NONNULL MUST_CHECK;
 /* True while a call is pending: terminal_execute() must wait. */
 bool terminal_is_busy(const struct terminal *terminal) NONNULL MUST_CHECK;
 /* Starts a call; its texts are copied. */

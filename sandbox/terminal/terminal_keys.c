@@ -1,4 +1,4 @@
-#include "sandbox/terminal/keys.h"
+#include "sandbox/terminal/terminal_keys.h"
 
 #include <ctype.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static const char control_bytes[] = "\x01\0\x02\0\x03\0\x04\0\x05\0\x06\0\x07\0\
                                     "\x0b\0\x0c\0\x0d\0\x0e\0\x0f\0\x10\0\x11\0\x12\0\x13\0\x14\0"
                                     "\x15\0\x16\0\x17\0\x18\0\x19\0\x1a\0";
 
-char key_control_letter(const char *text)
+char terminal_key_control_letter(const char *text)
 {
     for (size_t i = 0; i < ARRAY_SIZE(control_prefixes); i++) {
         size_t len = strlen(control_prefixes[i]);
@@ -37,9 +37,9 @@ char key_control_letter(const char *text)
     return '\0';
 }
 
-const char *key_bytes(const char *text)
+const char *terminal_key_bytes(const char *text)
 {
-    char letter = key_control_letter(text);
+    char letter = terminal_key_control_letter(text);
 
     if (letter != '\0')
         return control_bytes + (size_t)(letter - 'A') * 2;

@@ -6,10 +6,10 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/core/action_observation.h"
 #include "sandbox/core/memory_kills.h"
-#include "sandbox/core/observation.h"
-#include "sandbox/terminal/capture.h"
 #include "sandbox/terminal/shell.h"
+#include "sandbox/terminal/terminal_filter.h"
 #include "sandbox/terminal/terminal_text.h"
 
 void report_and_end(struct terminal *terminal, json_t *observation)
@@ -18,8 +18,8 @@ void report_and_end(struct terminal *terminal, json_t *observation)
 
     assert(terminal->in_call);
     terminal->in_call = false;
-    loop_timer_clear(terminal->loop, &terminal->silence_timer);
-    loop_timer_clear(terminal->loop, &terminal->hard_timer);
+    event_loop_timer_clear(terminal->loop, &terminal->silence_timer);
+    event_loop_timer_clear(terminal->loop, &terminal->hard_timer);
     mem_freep(&terminal->command);
     mem_freep(&terminal->text);
     mem_freep(&terminal->exports);
@@ -30,7 +30,7 @@ void report_and_end(struct terminal *terminal, json_t *observation)
 
 void report_refusal(struct terminal *terminal, const char *reason)
 {
-    report_and_end(terminal, observation_from_refusal(terminal->command, reason));
+    report_and_end(terminal, action_observation_from_refusal(terminal->command, reason));
 }
 
 /* Removes a raw program's echo of the typed input. */
@@ -50,11 +50,11 @@ static void take_content(struct terminal *terminal, struct strbuf *content,
         strbuf_append(content, TERMINAL_TEXT_RESET "\n\n");
     if (terminal->shell != NULL) {
         CLEANUP(strbuf_done) struct strbuf output = STRBUF_INIT;
-        struct capture *capture = shell_capture(terminal->shell);
+        struct terminal_filter *filter = shell_output(terminal->shell);
 
-        capture_take(capture, &output);
-        if (capture->was_saved)
-            result->save_dir = capture->save_dir;
+        terminal_filter_take(filter, &output);
+        if (filter->was_saved)
+            result->save_dir = filter->save_dir;
         strip_echo(&output, terminal->typed);
         strbuf_append_bytes(content, output.text, output.len);
     }
@@ -80,7 +80,7 @@ json_t *report_observation(struct terminal *terminal, int exit_code, const char 
 
     take_content(terminal, &content, &result);
     terminal->reported = false;
-    return observation_from_terminal(&result);
+    return action_observation_from_terminal(&result);
 }
 
 void report_running(struct terminal *terminal, const char *suffix, bool is_error)
@@ -97,7 +97,7 @@ void report_running(struct terminal *terminal, const char *suffix, bool is_error
 
     take_content(terminal, &content, &result);
     terminal->reported = true;
-    report_and_end(terminal, observation_from_terminal(&result));
+    report_and_end(terminal, action_observation_from_terminal(&result));
 }
 
 void report_reset(struct terminal *terminal)
@@ -116,7 +116,7 @@ void report_reset(struct terminal *terminal)
         .path = record->path,
     };
 
-    report_and_end(terminal, observation_from_terminal(&result));
+    report_and_end(terminal, action_observation_from_terminal(&result));
 }
 
 void report_completed(struct terminal *terminal)
@@ -144,5 +144,5 @@ void report_no_shell(struct terminal *terminal, int exit_code, const char *conte
 
     terminal_text_completed(&suffix, exit_code, exit_code == INTERRUPTED_CODE ? 'C' : '\0');
     result.suffix = suffix.text;
-    report_and_end(terminal, observation_from_terminal(&result));
+    report_and_end(terminal, action_observation_from_terminal(&result));
 }

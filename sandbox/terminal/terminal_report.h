@@ -13,13 +13,13 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "sandbox/core/loop.h"
+#include "sandbox/core/event_loop.h"
 #include "sandbox/terminal/background_wait.h"
 #include "sandbox/terminal/terminal_call.h"
 
 struct shell;
 
-/* State of the terminal, and what it waits for. */
+/* State of the terminal, and the event it waits for. */
 enum terminal_state {
     TERMINAL_NO_SHELL,
     TERMINAL_STARTING, /* the shell's first prompt */
@@ -29,15 +29,15 @@ enum terminal_state {
 };
 
 struct terminal {
-    struct loop *loop;
+    struct event_loop *loop;
     struct terminal_spec spec;
     enum terminal_state state;
     struct shell *shell;
     bool skip_rc; /* start-up files had kept the shell from starting */
-    struct loop_timer start_timer;
-    struct loop_timer silence_timer;
-    struct loop_timer hard_timer;
-    struct loop_timer escalation_timer;
+    struct event_loop_timer start_timer;
+    struct event_loop_timer silence_timer;
+    struct event_loop_timer hard_timer;
+    struct event_loop_timer escalation_timer;
     int escalation; /* number of attempts to end the running command */
 
     int exit_code; /* of the shell that ended */

@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/terminal/shell.h"
-#include "sandbox/terminal/statements.h"
+#include "sandbox/terminal/shell_split.h"
 
 static const char hint[] =
     "You may wait longer by sending an empty command '', send other text to the running program "
@@ -81,8 +81,8 @@ void terminal_text_shell_exited(struct strbuf *out, int exit_code)
 
 void terminal_text_several(struct strbuf *out, const char *command)
 {
-    struct statement statements[STATEMENTS_MAX];
-    size_t n = statements_split(command, statements);
+    struct shell_statement statements[SHELL_STATEMENTS_MAX];
+    size_t n = shell_split(command, statements);
 
     strbuf_append(out, "Cannot execute multiple commands at once.\nSend them one at a time, or "
                        "join them with && or ; on one line.\nProvided commands:");

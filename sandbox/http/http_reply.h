@@ -1,0 +1,24 @@
+/*
+ * Writes the reply of an answered request: head, then body pieces from memory or a file, as the
+ * socket accepts them.
+ * Threading: one thread.
+ */
+#ifndef DEFT_SANDBOX_HTTP_HTTP_REPLY_H
+#define DEFT_SANDBOX_HTTP_HTTP_REPLY_H
+
+#include "base/attr.h"
+
+struct server_request;
+struct strbuf;
+
+enum http_reply_state {
+    HTTP_REPLY_WAITS, /* for the socket to accept more */
+    HTTP_REPLY_SENT,
+    HTTP_REPLY_FAILED, /* the connection must be closed */
+};
+
+/* Writes what the socket accepts at once. output: what it did not accept, between two calls. */
+enum http_reply_state http_reply_write(struct server_request *request,
+                                       struct strbuf *output) NONNULL MUST_CHECK;
+
+#endif

@@ -21,7 +21,7 @@ struct db;
 struct hints;
 struct http;
 struct llm;
-struct outbox;
+struct delta_outbox;
 struct sender;
 
 struct worker_settings {
@@ -59,12 +59,12 @@ struct worker_context {
     struct keyring keyring;
     struct receivers receivers; /* of webhooks */
     struct db *db;              /* connection pool for conversations */
-    struct db *lease_db;        /* one connection, so that heartbeats never queue behind steps */
+    struct db *lease_db;        /* one connection, so that heartbeats never wait for steps */
     struct http *http;
     struct llm *llm;
     struct hints *hints;
-    struct outbox *outbox; /* of answers being streamed */
-    struct sender *sender; /* delivers webhooks; NULL: no receivers */
+    struct delta_outbox *outbox; /* of answers being streamed */
+    struct sender *sender;       /* delivers webhooks; NULL: no receivers */
     struct crash_points crash;
 };
 

@@ -1,4 +1,4 @@
-#include "worker/outbox.h"
+#include "worker/delta_outbox.h"
 
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -18,33 +18,33 @@ enum {
     CHUNKS_AT_FIRST = 8,
 };
 
-struct outbox {
+struct delta_outbox {
     struct hints *hints;
     int timer_fd; /* when to send */
     int64_t rest_until_ms;
     struct lock
         lock; /* guards the fields below and listed items; order: before the lock of hints */
-    struct outbox_item *first;
+    LIST_HEAD(delta_item_list, delta_item) items;
     bool is_timed; /* the timer is running */
 };
 
-int outbox_new(struct hints *hints, struct outbox **outbox_out, struct error *err)
+int delta_outbox_new(struct hints *hints, struct delta_outbox **delta_outbox_out, struct error *err)
 {
-    struct outbox *outbox = NEW(struct outbox);
+    struct delta_outbox *outbox = NEW(struct delta_outbox);
 
     outbox->hints = hints;
     lock_init(&outbox->lock);
     outbox->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (outbox->timer_fd < 0) {
         error_set(err, ERROR_UNAVAILABLE, "timerfd: %m");
-        outbox_free(outbox);
+        delta_outbox_free(outbox);
         return -1;
     }
-    *outbox_out = outbox;
+    *delta_outbox_out = outbox;
     return 0;
 }
 
-void outbox_free(struct outbox *outbox)
+void delta_outbox_free(struct delta_outbox *outbox)
 {
     if (outbox == NULL)
         return;
@@ -53,14 +53,14 @@ void outbox_free(struct outbox *outbox)
     mem_free(outbox);
 }
 
-int outbox_fd(const struct outbox *outbox)
+int delta_outbox_fd(const struct delta_outbox *outbox)
 {
     return outbox->timer_fd;
 }
 
 /* --- chunks --- */
 
-void chunks_done(struct chunks *chunks)
+void delta_chunks_done(struct delta_chunks *chunks)
 {
     if (chunks == NULL)
         return;
@@ -68,7 +68,7 @@ void chunks_done(struct chunks *chunks)
     mem_free(chunks->lengths);
 }
 
-static void chunks_add(struct chunks *chunks, const char *text, size_t len)
+static void chunks_add(struct delta_chunks *chunks, const char *text, size_t len)
 {
     if (len == 0)
         return;
@@ -107,7 +107,7 @@ static size_t cut_length(const char *text, size_t len)
 }
 
 /* Number of chunks from index i on that fit a line; at least one. */
-static size_t count_fitting(const struct chunks *chunks, size_t i)
+static size_t count_fitting(const struct delta_chunks *chunks, size_t i)
 {
     size_t n_bytes = chunks->lengths[i];
     size_t n = 1;
@@ -149,7 +149,7 @@ static int64_t send_group(struct hints *hints, struct progress *progress, enum p
 }
 
 static int64_t send_chunks(struct hints *hints, struct progress *progress, enum progress_kind kind,
-                           struct chunks *chunks)
+                           struct delta_chunks *chunks)
 {
     const char *at = chunks->text.text;
     int64_t n_lines = 0;
@@ -172,7 +172,7 @@ static int64_t send_chunks(struct hints *hints, struct progress *progress, enum 
     return n_lines;
 }
 
-static int64_t send_item(struct hints *hints, struct outbox_item *item)
+static int64_t send_item(struct hints *hints, struct delta_item *item)
 {
     return send_chunks(hints, &item->progress, PROGRESS_REASONING, &item->reasoning) +
            send_chunks(hints, &item->progress, PROGRESS_TEXT, &item->text);
@@ -180,24 +180,22 @@ static int64_t send_item(struct hints *hints, struct outbox_item *item)
 
 /* --- the list --- */
 
-static void unlist_locked(struct outbox *outbox, struct outbox_item *item) REQUIRES(outbox -> lock);
-static bool list_locked(struct outbox *outbox, struct outbox_item *item) REQUIRES(outbox -> lock);
+static void unlist_locked(struct delta_outbox *outbox, struct delta_item *item)
+    REQUIRES(outbox -> lock);
+static bool list_locked(struct delta_outbox *outbox, struct delta_item *item)
+    REQUIRES(outbox -> lock);
 
-static void unlist_locked(struct outbox *outbox, struct outbox_item *item)
+static void unlist_locked(struct delta_outbox *outbox, struct delta_item *item)
 {
+    (void)outbox; /* its lock guards the list */
     if (!item->is_listed)
         return;
     item->is_listed = false;
-    if (item->previous != NULL)
-        item->previous->next = item->next;
-    else
-        outbox->first = item->next;
-    if (item->next != NULL)
-        item->next->previous = item->previous;
+    LIST_REMOVE(item, link);
 }
 
 /* True if the caller has to start the timer. */
-static bool list_locked(struct outbox *outbox, struct outbox_item *item)
+static bool list_locked(struct delta_outbox *outbox, struct delta_item *item)
 {
     bool must_time = !outbox->is_timed;
 
@@ -205,15 +203,11 @@ static bool list_locked(struct outbox *outbox, struct outbox_item *item)
     if (item->is_listed)
         return must_time;
     item->is_listed = true;
-    item->previous = NULL;
-    item->next = outbox->first;
-    if (outbox->first != NULL)
-        outbox->first->previous = item;
-    outbox->first = item;
+    LIST_INSERT_HEAD(&outbox->items, item, link);
     return must_time;
 }
 
-static void set_timer(const struct outbox *outbox, int64_t in_ms)
+static void set_timer(const struct delta_outbox *outbox, int64_t in_ms)
 {
     struct itimerspec spec = {
         .it_value = {.tv_sec = in_ms / 1000, .tv_nsec = in_ms % 1000 * NS_PER_MS + 1}};
@@ -221,8 +215,8 @@ static void set_timer(const struct outbox *outbox, int64_t in_ms)
     (void)timerfd_settime(outbox->timer_fd, 0, &spec, NULL);
 }
 
-void outbox_add(struct outbox *outbox, struct outbox_item *item, enum progress_kind kind,
-                const char *text, size_t len)
+void delta_outbox_add(struct delta_outbox *outbox, struct delta_item *item, enum progress_kind kind,
+                      const char *text, size_t len)
 {
     bool must_time = false;
 
@@ -235,7 +229,7 @@ void outbox_add(struct outbox *outbox, struct outbox_item *item, enum progress_k
 }
 
 /* Once off the list, the item is used by its own thread only. */
-void outbox_leave(struct outbox *outbox, struct outbox_item *item)
+void delta_outbox_leave(struct delta_outbox *outbox, struct delta_item *item)
 {
     lock_take(&outbox->lock);
     unlist_locked(outbox, item);
@@ -243,21 +237,21 @@ void outbox_leave(struct outbox *outbox, struct outbox_item *item)
     (void)send_item(outbox->hints, item);
 }
 
-void outbox_end(struct outbox *outbox, struct outbox_item *item, enum progress_kind kind,
-                const char *text)
+void delta_outbox_end(struct delta_outbox *outbox, struct delta_item *item, enum progress_kind kind,
+                      const char *text)
 {
-    outbox_leave(outbox, item);
+    delta_outbox_leave(outbox, item);
     send_line(outbox->hints, &item->progress, kind, text);
 }
 
-static int64_t send_all(struct outbox *outbox)
+static int64_t send_all(struct delta_outbox *outbox)
 {
     int64_t n_lines = 0;
 
     lock_take(&outbox->lock);
     outbox->is_timed = false;
-    while (outbox->first != NULL) {
-        struct outbox_item *item = outbox->first;
+    while (!LIST_EMPTY(&outbox->items)) {
+        struct delta_item *item = LIST_FIRST(&outbox->items);
 
         unlist_locked(outbox, item);
         /* Under the lock, which keeps the item alive; hints only queue. */
@@ -267,7 +261,7 @@ static int64_t send_all(struct outbox *outbox)
     return n_lines;
 }
 
-void outbox_pump(struct outbox *outbox)
+void delta_outbox_pump(struct delta_outbox *outbox)
 {
     uint64_t n_fired = 0;
     int64_t now_ms = clock_monotonic_ms();

@@ -25,7 +25,7 @@
 #include "store/db/db.h"
 #include "store/db/hints.h"
 #include "worker/context.h"
-#include "worker/outbox.h"
+#include "worker/delta_outbox.h"
 #include "worker/pool.h"
 #include "worker/webhooks/sender.h"
 
@@ -38,77 +38,78 @@
 /* clang-format off */
 #define RECEIVER(n)                                                                                \
     {"OH_WEBHOOKS_" #n "_BASE_URL", SETTING_TEXT, "", FIELD(receivers[n].base_url),                \
-     "who is told of conversations: URL/conversations and URL/events/<id>; empty: nobody"},        \
+     "base URL of a webhook receiver (POST URL/conversations and URL/events/<id>); empty: none"},  \
     {"OH_WEBHOOKS_" #n "_HEADERS", SETTING_SECRET, "", FIELD(receivers[n].headers),                \
-     "headers of those calls, as a JSON object of texts"},                                         \
+     "headers of its calls, as a JSON object of strings"},                                         \
     {"OH_WEBHOOKS_" #n "_EVENT_BUFFER_SIZE", SETTING_TEXT, "5",                                    \
-     FIELD(receivers[n].event_buffer_size), "so many events are sent at once"},                    \
+     FIELD(receivers[n].event_buffer_size), "number of events that are sent at once"},             \
     {"OH_WEBHOOKS_" #n "_FLUSH_DELAY", SETTING_TEXT, "30", FIELD(receivers[n].flush_delay),        \
-     "fewer events are sent after so many seconds"},                                               \
+     "seconds after which fewer events are sent"},                                                 \
     {"OH_WEBHOOKS_" #n "_NUM_RETRIES", SETTING_TEXT, "3", FIELD(receivers[n].num_retries),         \
-     "how often a failed call is tried again before the distance grows"},                          \
+     "retries of a failed call before the delay grows"},                                           \
     {"OH_WEBHOOKS_" #n "_RETRY_DELAY", SETTING_TEXT, "5", FIELD(receivers[n].retry_delay),         \
-     "seconds between those"},                                                                     \
+     "seconds between these retries"},                                                             \
     {"OH_WEBHOOKS_" #n "_MAX_QUEUE_SIZE", SETTING_TEXT, "1000", FIELD(receivers[n].max_queue_size),\
-     "events of a conversation that wait while the receiver fails; the oldest are given up"},      \
+     "queued events of a conversation while the receiver fails; the oldest are dropped"},          \
     {"OH_WEBHOOKS_" #n "_MAX_BATCH_BYTES", SETTING_TEXT, "5242880",                                \
-     FIELD(receivers[n].max_batch_bytes), "of one call, unless a single event is larger"},         \
+     FIELD(receivers[n].max_batch_bytes),                                                          \
+     "maximum size of one call, unless a single event is larger"},                                 \
     {"OH_WEBHOOKS_" #n "_MAX_QUEUE_BYTES", SETTING_TEXT, "52428800",                               \
-     FIELD(receivers[n].max_queue_bytes), "of the events that wait"}
+     FIELD(receivers[n].max_queue_bytes), "maximum size of the queued events"}
 /* clang-format on */
 
 static const struct setting worker_settings[] = {
     {"DEFT_DATABASE_URL", SETTING_SECRET, NULL, FIELD(database_url),
-     "PostgreSQL, as a libpq connection string or URI"},
+     "libpq connection string or URI of PostgreSQL"},
     {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, FIELD(secret_key),
-     "64 hex digits: the root of all keys of this instance"},
+     "root key of the instance, 64 hex digits"},
     {"DEFT_WORKER_CONVERSATIONS", SETTING_COUNT, "100", FIELD(n_conversations),
-     "most conversations at a time"},
+     "maximum number of concurrent conversations"},
     {"DEFT_RUN_SLOTS", SETTING_COUNT, "10", FIELD(run_limits.n_slots),
-     "conversations of one user that run at a time; more wait"},
+     "concurrent runs of one user; further runs are queued"},
     {"DEFT_RUN_QUEUE", SETTING_COUNT, "100", FIELD(run_limits.n_queued),
-     "runs of one user that may wait; beyond that agents start no more"},
+     "queued runs of one user; above that agents cannot start more"},
     {"DEFT_WORKER_STACK_BYTES", SETTING_BYTES, "131072", FIELD(stack_bytes),
-     "stack of a conversation's thread"},
+     "stack size of a conversation's thread"},
     {"DEFT_WORKER_CONNECTIONS", SETTING_COUNT, "8", FIELD(n_connections),
-     "most database connections at a time, beside the one of the leases"},
+     "maximum number of database connections, in addition to the one for leases"},
     {"DEFT_MODE", SETTING_TEXT, "", FIELD(mode),
-     "local: only the host's administrator reaches this instance, so that the addresses its users"
-     " name may be private"},
+     "local: only the host's administrator can reach this instance, so user-supplied addresses may "
+     "be private"},
     {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level), "debug, info, warning or error"},
     {"DEFT_RUNTIME_URL", SETTING_TEXT, "http://localhost", FIELD(runtime_url),
-     "the Runtime API that makes sandboxes"},
+     "URL of the Runtime API"},
     {"DEFT_RUNTIME_SOCKET", SETTING_TEXT, "", FIELD(runtime_socket),
-     "its Unix socket, instead of TCP"},
-    {"DEFT_RUNTIME_API_KEY", SETTING_SECRET, "", FIELD(runtime_key), "its X-API-Key"},
+     "Unix socket of the Runtime API; empty: connect over TCP"},
+    {"DEFT_RUNTIME_API_KEY", SETTING_SECRET, "", FIELD(runtime_key), "API key of the Runtime API"},
     {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1", FIELD(sandbox_image),
-     "image of the sandboxes"},
+     "image of new sandboxes"},
     {"DEFT_SANDBOX_START_MS", SETTING_MS, "120000", FIELD(sandbox_start_ms),
-     "how long a sandbox may take to start"},
+     "time a sandbox has to start"},
     {"DEFT_SANDBOX_CHECK_MS", SETTING_MS, "10000", FIELD(sandbox_check_ms),
-     "how often a sandbox is asked during a long call whether it is alive, and has to say so"},
+     "interval, and timeout, of health checks of the sandbox during a long call"},
     {"DEFT_TOOL_TIMEOUT_MS", SETTING_MS, "1800000", FIELD(tool_timeout_ms),
-     "how long a call of a tool may take that sets no limit itself"},
+     "default timeout of tool calls"},
     {"LLM_MODEL", SETTING_TEXT, "scripted/hello", FIELD(llm_model),
-     "model of conversations that name none"},
-    {"LLM_BASE_URL", SETTING_TEXT, "", FIELD(llm_base_url), "its address; empty: its provider's"},
-    {"LLM_API_KEY", SETTING_SECRET, "", FIELD(llm_key), "its key"},
+     "default model of conversations"},
+    {"LLM_BASE_URL", SETTING_TEXT, "", FIELD(llm_base_url),
+     "base URL of the default model; empty: its provider's"},
+    {"LLM_API_KEY", SETTING_SECRET, "", FIELD(llm_key), "API key of the default model"},
     {"DEFT_LLM_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(llm_allow_private),
-     "1: models that users name may be on loopback and private addresses"},
+     "1: user-supplied model addresses may be loopback or private"},
     {"DEFT_CA_FILE", SETTING_TEXT, "", FIELD(ca_file),
-     "PEM file of the authorities to trust instead of the system's, for a company's own proxy"},
-    {"DEFT_SCRIPTED_DIR", SETTING_TEXT, "", FIELD(scripted_dir),
-     "directory of the scripted models' files"},
+     "PEM file of certificate authorities that replaces the system's, such as a company proxy's"},
+    {"DEFT_SCRIPTED_DIR", SETTING_TEXT, "", FIELD(scripted_dir), "directory of scripted models"},
     RECEIVER(0),
     RECEIVER(1),
     RECEIVER(2),
     RECEIVER(3),
     {"OH_SESSION_API_KEYS_0", SETTING_SECRET, "", FIELD(session_key),
-     "X-Session-API-Key of calls to webhooks whose headers have none"},
+     "default X-Session-API-Key of webhook calls"},
     {"DEFT_WEBHOOKS_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(webhooks_allow_private),
-     "1: webhooks on loopback and private addresses are allowed"},
+     "1: webhook receivers may have loopback or private addresses"},
     {"OH_DEFERRED_INIT", SETTING_BOOL, "0", FIELD(deferred_init),
-     "1: webhooks may come with POST /api/init, too"},
+     "1: deferred start: POST /api/init may add webhooks"},
     {"DEFT_CRASH_AT", SETTING_TEXT, "", FIELD(crash_at),
      "for tests: name:n, the crash point where the process ends"},
 };
@@ -116,7 +117,7 @@ static const struct setting worker_settings[] = {
 static const struct process process = {
     .name = PROCESS_NAME,
     .help = "Usage: " PROCESS_NAME " [--help | --help-config | --version]\n"
-            "Runs conversations. It is set up by environment variables: see --help-config.\n",
+            "Runs conversations. It is configured by environment variables: see --help-config.\n",
     .settings = worker_settings,
     .n_settings = ARRAY_SIZE(worker_settings),
 };
@@ -131,7 +132,7 @@ static int read_settings(struct worker_context *context, struct error *err)
         settings->run_limits.n_slots < 1 || settings->sandbox_check_ms < 1)
         return error_set(err, ERROR_INVALID,
                          "DEFT_WORKER_CONVERSATIONS, DEFT_WORKER_CONNECTIONS, DEFT_RUN_SLOTS and "
-                         "DEFT_SANDBOX_CHECK_MS are at least 1");
+                         "DEFT_SANDBOX_CHECK_MS must be at least 1");
     if (keyring_init(&context->keyring, &settings->secret_key, err) < 0)
         return error_wrap(err, "DEFT_SECRET_KEY");
     if (receivers_read(settings->receivers, &context->receivers, err) < 0)
@@ -148,6 +149,10 @@ static int open_database(struct worker_context *context, struct error *err)
         .crash = &context->crash,
     };
 
+    if (hints_open(options.url, PROCESS_NAME, 1U << HINT_WORK | 1U << HINT_CONTROL, &context->hints,
+                   err) < 0)
+        return -1;
+    options.hints = context->hints;
     if (db_open(&options, &context->db, err) < 0)
         return -1;
     options.crash = NULL;
@@ -155,10 +160,7 @@ static int open_database(struct worker_context *context, struct error *err)
     options.statement_timeout_ms = HEARTBEAT_MS;
     if (db_open(&options, &context->lease_db, err) < 0)
         return -1;
-    if (hints_open(options.url, PROCESS_NAME, 1U << HINT_WORK | 1U << HINT_CONTROL, &context->hints,
-                   err) < 0)
-        return -1;
-    return outbox_new(context->hints, &context->outbox, err);
+    return delta_outbox_new(context->hints, &context->outbox, err);
 }
 
 static int open_http(struct worker_context *context, struct error *err)
@@ -193,10 +195,10 @@ static void close_context(struct worker_context *context)
     llm_free(context->llm);
     http_free(context->http);
     sender_free(context->sender);
-    outbox_free(context->outbox);
-    hints_free(context->hints);
+    delta_outbox_free(context->outbox);
     db_free(context->lease_db);
     db_free(context->db);
+    hints_free(context->hints);
     receivers_done(&context->receivers);
     settings_done(worker_settings, ARRAY_SIZE(worker_settings), &context->settings);
 }
@@ -238,9 +240,9 @@ static void take_hints(struct worker_context *context, struct pool *pool)
         is_control = is_control || (kind == HINT_CONTROL && pool_holds(pool, id));
     }
     if (is_control)
-        pool_beat(pool);
+        pool_renew_leases(pool);
     if (is_work)
-        pool_look(pool);
+        pool_claim_work(pool);
 }
 
 /* Periodic check, which makes up for lost hints. */
@@ -250,12 +252,12 @@ static void tick(int timer_fd, struct pool *pool)
     ssize_t n = read(timer_fd, &n_ticks, sizeof(n_ticks));
 
     (void)n; /* nothing to read: another source woke the thread */
-    pool_beat(pool);
-    pool_look(pool);
+    pool_renew_leases(pool);
+    pool_claim_work(pool);
 }
 
-static int serve(struct worker_context *context, struct pool *pool, int signal_fd, int timer_fd,
-                 struct error *err)
+static int serve_until_stopped(struct worker_context *context, struct pool *pool, int signal_fd,
+                               int timer_fd, struct error *err)
 {
     bool is_stopping = false;
 
@@ -265,7 +267,7 @@ static int serve(struct worker_context *context, struct pool *pool, int signal_f
             [SOURCE_SIGNAL] = {.fd = is_stopping ? -1 : signal_fd, .events = POLLIN},
             [SOURCE_TIMER] = {.fd = timer_fd, .events = POLLIN},
             [SOURCE_POOL] = {.fd = pool_fd(pool), .events = POLLIN},
-            [SOURCE_OUTBOX] = {.fd = outbox_fd(context->outbox), .events = POLLIN},
+            [SOURCE_OUTBOX] = {.fd = delta_outbox_fd(context->outbox), .events = POLLIN},
         };
 
         hints_fds(context->hints, hint_fds);
@@ -279,16 +281,16 @@ static int serve(struct worker_context *context, struct pool *pool, int signal_f
             pool_drain(pool);
         }
         if (waits[SOURCE_POOL].revents != 0)
-            pool_tend(pool);
+            pool_join_ended(pool);
         if (waits[SOURCE_TIMER].revents != 0)
             tick(timer_fd, pool);
-        outbox_pump(context->outbox);
+        delta_outbox_pump(context->outbox);
         take_hints(context, pool);
     }
     return 0;
 }
 
-static int run(struct worker_context *context, struct error *err)
+static int run_worker(struct worker_context *context, struct error *err)
 {
     CLEANUP(fd_close) int signal_fd = -1;
     CLEANUP(fd_close) int timer_fd = -1;
@@ -300,7 +302,7 @@ static int run(struct worker_context *context, struct error *err)
         sender_start(context, &context->sender, err) < 0)
         return -1;
     log_info("worker.started", LOG_STR("owner", context->owner.text));
-    rc = serve(context, pool, signal_fd, timer_fd, err);
+    rc = serve_until_stopped(context, pool, signal_fd, timer_fd, err);
     hints_pump(context->hints);
     sender_stop(context->sender);
     pool_free(pool);
@@ -321,7 +323,7 @@ int main(int argc, char **argv)
     json_setup();
     if (read_settings(&context, &err) < 0 || confine(CONFINE_DAEMON, no_sockets, &err) < 0)
         return process_complain(&process, &err);
-    if (run(&context, &err) < 0) {
+    if (run_worker(&context, &err) < 0) {
         log_error("worker.failed", LOG_ERROR(&err));
         status = 1;
     }

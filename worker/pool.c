@@ -17,9 +17,9 @@
 #include "model/limits.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/job_store.h"
+#include "worker/agent/agent_run.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/control.h"
-#include "worker/agent/run.h"
+#include "worker/agent/core/run_control.h"
 #include "worker/context.h"
 #include "worker/jobs/job.h"
 
@@ -37,7 +37,7 @@ struct slot {
     enum slot_state state;
     struct uuid conversation_id; /* of SLOT_RUNNING */
     int64_t fence;
-    struct control control; /* initialized while SLOT_RUNNING or SLOT_WORKING */
+    struct run_control control; /* initialized while SLOT_RUNNING or SLOT_WORKING */
 };
 
 struct pool {
@@ -107,14 +107,14 @@ static void slot_begin(struct slot *slot, enum slot_state state, const struct le
     struct pool *pool = slot->pool;
 
     lock_take(&pool->lock);
-    control_init(&slot->control, lease_until_ms);
+    run_control_init(&slot->control, lease_until_ms);
     slot->conversation_id = lease->conversation_id;
     slot->fence = lease->fence;
     slot->state = state;
     pool->is_looking = false;
     pool->looks_again = true; /* there may be more work */
     if (pool->is_draining)
-        control_request(&slot->control, STOP_HAND_OVER);
+        run_control_request(&slot->control, STOP_HAND_OVER);
     lock_release(&pool->lock);
     wake_main(pool);
 }
@@ -125,7 +125,7 @@ static void slot_end(struct slot *slot)
 
     lock_take(&pool->lock);
     if (slot_is_busy(slot))
-        control_done(&slot->control);
+        run_control_done(&slot->control);
     else
         pool->is_looking = false;
     /* A run's end frees a slot in its user's run limit. */
@@ -143,7 +143,7 @@ static void slot_run(struct slot *slot, struct claim *claim)
     log_info("run.claimed", LOG_INT("fence", claim->lease.fence),
              LOG_INT("claims", claim->claim_count));
     crash_point(&slot->pool->context->crash, CRASH_CLAIM_COMMITTED);
-    control_request_word(&slot->control, claim->stop_requested);
+    run_control_request_word(&slot->control, claim->stop_requested);
     agent_init(&agent, slot->pool->context, &slot->control, claim);
     agent_run(&agent);
     log_info("run.ended");
@@ -206,7 +206,7 @@ static void *slot_main(void *argument)
     while (!is_done && take_look(slot->pool)) {
         if (slot_try_conversation(slot, &is_done, &err) < 0 ||
             (!is_done && slot_try_job(slot, &is_done, &err) < 0)) {
-            log_warning("claim.failed", LOG_ERROR(&err));
+            log_warning("run.claim_failed", LOG_ERROR(&err));
             break;
         }
     }
@@ -258,7 +258,7 @@ static void free_slot(struct slot *slot)
     lock_release(&slot->pool->lock);
 }
 
-void pool_look(struct pool *pool)
+void pool_claim_work(struct pool *pool)
 {
     struct slot *slot = take_free_slot(pool);
     int rc = 0;
@@ -269,7 +269,7 @@ void pool_look(struct pool *pool)
     if (rc == 0)
         return;
     errno = rc;
-    log_error("thread.refused", LOG_INT("errno", rc));
+    log_error("thread.start_failed", LOG_INT("errno", rc));
     free_slot(slot);
 }
 
@@ -297,7 +297,7 @@ static bool wants_look(struct pool *pool)
     return wants;
 }
 
-void pool_tend(struct pool *pool)
+void pool_join_ended(struct pool *pool)
 {
     uint64_t count = 0;
     ssize_t n = read(pool->wake_fd, &count, sizeof(count));
@@ -308,7 +308,7 @@ void pool_tend(struct pool *pool)
         free_slot(slot);
     }
     if (wants_look(pool))
-        pool_look(pool);
+        pool_claim_work(pool);
 }
 
 /* Lists the leases held now. */
@@ -327,15 +327,15 @@ static size_t list_held(struct pool *pool, struct held_lease *held)
     return n;
 }
 
-static void apply_held(struct control *control, const struct held_lease *held, int64_t until_ms)
+static void apply_held(struct run_control *control, const struct held_lease *held, int64_t until_ms)
 {
     if (!held->is_held) {
-        control_request(control, STOP_LOST);
+        run_control_request(control, STOP_LOST);
         return;
     }
-    control_renew(control, until_ms);
-    control_request_word(control, held->stop_requested);
-    control_tick(control);
+    run_control_renew(control, until_ms);
+    run_control_request_word(control, held->stop_requested);
+    run_control_tick(control);
 }
 
 /*
@@ -372,10 +372,10 @@ static void renew_jobs(struct pool *pool)
     struct error err = ERROR_INIT;
 
     if (has_jobs(pool) && job_store_renew(context->lease_db, &context->owner, &err) < 0)
-        log_warning("jobs.not_renewed", LOG_ERROR(&err));
+        log_warning("job.renew_failed", LOG_ERROR(&err));
 }
 
-void pool_beat(struct pool *pool)
+void pool_renew_leases(struct pool *pool)
 {
     struct worker_context *context = pool->context;
     struct held_lease *held = mem_alloc_array(pool->n_slots, sizeof(*held));
@@ -384,7 +384,7 @@ void pool_beat(struct pool *pool)
     struct error err = ERROR_INIT;
 
     if (n > 0 && conversation_store_renew(context->lease_db, &context->owner, held, n, &err) < 0) {
-        log_warning("leases.not_renewed", LOG_INT("n", (int64_t)n), LOG_ERROR(&err));
+        log_warning("lease.renew_failed", LOG_INT("n", (int64_t)n), LOG_ERROR(&err));
         n = 0;
     }
     for (size_t i = 0; i < n; i++)
@@ -412,7 +412,7 @@ void pool_drain(struct pool *pool)
     pool->is_draining = true;
     for (size_t i = 0; i < pool->n_slots; i++) {
         if (slot_is_busy(&pool->slots[i]))
-            control_request(&pool->slots[i].control, STOP_HAND_OVER);
+            run_control_request(&pool->slots[i].control, STOP_HAND_OVER);
     }
     lock_release(&pool->lock);
 }

@@ -22,14 +22,14 @@ int pool_new(struct worker_context *context, struct pool **pool_out,
              struct error *err) NONNULL MUST_CHECK;
 void pool_free(struct pool *pool);
 
-/* Readable when a thread has claimed something or has ended: then call pool_tend(). */
+/* Readable when a thread has claimed something or has ended: then call pool_join_ended(). */
 int pool_fd(const struct pool *pool) NONNULL MUST_CHECK;
 /* There may be work to claim: lets a thread look, if there is room. */
-void pool_look(struct pool *pool) NONNULL;
+void pool_claim_work(struct pool *pool) NONNULL;
 /* Joins ended threads, and looks for work if that made room. */
-void pool_tend(struct pool *pool) NONNULL;
+void pool_join_ended(struct pool *pool) NONNULL;
 /* Renews all leases, and passes lost leases and stop requests on to the threads. */
-void pool_beat(struct pool *pool) NONNULL;
+void pool_renew_leases(struct pool *pool) NONNULL;
 /* True if this worker runs that conversation; "": any. */
 bool pool_holds(struct pool *pool, const char *conversation_id) NONNULL MUST_CHECK;
 /* Stops claiming; hands running conversations over at their next step, or after a few seconds. */

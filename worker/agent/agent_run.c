@@ -1,4 +1,4 @@
-#include "worker/agent/run.h"
+#include "worker/agent/agent_run.h"
 
 #include <malloc.h>
 
@@ -6,20 +6,20 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/direct_connections.h"
 #include "client/http.h"
-#include "client/lane.h"
 #include "model/event/stats.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/control.h"
-#include "worker/agent/core/conversation_row.h"
-#include "worker/agent/core/mask.h"
+#include "worker/agent/core/agent_row.h"
+#include "worker/agent/core/run_control.h"
+#include "worker/agent/core/secret_list.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
 /* A history of this length takes megabytes. */
 enum { LARGE_HISTORY_EVENTS = 2000 };
 
-void agent_init(struct agent *agent, struct worker_context *context, struct control *control,
+void agent_init(struct agent *agent, struct worker_context *context, struct run_control *control,
                 struct claim *claim)
 {
     *agent = (struct agent){
@@ -32,7 +32,7 @@ void agent_init(struct agent *agent, struct worker_context *context, struct cont
         .tools = STRBUF_INIT,
         .secrets = SECRET_LIST_INIT,
         .llm_key = SECRET_INIT,
-        .lane = http_lane_new(),
+        .direct = direct_connections_new(),
         .n_claims = claim->claim_count,
     };
     claim->conversation = (struct conversation)CONVERSATION_INIT;
@@ -40,7 +40,7 @@ void agent_init(struct agent *agent, struct worker_context *context, struct cont
         agent->conversation.agent_state = json_object();
     agent->stats = stats_open(agent->conversation.stats);
     json_decref(TAKE_PTR(agent->conversation.stats));
-    mask_log_begin(&agent->secrets);
+    secret_list_mask_log(&agent->secrets);
     agent_take_secrets(agent);
     agent->sandbox = sandbox_new(agent);
 }
@@ -53,12 +53,12 @@ void agent_done(struct agent *agent)
         return;
     was_large = agent->history.n > LARGE_HISTORY_EVENTS;
     sandbox_free(agent->sandbox);
-    http_lane_free(agent->lane);
+    direct_connections_free(agent->direct);
     stats_free(agent->stats);
     history_done(&agent->history);
     transcript_done(&agent->transcript);
     strbuf_done(&agent->tools);
-    mask_log_end();
+    secret_list_unmask_log();
     secret_list_done(&agent->secrets);
     json_decref(agent->withheld);
     secret_done(&agent->llm_key);

@@ -7,18 +7,18 @@
  *
  * Ownership and threading: as agent.h says.
  */
-#ifndef DEFT_WORKER_AGENT_RUN_H
-#define DEFT_WORKER_AGENT_RUN_H
+#ifndef DEFT_WORKER_AGENT_AGENT_RUN_H
+#define DEFT_WORKER_AGENT_AGENT_RUN_H
 
 #include "base/attr.h"
 
 struct agent;
 struct claim;
-struct control;
+struct run_control;
 struct worker_context;
 
 /* Takes over the claim's content. */
-void agent_init(struct agent *agent, struct worker_context *context, struct control *control,
+void agent_init(struct agent *agent, struct worker_context *context, struct run_control *control,
                 struct claim *claim) NONNULL;
 void agent_done(struct agent *agent);
 /* Runs until the run is over, handed over, or lost; its outcome is in stored events and the log. */

@@ -1,4 +1,4 @@
-/* The steps of a run, from claim to end (see run.h). */
+/* The steps of a run, from claim to end (see agent_run.h). */
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,16 +10,15 @@
 #include "model/limits.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
-#include "store/db/hints.h"
-#include "worker/agent/calls/call.h"
-#include "worker/agent/calls/ending.h"
+#include "worker/agent/agent_run.h"
+#include "worker/agent/calls/pending_call.h"
+#include "worker/agent/calls/run_end.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/control.h"
+#include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
-#include "worker/agent/core/record.h"
-#include "worker/agent/llm/ask.h"
+#include "worker/agent/core/run_control.h"
 #include "worker/agent/llm/condense.h"
-#include "worker/agent/run.h"
+#include "worker/agent/llm/llm_step.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/agent/stuck.h"
 #include "worker/context.h"
@@ -36,20 +35,20 @@ static int end_out_of_steps(struct agent *agent, json_int_t limit, struct error 
                    "The agent reached the limit of %lld iterations of one run without finishing. "
                    "Run the conversation again to let it go on.",
                    (long long)limit);
-    return ending_error(agent, CODE_ITERATIONS, detail.text, err);
+    return run_end_error(agent, CODE_ITERATIONS, detail.text, err);
 }
 
 static int end_given_up(struct agent *agent, struct error *err)
 {
-    return ending_error(agent, CODE_SANDBOX,
-                        "The run was given up: it was begun again and again, and each time it "
-                        "ended without any progress. Run the conversation again to try once more.",
-                        err);
+    return run_end_error(agent, CODE_SANDBOX,
+                         "The run was abandoned: it was started several times and each time ended "
+                         "without any progress. Run the conversation again to retry.",
+                         err);
 }
 
 static int end_without_sandbox(struct agent *agent, const struct error *cause, struct error *err)
 {
-    return ending_error(agent, CODE_SANDBOX, cause->message, err);
+    return run_end_error(agent, CODE_SANDBOX, cause->message, err);
 }
 
 /* The lease is lost: the conversation was deleted, or another worker has it. */
@@ -72,12 +71,12 @@ static int end_as_asked(struct agent *agent, enum stop_kind stop, struct error *
 {
     switch (stop) {
     case STOP_HAND_OVER:
-        ending_hand_over(agent);
+        run_end_hand_over(agent);
         return 0;
     case STOP_PAUSE:
-        return ending_pause(agent, err);
+        return run_end_pause(agent, err);
     case STOP_INTERRUPT:
-        return ending_interrupt(agent, err);
+        return run_end_interrupt(agent, err);
     case STOP_LOST:
         return end_lost(agent);
     case STOP_NONE:
@@ -98,18 +97,18 @@ static int run_pending(struct agent *agent, const struct index_list *pending, st
     for (size_t i = 0; i < pending->n && !agent->is_over; i++) {
         struct error failure = ERROR_INIT;
 
-        if (i > 0 && stops_batch(control_stop(agent->control)))
+        if (i > 0 && stops_batch(run_control_stop(agent->control)))
             return 0;
         /* Changes by a client, such as a new secret, take effect with the next call. */
-        if (i > 0 && record_refresh(agent, err) < 0)
+        if (i > 0 && event_writer_refresh_row(agent, err) < 0)
             return -1;
-        if (call_run(agent, pending, i, &failure) == 0)
+        if (pending_call_run(agent, pending, i, &failure) == 0)
             continue;
         if (failure.code == ERROR_UNAVAILABLE)
             return end_without_sandbox(agent, &failure, err);
         /* A pause waits for a running call, but only for a limited time for a sandbox to start. */
-        if (failure.code == ERROR_CANCELLED && control_stop(agent->control) == STOP_PAUSE)
-            return ending_pause(agent, err);
+        if (failure.code == ERROR_CANCELLED && run_control_stop(agent->control) == STOP_PAUSE)
+            return run_end_pause(agent, err);
         *err = failure;
         return -1;
     }
@@ -130,26 +129,26 @@ static int look_for_circles(struct agent *agent, bool *settled_out, struct error
     if (verdict == STUCK_NO)
         return 0;
     if (verdict == STUCK_YES)
-        return ending_stuck(agent, err);
+        return run_end_stuck(agent, err);
     (void)event_add_environment_message(&events, nudge.text);
-    return record_behind(agent, &events, NULL, err);
+    return event_writer_append(agent, &events, NULL, err);
 }
 
 static int step(struct agent *agent, struct error *err)
 {
     CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
     json_int_t limit = conversation_max_iterations(&agent->conversation);
-    enum stop_kind stop = control_stop(agent->control);
+    enum stop_kind stop = run_control_stop(agent->control);
     bool is_settled = false;
 
-    if (record_refresh(agent, err) < 0)
+    if (event_writer_refresh_row(agent, err) < 0)
         return -1;
     history_find_pending(&agent->history, &pending);
     /* A step is an answer and its calls: a pause takes effect after them. */
     if (stops_batch(stop) || (stop == STOP_PAUSE && pending.n == 0))
         return end_as_asked(agent, stop, err);
     if (agent->conversation.status == STATUS_FINISHED)
-        return ending_nothing(agent, err);
+        return run_end_nothing(agent, err);
     if (pending.n > 0)
         return run_pending(agent, &pending, err);
     if (agent->n_iterations >= limit)
@@ -158,7 +157,7 @@ static int step(struct agent *agent, struct error *err)
         return -1;
     if (!is_settled && condense_if_due(agent, &is_settled, err) < 0)
         return -1;
-    return is_settled ? 0 : ask_model(agent, err);
+    return is_settled ? 0 : llm_step_run(agent, err);
 }
 
 /* Sets the status to `running`, unless the request for the run has already done so. */
@@ -167,7 +166,7 @@ static int begin(struct agent *agent, struct error *err)
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct conversation_write change = {.status = status_to_string(STATUS_RUNNING)};
 
-    if (record_load(agent, err) < 0)
+    if (event_writer_load(agent, err) < 0)
         return -1;
     agent->claimed_seq = agent->history.last_seq;
     agent->n_iterations = history_count_iterations(&agent->history);
@@ -177,11 +176,11 @@ static int begin(struct agent *agent, struct error *err)
         agent->conversation.status == STATUS_FINISHED)
         return 0;
     event_add_status(&events, STATUS_RUNNING);
-    return record_behind(agent, &events, &change, err);
+    return event_writer_append(agent, &events, &change, err);
 }
 
 /* The stored history is the only state: any worker can continue where another one stopped. */
-static int go(struct agent *agent, struct error *err)
+static int run_steps(struct agent *agent, struct error *err)
 {
     if (begin(agent, err) < 0 && err->code != ERROR_CONFLICT)
         return -1;
@@ -197,16 +196,13 @@ void agent_run(struct agent *agent)
 {
     struct error err = ERROR_INIT;
 
-    if (go(agent, &err) < 0) {
+    if (run_steps(agent, &err) < 0) {
         if (err.code == ERROR_STALE)
             (void)end_lost(agent);
         else
             /* The lease expires by itself, which delays the next try. */
-            log_error("run.broken", LOG_ERROR(&err));
+            log_error("run.aborted", LOG_ERROR(&err));
     }
-    /* Wakes a parent that waits for this sub-agent. */
-    if (agent->conversation.is_sub_agent)
-        hints_send(agent->context->hints, HINT_WORK, agent->conversation.id.text);
     if (agent->sandbox == NULL)
         return;
     sandbox_send_acknowledged(agent->sandbox);

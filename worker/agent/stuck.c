@@ -16,13 +16,13 @@
 #define THRESHOLD_MOST 1000000
 
 /* The newest events since the user's last message, newest first, without state updates. */
-struct recent {
+struct recent_events {
     const struct stored_event **events;
     size_t n;
     size_t n_most;
 };
 
-static void recent_done(struct recent *recent)
+static void recent_events_done(struct recent_events *recent)
 {
     mem_free(recent->events);
 }
@@ -84,7 +84,7 @@ static bool is_looked_at(const struct stored_event *event)
     return false;
 }
 
-static void recent_collect(const struct history *history, struct recent *recent)
+static void recent_collect(const struct history *history, struct recent_events *recent)
 {
     for (size_t i = history->n; i > 0 && recent->n < recent->n_most; i--) {
         const struct stored_event *event = &history->items[i - 1];
@@ -144,7 +144,7 @@ static void rounds_done(struct rounds *rounds)
     mem_free(rounds->results);
 }
 
-static void rounds_collect(const struct recent *recent, struct rounds *rounds)
+static void rounds_collect(const struct recent_events *recent, struct rounds *rounds)
 {
     rounds->actions = mem_alloc_array(recent->n, sizeof(rounds->actions[0]));
     rounds->results = mem_alloc_array(recent->n, sizeof(rounds->actions[0]));
@@ -181,7 +181,7 @@ static size_t rounds_failing_alike(const struct rounds *rounds)
     return n;
 }
 
-static size_t count_monologue(const struct recent *recent)
+static size_t count_monologue(const struct recent_events *recent)
 {
     size_t n = 0;
 
@@ -203,7 +203,7 @@ static void nudge_append(const struct stored_event *failed, size_t n_failing, st
                    json_text_or(failed->json, "error", ""));
 }
 
-static enum stuck_verdict judge(const struct recent *recent, const struct rounds *rounds,
+static enum stuck_verdict judge(const struct recent_events *recent, const struct rounds *rounds,
                                 const struct stuck_thresholds *thresholds, struct strbuf *nudge_out)
 {
     size_t n_failing = rounds_failing_alike(rounds);
@@ -222,7 +222,7 @@ static enum stuck_verdict judge(const struct recent *recent, const struct rounds
 enum stuck_verdict stuck_look(const struct history *history,
                               const struct stuck_thresholds *thresholds, struct strbuf *nudge_out)
 {
-    CLEANUP(recent_done) struct recent recent = {.n = 0};
+    CLEANUP(recent_events_done) struct recent_events recent = {.n = 0};
     CLEANUP(rounds_done) struct rounds rounds = {.n_actions = 0};
 
     recent.n_most = least(events_looked_at(thresholds), history->n);

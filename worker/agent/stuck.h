@@ -17,7 +17,7 @@ struct strbuf;
 
 enum stuck_verdict {
     STUCK_NO,
-    STUCK_NUDGE, /* the same failing call repeated: tell the model, once */
+    STUCK_NUDGE, /* the same failing call repeated: warn the model once */
     STUCK_YES,
 };
 

@@ -8,16 +8,17 @@
 #include "llm/llm.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
+#include "model/prompt/planned_events.h"
 #include "model/tools/tools.h"
 #include "store/conversation/job_store.h"
 #include "worker/agent/core/history.h"
-#include "worker/agent/core/mask.h"
 #include "worker/agent/core/messages.h"
 #include "worker/agent/core/model.h"
-#include "worker/agent/llm/question.h"
+#include "worker/agent/core/secret_list.h"
+#include "worker/agent/llm/llm_query.h"
 #include "worker/context.h"
 #include "worker/jobs/job.h"
-#include "worker/jobs/side.h"
+#include "worker/jobs/job_conversation.h"
 
 #define USAGE_ID "ask-agent-llm"
 #define QUESTION_TEXT                                                                              \
@@ -38,13 +39,13 @@ static void ensure_system_prompt(struct agent *agent)
     history_add_written(history, &events, history->last_seq + 1);
 }
 
-static json_t *messages_for(struct side *side, const char *question)
+static json_t *messages_for(struct job_conversation *target, const char *question)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_t *messages = json_array();
 
-    ensure_system_prompt(&side->agent);
-    messages_append_as_said(messages, &side->agent.history);
+    ensure_system_prompt(&target->agent);
+    messages_append_as_said(messages, &target->agent.history);
     strbuf_append(&text, QUESTION_TEXT);
     strbuf_append(&text, question);
     messages_append_user(messages, text.text);
@@ -59,31 +60,32 @@ static void append_tools(const struct conversation *conversation, struct strbuf 
         json_append_text(out, tools);
 }
 
-int job_ask(struct side *side, const struct job *job, json_t **result_out, struct error *err)
+int job_ask_agent(struct job_conversation *target, const struct job *job, json_t **result_out,
+                  struct error *err)
 {
     CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
     CLEANUP(strbuf_done) struct strbuf tools = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    json_auto_t *messages = messages_for(side, json_text_or(job->payload, "question", ""));
-    const struct agent *agent = &side->agent;
+    json_auto_t *messages = messages_for(target, json_text_or(job->payload, "question", ""));
+    const struct agent *agent = &target->agent;
     struct llm_failure failure = LLM_FAILURE_INIT;
 
     model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
     append_tools(&agent->conversation, &tools);
-    if (question_ask(&side->agent,
-                     &(struct question){&choice, messages, tools.text, USAGE_ID, NULL}, &reply,
-                     &failure, err) < 0) {
+    if (llm_query_run(&target->agent,
+                      &(struct llm_query){&choice, messages, tools.text, USAGE_ID, NULL}, &reply,
+                      &failure, err) < 0) {
         if (err->code == ERROR_CANCELLED)
             return -1;
         log_info("ask.failed", LOG_STR("code", llm_failure_code(&failure)), LOG_ERROR(err));
-        mask_append(&agent->secrets, failure.detail, &text);
+        secret_list_mask_text(&agent->secrets, failure.detail, &text);
         *result_out = job_refusal(text.text);
         return 0;
     }
-    if (side_write(side, &(struct side_note){.reply = &reply}, err) < 0)
+    if (job_conversation_write(target, &(struct job_note){.reply = &reply}, err) < 0)
         return -1;
-    mask_append(&agent->secrets, reply.text, &text);
+    secret_list_mask_text(&agent->secrets, reply.text, &text);
     *result_out = json_object();
     json_put_text(*result_out, "response", text.text);
     return 0;

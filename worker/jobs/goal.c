@@ -13,16 +13,16 @@
 #include "llm/llm.h"
 #include "model/conversation/goal.h"
 #include "model/event/event.h"
+#include "model/prompt/planned_events.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/job_store.h"
-#include "store/db/hints.h"
-#include "worker/agent/core/mask.h"
 #include "worker/agent/core/messages.h"
 #include "worker/agent/core/model.h"
-#include "worker/agent/llm/question.h"
+#include "worker/agent/core/secret_list.h"
+#include "worker/agent/llm/llm_query.h"
 #include "worker/context.h"
 #include "worker/jobs/job.h"
-#include "worker/jobs/side.h"
+#include "worker/jobs/job_conversation.h"
 
 #define USAGE_ID "goal-judge"
 #define SYSTEM_TEXT                                                                                \
@@ -33,14 +33,14 @@
     "sentence or two; empty when it is complete\"}."
 
 /* The goal, followed by the conversation without its system prompt. */
-static json_t *messages_for(const struct side *side)
+static json_t *messages_for(const struct job_conversation *target)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    const json_t *goal = goal_of(&side->agent.conversation);
+    const json_t *goal = goal_of(&target->agent.conversation);
     json_auto_t *said = json_array();
     json_t *messages = json_array();
 
-    messages_append_as_said(said, &side->agent.history);
+    messages_append_as_said(said, &target->agent.history);
     strbuf_appendf(&text, "The goal:\n%s\n\nWhat happened:\n", json_text_or(goal, "objective", ""));
     for (size_t i = 0; i < json_array_size(said); i++) {
         const json_t *message = json_array_get(said, i);
@@ -70,7 +70,7 @@ static json_t *read_verdict(const char *text)
     json_put(verdict, "score", json_real(json_number_or(json, "score", 0)));
     json_put(verdict, "complete", json_boolean(json_bool_or(json, "complete", 0)));
     json_put_text(verdict, "missing",
-                  json_text_or(json, "missing", json == NULL ? "The verdict was no JSON." : ""));
+                  json_text_or(json, "missing", json == NULL ? "The verdict was not JSON." : ""));
     json_decref(json);
     return verdict;
 }
@@ -96,7 +96,7 @@ static void plan_next_round(struct conversation *now, json_t *verdict, struct ev
     strbuf_appendf(&words, "The goal is not reached yet. What is missing: %s\nGo on.",
                    json_text_or(verdict, "missing", ""));
     json_push(content, text_content(words.text));
-    if (conversation_plan_message(now, content, true, events, &planned, &ignored) < 0)
+    if (conversation_plan_message(now, content, MESSAGE_AND_RUN, events, &planned, &ignored) < 0)
         return;
     conversation_write_change(&planned, change);
     /* The members owned by the plan are freed here. */
@@ -123,47 +123,46 @@ static void plan_judgement(struct conversation *now, const void *what, struct ev
         plan_next_round(now, judgement->verdict, events, change);
 }
 
-static int write_judgement(struct side *side, const struct llm_reply *reply,
+static int write_judgement(struct job_conversation *target, const struct llm_reply *reply,
                            const struct judgement *judgement, struct error *err)
 {
-    const struct side_note note = {
+    const struct job_note note = {
         .reply = reply, .tells_cost = true, .plan = plan_judgement, .what = judgement};
 
-    if (side_write(side, &note, err) < 0)
-        return -1;
-    hints_send(side->agent.context->hints, HINT_WORK, side->agent.lease.conversation_id.text);
-    return 0;
+    return job_conversation_write(target, &note, err);
 }
 
-static int judge(struct side *side, struct error *err)
+static int judge(struct job_conversation *target, struct error *err)
 {
     CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
     CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
-    const struct agent *agent = &side->agent;
-    json_auto_t *messages = messages_for(side);
+    const struct agent *agent = &target->agent;
+    json_auto_t *messages = messages_for(target);
     json_auto_t *verdict = NULL;
     struct llm_failure failure = LLM_FAILURE_INIT;
 
     model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
-    if (question_ask(&side->agent, &(struct question){&choice, messages, "", USAGE_ID, NULL},
-                     &reply, &failure, err) < 0) {
+    if (llm_query_run(&target->agent, &(struct llm_query){&choice, messages, "", USAGE_ID, NULL},
+                      &reply, &failure, err) < 0) {
         if (err->code == ERROR_CANCELLED)
             return -1;
-        log_info("goal.not_judged", LOG_STR("code", llm_failure_code(&failure)), LOG_ERROR(err));
-        mask_append(&agent->secrets, failure.detail, &detail);
+        log_info("goal.judgement_failed", LOG_STR("code", llm_failure_code(&failure)),
+                 LOG_ERROR(err));
+        secret_list_mask_text(&agent->secrets, failure.detail, &detail);
         return write_judgement(
-            side, NULL,
+            target, NULL,
             &(struct judgement){.code = llm_failure_code(&failure), .detail = detail.text}, err);
     }
-    mask_append(&agent->secrets, reply.text, &detail);
+    secret_list_mask_text(&agent->secrets, reply.text, &detail);
     verdict = read_verdict(detail.text);
-    return write_judgement(side, &reply, &(struct judgement){.verdict = verdict}, err);
+    return write_judgement(target, &reply, &(struct judgement){.verdict = verdict}, err);
 }
 
-int job_goal(struct side *side, const struct job *job, json_t **result_out, struct error *err)
+int job_goal(struct job_conversation *target, const struct job *job, json_t **result_out,
+             struct error *err)
 {
-    const struct conversation *conversation = &side->agent.conversation;
+    const struct conversation *conversation = &target->agent.conversation;
 
     (void)job;
     (void)result_out;
@@ -172,6 +171,6 @@ int job_goal(struct side *side, const struct job *job, json_t **result_out, stru
         conversation->status == STATUS_WAITING_FOR_CONFIRMATION)
         return 0;
     if (conversation->status == STATUS_FINISHED)
-        return judge(side, err);
-    return write_judgement(side, NULL, &(struct judgement){.verdict = NULL}, err);
+        return judge(target, err);
+    return write_judgement(target, NULL, &(struct judgement){.verdict = NULL}, err);
 }

@@ -8,9 +8,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "store/conversation/job_store.h"
-#include "store/db/hints.h"
 #include "worker/context.h"
-#include "worker/jobs/side.h"
+#include "worker/jobs/job_conversation.h"
 
 enum { ATTEMPTS_MAX = 5, RETRY_MS = 2000 };
 
@@ -19,14 +18,13 @@ enum { HANDED_OVER_MS = 0 };
 
 struct job_kind {
     const char *name;
-    int (*run)(struct side *side, const struct job *job, json_t **result_out, struct error *err);
+    int (*run)(struct job_conversation *target, const struct job *job, json_t **result_out,
+               struct error *err);
 };
 
 static const struct job_kind kinds[] = {
-    {"title", job_title},
-    {"ask", job_ask},
-    {"condense", job_condense},
-    {"goal", job_goal},
+    {"title", job_title}, {"ask", job_ask_agent},     {"condense", job_condense},
+    {"goal", job_goal},   {"worktree", job_worktree},
 };
 
 static const struct job_kind *find_kind(const char *name)
@@ -46,17 +44,17 @@ json_t *job_refusal(const char *words)
     return result;
 }
 
-static int run_kind(struct worker_context *context, struct control *control, const struct job *job,
-                    json_t **result_out, struct error *err)
+static int run_kind(struct worker_context *context, struct run_control *control,
+                    const struct job *job, json_t **result_out, struct error *err)
 {
-    CLEANUP(side_done) struct side side = {.agent = {.context = NULL}};
+    CLEANUP(job_conversation_done) struct job_conversation target = {.agent = {.context = NULL}};
     const struct job_kind *kind = find_kind(job->kind);
 
     if (kind == NULL)
         return error_set(err, ERROR_UNSUPPORTED, "there is no job of kind %s", job->kind);
-    if (side_open(&side, context, control, job, err) < 0)
+    if (job_conversation_open(&target, context, control, job, err) < 0)
         return -1;
-    return kind->run(&side, job, result_out, err);
+    return kind->run(&target, job, result_out, err);
 }
 
 static bool is_worth_another_try(const struct job *job, const struct error *err)
@@ -66,20 +64,10 @@ static bool is_worth_another_try(const struct job *job, const struct error *err)
             (error_is_transient(err) || err->code == ERROR_CONFLICT));
 }
 
-/* Notifies the waiting requester with a hint. */
-static int finish(struct worker_context *context, const struct job *job, const json_t *result,
-                  struct error *err)
-{
-    if (job_store_finish(context->db, &context->owner, job, result, err) < 0)
-        return -1;
-    hints_send(context->hints, HINT_EVENTS, job->conversation_id.text);
-    return 0;
-}
-
 static int settle_failure(struct worker_context *context, const struct job *job,
                           const struct error *cause, struct error *err)
 {
-    json_auto_t *result = job_refusal("The server could not do this. Its log says why.");
+    json_auto_t *result = job_refusal("The server failed to do this. Its log contains the reason.");
 
     if (is_worth_another_try(job, cause))
         return job_store_put_back(context->db, &context->owner, job,
@@ -87,10 +75,10 @@ static int settle_failure(struct worker_context *context, const struct job *job,
     /* Deleting a conversation deletes its jobs; a stale job belongs to another worker. */
     if (cause->code != ERROR_NOT_FOUND && cause->code != ERROR_STALE)
         log_error("job.failed", LOG_STR("kind", job->kind), LOG_ERROR(cause));
-    return finish(context, job, result, err);
+    return job_store_finish(context->db, &context->owner, job, result, err);
 }
 
-void job_run(struct worker_context *context, struct control *control, const struct job *job)
+void job_run(struct worker_context *context, struct run_control *control, const struct job *job)
 {
     json_auto_t *result = NULL;
     struct error cause = ERROR_INIT;
@@ -101,9 +89,9 @@ void job_run(struct worker_context *context, struct control *control, const stru
     if (run_kind(context, control, job, &result, &cause) < 0)
         rc = settle_failure(context, job, &cause, &err);
     else
-        rc = finish(context, job, result, &err);
+        rc = job_store_finish(context->db, &context->owner, job, result, &err);
     /* Its lease expires, and a worker tries again. */
     if (rc < 0)
-        log_warning("job.left", LOG_STR("kind", job->kind), LOG_ERROR(&err));
+        log_warning("job.settle_failed", LOG_STR("kind", job->kind), LOG_ERROR(&err));
     log_context_set("conversation_id", NULL);
 }

@@ -11,28 +11,30 @@
 
 #include "base/attr.h"
 
-struct control;
+struct run_control;
 struct error;
 struct job;
-struct side;
+struct job_conversation;
 struct worker_context;
 
 /* Runs the job and completes it, or puts it back for another try. */
-void job_run(struct worker_context *context, struct control *control,
+void job_run(struct worker_context *context, struct run_control *control,
              const struct job *job) NONNULL;
 
 /*
  * One function per kind. A result, for the waiting requester, is a new reference; {"error": text}
  * says why there is none. Errors: ERROR_CANCELLED after a stop request; others of the database.
  */
-int job_title(struct side *side, const struct job *job, json_t **result_out,
+int job_title(struct job_conversation *target, const struct job *job, json_t **result_out,
               struct error *err) NONNULL MUST_CHECK;
-int job_ask(struct side *side, const struct job *job, json_t **result_out,
-            struct error *err) NONNULL MUST_CHECK;
-int job_condense(struct side *side, const struct job *job, json_t **result_out,
+int job_ask_agent(struct job_conversation *target, const struct job *job, json_t **result_out,
+                  struct error *err) NONNULL MUST_CHECK;
+int job_condense(struct job_conversation *target, const struct job *job, json_t **result_out,
                  struct error *err) NONNULL MUST_CHECK;
-int job_goal(struct side *side, const struct job *job, json_t **result_out,
+int job_goal(struct job_conversation *target, const struct job *job, json_t **result_out,
              struct error *err) NONNULL MUST_CHECK;
+int job_worktree(struct job_conversation *target, const struct job *job, json_t **result_out,
+                 struct error *err) NONNULL MUST_CHECK;
 
 /* {"error": words}, the result for a refused job. A new reference. */
 json_t *job_refusal(const char *words) NONNULL MUST_CHECK;

@@ -1,4 +1,4 @@
-#include "worker/jobs/side.h"
+#include "worker/jobs/job_conversation.h"
 
 #include "base/error.h"
 #include "base/json.h"
@@ -8,17 +8,16 @@
 #include "model/event/stats.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/job_store.h"
-#include "store/db/hints.h"
-#include "worker/agent/core/mask.h"
-#include "worker/agent/core/record.h"
-#include "worker/agent/run.h"
+#include "worker/agent/agent_run.h"
+#include "worker/agent/core/event_writer.h"
+#include "worker/agent/core/secret_list.h"
 #include "worker/context.h"
 
 /* Each lost race means that another writer's step was stored. */
 enum { TRIES_MAX = 100 };
 
-int side_open(struct side *side, struct worker_context *context, struct control *control,
-              const struct job *job, struct error *err)
+int job_conversation_open(struct job_conversation *target, struct worker_context *context,
+                          struct run_control *control, const struct job *job, struct error *err)
 {
     struct claim claim = {.lease = {.conversation_id = job->conversation_id},
                           .conversation = CONVERSATION_INIT};
@@ -26,15 +25,15 @@ int side_open(struct side *side, struct worker_context *context, struct control 
     if (conversation_store_load_any(context->db, &job->conversation_id, &claim.conversation, err) <
         0)
         return -1;
-    side->hold = (struct job_hold){.id = job->id, .owner = context->owner};
-    agent_init(&side->agent, context, control, &claim);
-    return record_load(&side->agent, err);
+    target->hold = (struct job_hold){.id = job->id, .owner = context->owner};
+    agent_init(&target->agent, context, control, &claim);
+    return event_writer_load(&target->agent, err);
 }
 
-void side_done(struct side *side)
+void job_conversation_done(struct job_conversation *target)
 {
-    if (side->agent.context != NULL)
-        agent_done(&side->agent);
+    if (target->agent.context != NULL)
+        agent_done(&target->agent);
 }
 
 /* events: NULL if no event is to report the cost. */
@@ -52,15 +51,16 @@ static void count_cost(const struct conversation *now, const struct llm_reply *r
     event_add_state(events, "stats", snapshot);
 }
 
-static int try_write(struct side *side, const struct side_note *note, struct error *err)
+static int try_write(struct job_conversation *target, const struct job_note *note,
+                     struct error *err)
 {
     CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
-    struct conversation_write change = {.guard = GUARD_JOB, .hold = side->hold};
-    struct db *db = side->agent.context->db;
+    struct conversation_write change = {.guard = GUARD_JOB, .hold = target->hold};
+    struct db *db = target->agent.context->db;
 
-    if (conversation_store_load_any(db, &side->agent.lease.conversation_id, &now, err) < 0)
+    if (conversation_store_load_any(db, &target->agent.lease.conversation_id, &now, err) < 0)
         return -1;
     if (note->reply != NULL) {
         count_cost(&now, note->reply, &stats, note->tells_cost ? &events : NULL);
@@ -68,26 +68,24 @@ static int try_write(struct side *side, const struct side_note *note, struct err
     }
     if (note->plan != NULL)
         note->plan(&now, note->what, &events, &change);
-    mask_events(&side->agent.secrets, &events);
+    secret_list_mask_events(&target->agent.secrets, &events);
     return conversation_store_write(db, &now, &events, &change, err);
 }
 
 /* A deleted row is noticed by the next try; a job taken by another worker is noticed here. */
-static bool may_try_again(const struct side *side, struct error *err)
+static bool may_try_again(const struct job_conversation *target, struct error *err)
 {
     return error_is_lost_race(err) &&
            (err->code != ERROR_STALE ||
-            job_store_check(side->agent.context->db, &side->hold, err) == 0);
+            job_store_check(target->agent.context->db, &target->hold, err) == 0);
 }
 
-int side_write(struct side *side, const struct side_note *note, struct error *err)
+int job_conversation_write(struct job_conversation *target, const struct job_note *note,
+                           struct error *err)
 {
-    int rc = try_write(side, note, err);
+    int rc = try_write(target, note, err);
 
-    for (int i = 1; i < TRIES_MAX && rc < 0 && may_try_again(side, err); i++)
-        rc = try_write(side, note, err);
-    if (rc < 0)
-        return -1;
-    hints_send(side->agent.context->hints, HINT_EVENTS, side->agent.lease.conversation_id.text);
-    return 0;
+    for (int i = 1; i < TRIES_MAX && rc < 0 && may_try_again(target, err); i++)
+        rc = try_write(target, note, err);
+    return rc;
 }

@@ -23,10 +23,10 @@
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/messages.h"
 #include "worker/agent/core/model.h"
-#include "worker/agent/llm/question.h"
+#include "worker/agent/llm/llm_query.h"
 #include "worker/context.h"
 #include "worker/jobs/job.h"
-#include "worker/jobs/side.h"
+#include "worker/jobs/job_conversation.h"
 
 /* Counted as the agent's usage, the only one that pages show. */
 #define USAGE_ID "agent"
@@ -125,14 +125,14 @@ static bool may_ask(const struct model_choice *choice)
  * A failure is only logged: the run calls the same model and reports its failure, and a second
  * event would report it twice.
  */
-static int ask(struct side *side, const struct model_choice *choice, const struct strbuf *words,
-               struct finding *finding, struct error *err)
+static int request_title(struct job_conversation *target, const struct model_choice *choice,
+                         const struct strbuf *words, struct finding *finding, struct error *err)
 {
-    json_auto_t *messages = messages_for(&side->agent.conversation, words);
-    const struct question question = {choice, messages, "", USAGE_ID, NULL};
+    json_auto_t *messages = messages_for(&target->agent.conversation, words);
+    const struct llm_query question = {choice, messages, "", USAGE_ID, NULL};
     struct llm_failure failure = LLM_FAILURE_INIT;
 
-    if (question_ask(&side->agent, &question, &finding->reply, &failure, err) == 0) {
+    if (llm_query_run(&target->agent, &question, &finding->reply, &failure, err) == 0) {
         finding->has_reply = true;
         finding->title = title_from_answer(finding->reply.text);
         return 0;
@@ -147,38 +147,38 @@ static int ask(struct side *side, const struct model_choice *choice, const struc
  * The profile that the creator named for titles, with its key in *key_out. NULL if none is named or
  * it does not exist: then the agent's own model is used.
  */
-static json_t *profile_for(const struct side *side, struct secret *key_out)
+static json_t *profile_for(const struct job_conversation *target, struct secret *key_out)
 {
-    const struct conversation *conversation = &side->agent.conversation;
-    const struct worker_context *context = side->agent.context;
-    const struct shelf shelf = {context->db, &context->keyring, conversation->user_id};
+    const struct conversation *conversation = &target->agent.conversation;
+    const struct worker_context *context = target->agent.context;
+    const struct document_scope scope = {context->db, &context->keyring, conversation->user_id};
     const char *name = json_text_or(conversation->spec, "title_llm_profile", "");
     struct error err = ERROR_INIT;
     json_t *llm = NULL;
 
     if (name[0] == '\0')
         return NULL;
-    if (profile_store_load_llm(&shelf, name, &llm, &err) < 0) {
-        log_info("title.without_profile", LOG_ERROR(&err));
+    if (profile_store_load_llm(&scope, name, &llm, &err) < 0) {
+        log_info("title.profile_unavailable", LOG_ERROR(&err));
         return NULL;
     }
     secret_set(key_out, json_text_or(llm, "api_key", ""));
     return llm;
 }
 
-static int find_title(struct side *side, struct finding *finding, struct error *err)
+static int find_title(struct job_conversation *target, struct finding *finding, struct error *err)
 {
     CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
     CLEANUP(secret_done) struct secret profile_key = SECRET_INIT;
-    json_auto_t *profile = profile_for(side, &profile_key);
+    json_auto_t *profile = profile_for(target, &profile_key);
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
-    const struct agent *agent = &side->agent;
+    const struct agent *agent = &target->agent;
 
     append_first_words(&agent->history, &words);
     model_choose(agent->context, &agent->conversation, profile != NULL ? profile : agent->llm_spec,
                  profile != NULL ? &profile_key : &agent->llm_key, &choice);
     if (may_ask(&choice) && !text_is_blank(words.text) &&
-        ask(side, &choice, &words, finding, err) < 0)
+        request_title(target, &choice, &words, finding, err) < 0)
         return -1;
     if (finding->title == NULL)
         finding->title = title_from_text(words.text);
@@ -196,33 +196,35 @@ static void plan_title(struct conversation *now, const void *what, struct event_
 }
 
 /* For a waiting client the title is returned, not stored. */
-static int answer(struct side *side, const struct finding *finding, json_t **result_out,
-                  struct error *err)
+static int answer(struct job_conversation *target, const struct finding *finding,
+                  json_t **result_out, struct error *err)
 {
-    const struct side_note note = {.reply = &finding->reply, .tells_cost = true};
+    const struct job_note note = {.reply = &finding->reply, .tells_cost = true};
 
-    if (finding->has_reply && side_write(side, &note, err) < 0)
+    if (finding->has_reply && job_conversation_write(target, &note, err) < 0)
         return -1;
     *result_out = json_object();
     json_put_text(*result_out, "title", finding->title != NULL ? finding->title : "");
     return 0;
 }
 
-int job_title(struct side *side, const struct job *job, json_t **result_out, struct error *err)
+int job_title(struct job_conversation *target, const struct job *job, json_t **result_out,
+              struct error *err)
 {
     CLEANUP(finding_done) struct finding finding = FINDING_INIT;
     bool is_waited_for = json_bool_or(job->payload, "answer", 0) != 0;
 
-    if (!is_waited_for && side->agent.conversation.title != NULL)
+    if (!is_waited_for && target->agent.conversation.title != NULL)
         return 0;
-    if (find_title(side, &finding, err) < 0)
+    if (find_title(target, &finding, err) < 0)
         return -1;
     if (is_waited_for)
-        return answer(side, &finding, result_out, err);
-    return side_write(side,
-                      &(struct side_note){.reply = finding.has_reply ? &finding.reply : NULL,
-                                          .tells_cost = true,
-                                          .plan = plan_title,
-                                          .what = &finding},
-                      err);
+        return answer(target, &finding, result_out, err);
+    return job_conversation_write(
+        target,
+        &(struct job_note){.reply = finding.has_reply ? &finding.reply : NULL,
+                           .tells_cost = true,
+                           .plan = plan_title,
+                           .what = &finding},
+        err);
 }

@@ -1,7 +1,7 @@
 /* The tool finish (see tools.h). */
 #include "base/json.h"
 #include "worker/agent/sandbox/observation.h"
-#include "worker/tools/tools.h"
+#include "worker/tools/worker_tool.h"
 
 json_t *worker_tool_finish(const json_t *action)
 {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "model/conversation/conversation.h"
 #include "worker/agent/sandbox/observation.h"
-#include "worker/tools/tools.h"
+#include "worker/tools/worker_tool.h"
 
 static const struct {
     const char *status;

@@ -1,6 +1,6 @@
 /* The tool think (see tools.h). */
 #include "worker/agent/sandbox/observation.h"
-#include "worker/tools/tools.h"
+#include "worker/tools/worker_tool.h"
 
 json_t *worker_tool_think(const json_t *action)
 {

@@ -1,4 +1,4 @@
-#include "worker/tools/tools.h"
+#include "worker/tools/worker_tool.h"
 
 #include "base/text.h"
 #include "model/tools/tools.h"

@@ -3,8 +3,8 @@
  *
  * Threading: pure, except for the conversation's agent_state that is passed in.
  */
-#ifndef DEFT_WORKER_TOOLS_TOOLS_H
-#define DEFT_WORKER_TOOLS_TOOLS_H
+#ifndef DEFT_WORKER_TOOLS_WORKER_TOOL_H
+#define DEFT_WORKER_TOOLS_WORKER_TOOL_H
 
 #include <stdbool.h>
 

@@ -52,7 +52,7 @@ static void list_headers(const struct delivery *delivery, struct http_header *he
     headers[n] = (struct http_header){NULL, NULL};
 }
 
-static int post(struct delivery *delivery, enum parcel parcel, const struct strbuf *url,
+static int post(struct delivery *delivery, enum delivery_part part, const struct strbuf *url,
                 const struct strbuf *body, struct error *err)
 {
     struct http_header headers[WEBHOOK_HEADERS_MAX + 2];
@@ -69,7 +69,7 @@ static int post(struct delivery *delivery, enum parcel parcel, const struct strb
     };
 
     list_headers(delivery, headers);
-    delivery->parcel = parcel;
+    delivery->part = part;
     delivery->n_bytes = body->len;
     return http_start(delivery->means->http, &request, &delivery->call, err);
 }
@@ -87,7 +87,7 @@ static int post_info(struct delivery *delivery, struct error *err)
     info = conversation_info_brief(&conversation);
     json_append_text(&body, info);
     webhook_append_info_url(delivery->claim.webhook, &url);
-    return post(delivery, PARCEL_INFO, &url, &body, err);
+    return post(delivery, DELIVERY_PART_INFO, &url, &body, err);
 }
 
 static int post_farewell(struct delivery *delivery, struct error *err)
@@ -97,7 +97,7 @@ static int post_farewell(struct delivery *delivery, struct error *err)
 
     strbuf_append(&body, delivery->claim.farewell);
     webhook_append_info_url(delivery->claim.webhook, &url);
-    return post(delivery, PARCEL_FAREWELL, &url, &body, err);
+    return post(delivery, DELIVERY_PART_DELETED, &url, &body, err);
 }
 
 /* The form that GET of one event has, with null members. */
@@ -145,7 +145,7 @@ static int post_events(struct delivery *delivery, const struct event_batch *batc
     if (append_events(delivery, batch, &body, err) < 0)
         return -1;
     webhook_append_events_url(delivery->claim.webhook, &delivery->claim.conversation_id, &url);
-    return post(delivery, PARCEL_EVENTS, &url, &body, err);
+    return post(delivery, DELIVERY_PART_EVENTS, &url, &body, err);
 }
 
 /* Starts the next call; if the receiver has everything, releases the cursor instead. */
@@ -169,7 +169,7 @@ static int send_next(struct delivery *delivery, struct error *err)
 
 static enum delivery_end leave(const struct delivery *delivery, const struct error *err)
 {
-    log_warning("webhook.left", LOG_STR("webhook", delivery->claim.webhook->id),
+    log_warning("webhook.delivery_released", LOG_STR("webhook", delivery->claim.webhook->id),
                 LOG_STR("conversation_id", delivery->claim.conversation_id.text), LOG_ERROR(err));
     return DELIVERY_LEFT;
 }
@@ -226,9 +226,9 @@ enum delivery_end delivery_begin(struct delivery *delivery, const struct deliver
 }
 
 /* A receiver without an endpoint for a conversation's state does not need it. */
-static bool is_unwanted(enum parcel parcel, long status)
+static bool is_unwanted(enum delivery_part part, long status)
 {
-    return parcel != PARCEL_EVENTS &&
+    return part != DELIVERY_PART_EVENTS &&
            (status == 404 || status == 405 || status == 410 || status == 501);
 }
 
@@ -237,19 +237,19 @@ static bool is_taken(const struct delivery *delivery)
 {
     long status = http_status(delivery->call);
 
-    return (status >= 200 && status < 300) || is_unwanted(delivery->parcel, status);
+    return (status >= 200 && status < 300) || is_unwanted(delivery->part, status);
 }
 
 static int record(struct delivery *delivery, struct error *err)
 {
     struct db *db = delivery->means->db;
 
-    switch (delivery->parcel) {
-    case PARCEL_INFO:
+    switch (delivery->part) {
+    case DELIVERY_PART_INFO:
         return webhook_store_set_told(db, &delivery->claim, err);
-    case PARCEL_EVENTS:
+    case DELIVERY_PART_EVENTS:
         return webhook_store_set_taken(db, &delivery->claim, delivery->last_seq, err);
-    case PARCEL_FAREWELL:
+    case DELIVERY_PART_DELETED:
         return webhook_store_end(db, &delivery->claim, err);
     }
     return 0;
@@ -262,7 +262,7 @@ static enum delivery_end take_answer(struct delivery *delivery)
     long status = 0;
 
     if (http_wait(delivery->call, &err) == 0)
-        error_set(&err, ERROR_UNAVAILABLE, "the receiver did not take it");
+        error_set(&err, ERROR_UNAVAILABLE, "the receiver rejected it");
     is_good = is_taken(delivery);
     status = http_status(delivery->call);
     http_call_free(TAKE_PTR(delivery->call));
@@ -270,7 +270,7 @@ static enum delivery_end take_answer(struct delivery *delivery)
         return fail(delivery, status, &err);
     if (record(delivery, &err) < 0)
         return leave(delivery, &err);
-    return delivery->parcel == PARCEL_FAREWELL ? DELIVERY_DONE : next(delivery);
+    return delivery->part == DELIVERY_PART_DELETED ? DELIVERY_DONE : next(delivery);
 }
 
 enum delivery_end delivery_go_on(struct delivery *delivery)

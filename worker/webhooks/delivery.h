@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "client/guard.h"
+#include "client/address_filter.h"
 #include "store/conversation/webhook_store.h"
 
 struct db;
@@ -30,15 +30,15 @@ struct delivery_means {
     int done_fd;                      /* eventfd signaled when a call is over */
 };
 
-enum parcel { PARCEL_INFO, PARCEL_EVENTS, PARCEL_FAREWELL };
+enum delivery_part { DELIVERY_PART_INFO, DELIVERY_PART_EVENTS, DELIVERY_PART_DELETED };
 
 struct delivery {
     const struct delivery_means *means;
     struct webhook_claim claim;
-    enum parcel parcel;     /* the part being sent */
-    struct http_call *call; /* NULL: none */
-    size_t n_bytes;         /* size of its body */
-    int64_t last_seq;       /* of PARCEL_EVENTS */
+    enum delivery_part part; /* the part being sent */
+    struct http_call *call;  /* NULL: none */
+    size_t n_bytes;          /* size of its body */
+    int64_t last_seq;        /* of PARCEL_EVENTS */
 };
 
 enum delivery_end {

@@ -105,7 +105,7 @@ int receivers_open(const struct keyring *keyring, const char *sealed,
     if (keyring_open(keyring, INIT_SEAL_CONTEXT, sealed, &plain, err) < 0 ||
         json_parse_own(secret_reveal(&plain), plain.len, &settings, err) < 0 ||
         read_list(json_object_get(settings, "webhooks"), &read, err) < 0)
-        return error_wrap(err, "what the server began with");
+        return error_wrap(err, "the settings of the deferred start");
     key = json_text_or(settings, "session_key", NULL);
     if (key != NULL)
         secret_set(session_key_out, key);

@@ -80,7 +80,7 @@ static void look_for_init(struct sender *sender)
     if (!sender->awaits_init)
         return;
     if (init_store_load(sender->db, &sealed, &err) < 0) {
-        log_warning("webhooks.not_loaded", LOG_ERROR(&err));
+        log_warning("webhook.load_failed", LOG_ERROR(&err));
         return;
     }
     if (sealed == NULL)
@@ -88,7 +88,7 @@ static void look_for_init(struct sender *sender)
     sender->awaits_init = false;
     if (receivers_open(&sender->context->keyring, sealed, &sender->brought, &sender->session_key,
                        &err) < 0) {
-        log_error("webhooks.not_read", LOG_ERROR(&err));
+        log_error("webhook.settings_unreadable", LOG_ERROR(&err));
         return;
     }
     add_receivers(sender, &sender->brought);
@@ -101,13 +101,13 @@ static void look_for(struct sender *sender, struct receiver *receiver)
     struct error err = ERROR_INIT;
 
     if (!receiver->is_known && webhook_store_ensure(sender->db, receiver->webhook, &err) < 0) {
-        log_warning("webhook.not_known", LOG_ERROR(&err));
+        log_warning("webhook.register_failed", LOG_ERROR(&err));
         return;
     }
     receiver->is_known = true;
     receiver->may_be_due = true;
     if (webhook_store_look(sender->db, receiver->webhook, &err) < 0)
-        log_warning("webhook.not_looked", LOG_ERROR(&err));
+        log_warning("webhook.scan_failed", LOG_ERROR(&err));
 }
 
 /* Deliveries left after a failure of ours are not renewed, so that a worker takes them up. */
@@ -122,7 +122,7 @@ static void renew(struct sender *sender)
             conversations[n++] = sender->deliveries[i].claim.conversation_id;
     }
     if (n > 0 && webhook_store_renew(sender->db, &sender->owner, conversations, n, &err) < 0)
-        log_warning("webhooks.not_renewed", LOG_ERROR(&err));
+        log_warning("webhook.renew_failed", LOG_ERROR(&err));
 }
 
 static bool is_idle(const struct sender *sender)
@@ -134,7 +134,7 @@ static bool is_idle(const struct sender *sender)
     return true;
 }
 
-static void look(struct sender *sender)
+static void check_due(struct sender *sender)
 {
     if (clock_monotonic_ms() < sender->next_look_ms)
         return;
@@ -193,7 +193,7 @@ static void send_one(struct sender *sender, struct receiver *receiver, size_t pl
 
     if (webhook_store_claim(sender->db, receiver->webhook, &sender->owner, &is_claimed, &claim,
                             &err) < 0)
-        log_warning("webhook.not_claimed", LOG_ERROR(&err));
+        log_warning("webhook.claim_failed", LOG_ERROR(&err));
     receiver->may_be_due = is_claimed;
     if (!is_claimed)
         return;
@@ -254,7 +254,7 @@ static void finish(struct sender *sender)
             delivery_done(&sender->deliveries[i]);
     }
     if (webhook_store_let_go(sender->db, &sender->owner, &err) < 0)
-        log_warning("webhooks.not_let_go", LOG_ERROR(&err));
+        log_warning("webhook.release_failed", LOG_ERROR(&err));
 }
 
 static void *sender_main(void *argument)
@@ -262,7 +262,7 @@ static void *sender_main(void *argument)
     struct sender *sender = argument;
 
     while (!atomic_load(&sender->is_stopping)) {
-        look(sender);
+        check_due(sender);
         send_due(sender);
         wait_for_news(sender, sender->next_look_ms);
         go_on(sender);
@@ -306,7 +306,8 @@ static int set_up(struct sender *sender, struct error *err)
     set_means(sender);
     rc = pthread_create(&sender->thread, NULL, sender_main, sender);
     if (rc != 0)
-        return error_set(err, ERROR_UNAVAILABLE, "no thread for webhooks: error %d", rc);
+        return error_set(err, ERROR_UNAVAILABLE, "the webhook thread cannot be started: error %d",
+                         rc);
     return 0;
 }
 
@@ -319,7 +320,7 @@ int sender_start(const struct worker_context *context, struct sender **sender_ou
     *sender_out = NULL;
     /* Drops receivers that no worker uses any more, even if this one has none. */
     if (webhook_store_forget(context->db, &unknown) < 0)
-        log_warning("webhooks.not_forgotten", LOG_ERROR(&unknown));
+        log_warning("webhook.remove_failed", LOG_ERROR(&unknown));
     if (context->receivers.n == 0 && context->settings.deferred_init == 0)
         return 0;
     sender = NEW(struct sender);

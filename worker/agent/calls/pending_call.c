@@ -1,4 +1,4 @@
-#include "worker/agent/calls/call.h"
+#include "worker/agent/calls/pending_call.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,19 +15,19 @@
 #include "model/tools/tools.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
-#include "worker/agent/calls/ending.h"
+#include "worker/agent/calls/run_end.h"
 #include "worker/agent/calls/start_child.h"
 #include "worker/agent/calls/task_call.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
-#include "worker/agent/core/record.h"
 #include "worker/agent/sandbox/observation.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/agent/sandbox/sandbox_call.h"
 #include "worker/context.h"
-#include "worker/tools/tools.h"
+#include "worker/tools/worker_tool.h"
 
-#define NOT_RUN_TEXT "This call was not executed: the conversation was finished before it."
+#define NOT_RUN_TEXT "This call was not executed: the conversation finished before it."
 
 /* The outcome of a call: an observation, or the reason why there is none. */
 struct outcome {
@@ -64,7 +64,7 @@ static int store_once(struct agent *agent, size_t action, struct outcome *outcom
     outcome_add_event(&ref, outcome, &events);
     crash_point(crash, CRASH_OBS_BEFORE_COMMIT);
     crash_expect_sent(crash, CRASH_OBS_COMMIT_SENT);
-    if (record_behind(agent, &events, change, err) < 0)
+    if (event_writer_append(agent, &events, change, err) < 0)
         return -1;
     crash_point(crash, CRASH_OBS_COMMITTED);
     return 0;
@@ -130,7 +130,7 @@ static int reject_unknown(struct agent *agent, size_t action, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
 
-    strbuf_appendf(&outcome.problem, "Tool '%s' is not available in this conversation any more.",
+    strbuf_appendf(&outcome.problem, "Tool '%s' is no longer available in this conversation.",
                    json_text_or(agent->history.items[action].json, "tool_name", ""));
     return store_outcome(agent, action, &outcome, NULL, err);
 }
@@ -158,7 +158,7 @@ static void plan_finish(const struct agent *agent, const struct index_list *pend
         event_add_agent_error(events, &behind, NOT_RUN_TEXT);
     }
     if (!has_user_spoken(agent, action))
-        ending_plan(events, STATUS_FINISHED, change);
+        run_end_plan(events, STATUS_FINISHED, change);
 }
 
 static int run_finish(struct agent *agent, const struct index_list *pending, size_t at,
@@ -170,13 +170,14 @@ static int run_finish(struct agent *agent, const struct index_list *pending, siz
     plan_finish(agent, pending, at, &events, &change);
     crash_point(&agent->context->crash, CRASH_OBS_BEFORE_COMMIT);
     /* A conflicting write may be a message of the user: then this call is evaluated again. */
-    if (record_once(agent, &events, &change, err) < 0)
+    if (event_writer_append_once(agent, &events, &change, err) < 0)
         return -1;
     agent->is_over = change.end_run;
     return 0;
 }
 
-int call_run(struct agent *agent, const struct index_list *pending, size_t at, struct error *err)
+int pending_call_run(struct agent *agent, const struct index_list *pending, size_t at,
+                     struct error *err)
 {
     size_t action = pending->items[at];
     const char *name = json_text_or(agent->history.items[action].json, "tool_name", "");

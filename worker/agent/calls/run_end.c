@@ -1,4 +1,4 @@
-#include "worker/agent/calls/ending.h"
+#include "worker/agent/calls/run_end.h"
 
 #include <stddef.h>
 
@@ -8,15 +8,14 @@
 #include "model/event/event.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
-#include "store/db/hints.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
-#include "worker/agent/core/record.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
-void ending_plan(struct event_list *events, enum execution_status status,
-                 struct conversation_write *change)
+void run_end_plan(struct event_list *events, enum execution_status status,
+                  struct conversation_write *change)
 {
     event_add_status(events, status);
     change->status = status_to_string(status);
@@ -31,45 +30,45 @@ static int note_over(struct agent *agent, int rc)
     return rc;
 }
 
-int ending_error(struct agent *agent, const char *code, const char *detail, struct error *err)
+int run_end_error(struct agent *agent, const char *code, const char *detail, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct conversation_write change = {.guard = GUARD_LEASE};
 
-    ending_plan(&events, STATUS_ERROR, &change);
+    run_end_plan(&events, STATUS_ERROR, &change);
     event_add_conversation_error(&events, code, detail);
     log_info("run.failed", LOG_STR("code", code));
-    return note_over(agent, record_unless_spoken(agent, &events, &change, err));
+    return note_over(agent, event_writer_append_unless_spoken(agent, &events, &change, err));
 }
 
-int ending_nothing(struct agent *agent, struct error *err)
+int run_end_nothing(struct agent *agent, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct conversation_write change = {.end_run = true, .bump_snapshot = true};
 
-    return note_over(agent, record_unless_spoken(agent, &events, &change, err));
+    return note_over(agent, event_writer_append_unless_spoken(agent, &events, &change, err));
 }
 
-int ending_stuck(struct agent *agent, struct error *err)
+int run_end_stuck(struct agent *agent, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct conversation_write change = {.guard = GUARD_LEASE};
 
-    ending_plan(&events, STATUS_STUCK, &change);
-    return note_over(agent, record_unless_spoken(agent, &events, &change, err));
+    run_end_plan(&events, STATUS_STUCK, &change);
+    return note_over(agent, event_writer_append_unless_spoken(agent, &events, &change, err));
 }
 
-int ending_pause(struct agent *agent, struct error *err)
+int run_end_pause(struct agent *agent, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct conversation_write change = {.guard = GUARD_LEASE};
 
-    ending_plan(&events, STATUS_PAUSED, &change);
+    run_end_plan(&events, STATUS_PAUSED, &change);
     event_add_pause(&events);
-    return note_over(agent, record_behind(agent, &events, &change, err));
+    return note_over(agent, event_writer_append(agent, &events, &change, err));
 }
 
-int ending_interrupt(struct agent *agent, struct error *err)
+int run_end_interrupt(struct agent *agent, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
@@ -84,17 +83,16 @@ int ending_interrupt(struct agent *agent, struct error *err)
 
         event_add_agent_error(&events, &ref, EVENT_INTERRUPTED_TEXT);
     }
-    ending_plan(&events, STATUS_PAUSED, &change);
+    run_end_plan(&events, STATUS_PAUSED, &change);
     event_add_interrupt(&events);
-    return note_over(agent, record_behind(agent, &events, &change, err));
+    return note_over(agent, event_writer_append(agent, &events, &change, err));
 }
 
-void ending_hand_over(struct agent *agent)
+void run_end_hand_over(struct agent *agent)
 {
     struct error err = ERROR_INIT;
 
     if (conversation_store_hand_over(agent->context->db, &agent->lease, &err) < 0)
         log_warning("lease.left_to_expire", LOG_ERROR(&err));
-    hints_send(agent->context->hints, HINT_WORK, agent->lease.conversation_id.text);
     agent->is_over = true;
 }

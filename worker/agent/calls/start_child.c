@@ -6,17 +6,20 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/conversation/child_conversation.h"
 #include "model/conversation/conversation.h"
 #include "model/conversation/worktree.h"
 #include "model/event/event.h"
-#include "model/tools/child.h"
-#include "store/conversation/conversation_post.h"
+#include "start/start_place.h"
+#include "start/start_rows.h"
+#include "start/start_store.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
-#include "store/db/hints.h"
+#include "worker/agent/calls/agent_start.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/database_retry.h"
+#include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
-#include "worker/agent/core/record.h"
 #include "worker/agent/sandbox/observation.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
@@ -24,24 +27,24 @@
 #define OBSERVATION_KIND "StartChildConversationObservation"
 
 /* A child conversation about to be stored. */
-struct start {
+struct child_start {
     struct conversation child;
     const char *isolation;
     struct strbuf problem; /* why none is started, for the model */
 };
 
 /* clang-format off */
-#define START_INIT {.child = CONVERSATION_INIT, .isolation = "shared", .problem = STRBUF_INIT}
+#define CHILD_START_INIT {.child = CONVERSATION_INIT, .isolation = "shared", .problem = STRBUF_INIT}
 /* clang-format on */
 
-static void start_done(struct start *start)
+static void child_start_done(struct child_start *start)
 {
     conversation_done(&start->child);
     strbuf_done(&start->problem);
 }
 
 /* Errors reported to the model; all others end the step. */
-static int note_problem(struct start *start, const struct error *failure, struct error *err)
+static int note_problem(struct child_start *start, const struct error *failure, struct error *err)
 {
     if (failure->code == ERROR_CANCELLED || failure->code == ERROR_STALE) {
         *err = *failure;
@@ -51,33 +54,30 @@ static int note_problem(struct start *start, const struct error *failure, struct
     return 0;
 }
 
-static int ask_for_room(const struct agent *agent, struct error *err)
+static int place(const struct agent *agent, struct conversation *child, struct error *err)
 {
-    const struct worker_context *context = agent->context;
-    const struct run_seeker seeker = {.user_id = &agent->conversation.user_id};
+    const struct start_context context = agent_start_context(agent);
 
-    if (conversation_store_check_child(context->db, &agent->conversation.id, err) < 0)
+    if (start_place_child(&context, &agent->conversation, child, err) < 0)
         return -1;
-    return conversation_store_check_room(context->db, &seeker, &context->settings.run_limits, err);
+    return start_check_quota(&context, err);
 }
 
-static int check_room(struct agent *agent, struct start *start, struct error *err)
+/* A refusal is news for the model. */
+static int try_place(struct agent *agent, void *call, struct error *err)
 {
-    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
+    struct child_start *start = call;
+    struct error failure = ERROR_INIT;
 
-    for (;;) {
-        struct error failure = ERROR_INIT;
-
-        if (ask_for_room(agent, &failure) == 0)
-            return 0;
-        if (failure.code == ERROR_RATE_LIMITED || !error_is_transient(&failure))
-            return note_problem(start, &failure, err);
-        if (record_wait(agent, &wait_ms, &failure, err) < 0)
-            return -1;
-    }
+    if (place(agent, &start->child, &failure) == 0)
+        return 0;
+    if (failure.code == ERROR_RATE_LIMITED || !error_is_transient(&failure))
+        return note_problem(start, &failure, err);
+    *err = failure;
+    return -1;
 }
 
-static int add_worktree(struct agent *agent, struct start *start, struct error *err)
+static int add_worktree(struct agent *agent, struct child_start *start, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf command = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -93,7 +93,8 @@ static int add_worktree(struct agent *agent, struct start *start, struct error *
 }
 
 /* Creates a worktree if there is a repository for it. */
-static int isolate(struct agent *agent, const json_t *args, struct start *start, struct error *err)
+static int isolate(struct agent *agent, const json_t *args, struct child_start *start,
+                   struct error *err)
 {
     struct error failure = ERROR_INIT;
 
@@ -106,7 +107,7 @@ static int isolate(struct agent *agent, const json_t *args, struct start *start,
     return note_problem(start, &failure, err);
 }
 
-static int prepare(struct agent *agent, size_t action, struct start *start, struct error *err)
+static int prepare(struct agent *agent, size_t action, struct child_start *start, struct error *err)
 {
     const json_t *args = json_object_get(agent->history.items[action].json, "action");
     struct error failure = ERROR_INIT;
@@ -115,27 +116,28 @@ static int prepare(struct agent *agent, size_t action, struct start *start, stru
         strbuf_append(&start->problem, "The task is empty.");
         return 0;
     }
-    if (check_room(agent, start, err) < 0)
+    start->child.id =
+        child_conversation_id(&agent->conversation.id, &agent->history.items[action].id);
+    if (child_conversation_make(&agent->context->keyring, &agent->conversation,
+                                json_text_or(args, "title", NULL), &start->child, &failure) < 0)
+        return note_problem(start, &failure, err);
+    if (database_retry(agent, try_place, start, err) < 0)
         return -1;
     if (start->problem.len > 0)
         return 0;
-    start->child.id = child_id_of_call(&agent->conversation.id, &agent->history.items[action].id);
-    if (child_make(&agent->context->keyring, &agent->conversation,
-                   json_text_or(args, "title", NULL), &start->child, &failure) < 0)
-        return note_problem(start, &failure, err);
     return isolate(agent, args, start, err);
 }
 
-static void append_words(const struct start *start, struct strbuf *out)
+static void append_words(const struct child_start *start, struct strbuf *out)
 {
     strbuf_appendf(out, "Conversation %s was started in %s", start->child.id.text,
                    conversation_working_dir(&start->child));
     strbuf_append(out, text_equal(start->isolation, "worktree")
-                           ? ", a git worktree of its own. It works by itself from now on."
-                           : ", the folder of this one. It works by itself from now on.");
+                           ? ", its own git worktree. It runs independently from now on."
+                           : ", the folder of this one. It runs independently from now on.");
 }
 
-static json_t *told_start(const struct start *start)
+static json_t *told_start(const struct child_start *start)
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     json_t *observation = NULL;
@@ -151,7 +153,7 @@ static json_t *told_start(const struct start *start)
     return observation;
 }
 
-static json_t *told_problem(const struct agent *agent, const struct start *start)
+static json_t *told_problem(const struct agent *agent, const struct child_start *start)
 {
     json_t *observation = observation_from_text(OBSERVATION_KIND, start->problem.text);
 
@@ -168,13 +170,13 @@ static int store_result(struct agent *agent, size_t action, json_t *observation,
 
     event_add_observation(&events, &ref, observation);
     crash_point(&agent->context->crash, CRASH_CHILD_BEFORE_COMMIT);
-    if (record_behind(agent, &events, change, err) < 0)
+    if (event_writer_append(agent, &events, change, err) < 0)
         return -1;
     crash_point(&agent->context->crash, CRASH_CHILD_COMMITTED);
     return 0;
 }
 
-static int store_problem(struct agent *agent, size_t action, const struct start *start,
+static int store_problem(struct agent *agent, size_t action, const struct child_start *start,
                          struct error *err)
 {
     json_auto_t *observation = told_problem(agent, start);
@@ -182,29 +184,23 @@ static int store_problem(struct agent *agent, size_t action, const struct start 
     return store_result(agent, action, observation, NULL, err);
 }
 
-static int store_child(struct agent *agent, size_t action, struct start *start, struct error *err)
+static int store_child(struct agent *agent, size_t action, struct child_start *start,
+                       struct error *err)
 {
-    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
+    CLEANUP(start_rows_done) struct start_rows rows = START_ROWS_INIT;
     const json_t *args = json_object_get(agent->history.items[action].json, "action");
-    struct conversation_write write = {.guard = GUARD_NONE};
-    const struct conversation_birth birth = {&start->child, &events, &write};
-    const struct conversation_write change = {.child = &birth};
+    const struct new_conversation inserted = {&start->child, &rows.events, &rows.write};
+    const struct conversation_write change = {.child = &inserted};
     json_auto_t *observation = told_start(start);
 
-    if (child_plan(&start->child, json_text_or(args, "task", ""), &events, &planned, err) < 0)
+    if (agent_start_plan(&start->child, json_text_or(args, "task", ""), &rows, err) < 0)
         return -1;
-    conversation_write_change(&planned, &write);
-    if (store_result(agent, action, observation, &change, err) < 0)
-        return -1;
-    hints_send(agent->context->hints, HINT_WORK, start->child.id.text);
-    hints_send(agent->context->hints, HINT_EVENTS, start->child.id.text);
-    return 0;
+    return store_result(agent, action, observation, &change, err);
 }
 
 int start_child_run(struct agent *agent, size_t action, struct error *err)
 {
-    CLEANUP(start_done) struct start start = START_INIT;
+    CLEANUP(child_start_done) struct child_start start = CHILD_START_INIT;
     struct error failure = ERROR_INIT;
 
     if (prepare(agent, action, &start, err) < 0)

@@ -11,24 +11,28 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/conversation/child_conversation.h"
 #include "model/conversation/conversation.h"
 #include "model/conversation/task.h"
 #include "model/event/event.h"
 #include "model/event/title.h"
-#include "model/tools/child.h"
+#include "model/prompt/planned_events.h"
 #include "model/tools/sub_agents.h"
+#include "start/start_place.h"
+#include "start/start_rows.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "store/conversation/task_store.h"
-#include "store/db/hints.h"
+#include "worker/agent/calls/agent_start.h"
 #include "worker/agent/calls/task_result.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/control.h"
-#include "worker/agent/core/record.h"
+#include "worker/agent/core/database_retry.h"
+#include "worker/agent/core/event_writer.h"
+#include "worker/agent/core/run_control.h"
 #include "worker/context.h"
 
-/* A call and what has been found out about it. */
+/* A call and its resolved parameters. */
 struct handing {
     struct agent *agent;
     size_t action;
@@ -41,40 +45,31 @@ static const struct uuid *call_id(const struct handing *handing)
     return &handing->agent->history.items[handing->action].id;
 }
 
-/* 0 to retry, after a wait. */
-static int wait_to_retry(struct agent *agent, int64_t *wait_ms, const struct error *failure,
-                         struct error *err)
+struct child_load {
+    const struct uuid *id;
+    struct conversation *child_out;
+};
+
+static int try_load_child(struct agent *agent, void *call, struct error *err)
 {
-    if (error_is_transient(failure))
-        return record_wait(agent, wait_ms, failure, err);
-    *err = *failure;
-    return -1;
+    const struct child_load *load = call;
+
+    return conversation_store_load_any(agent->context->db, load->id, load->child_out, err);
 }
 
 static int load_child(struct agent *agent, const struct uuid *id, struct conversation *child_out,
                       struct error *err)
 {
-    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
-    struct error failure = ERROR_INIT;
+    struct child_load load = {id, child_out};
 
-    while (conversation_store_load_any(agent->context->db, id, child_out, &failure) < 0) {
-        if (wait_to_retry(agent, &wait_ms, &failure, err) < 0)
-            return -1;
-    }
-    return 0;
+    return database_retry(agent, try_load_child, &load, err);
 }
 
-static int check_room(struct agent *agent, struct error *err)
+static int try_place(struct agent *agent, void *child, struct error *err)
 {
-    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
-    struct error failure = ERROR_INIT;
+    const struct start_context context = agent_start_context(agent);
 
-    while (conversation_store_check_child(agent->context->db, &agent->conversation.id, &failure) <
-           0) {
-        if (wait_to_retry(agent, &wait_ms, &failure, err) < 0)
-            return -1;
-    }
-    return 0;
+    return start_place_child(&context, &agent->conversation, child, err);
 }
 
 /* --- waiting --- */
@@ -89,26 +84,35 @@ static int wait_again(struct db *db, const struct task_wait *wait, const struct 
     return task_store_wait_again(db, wait, stop_out, err);
 }
 
-/* Nothing was stored: the step is decided again. */
-static int settle_refusal(struct agent *agent, const struct error *failure, const char *stop,
-                          struct error *err)
+/* Nothing was stored: the step is decided again. err: why; replaced where the run can tell more. */
+static int settle_refusal(struct agent *agent, const char *stop, struct error *err)
 {
-    if (failure->code == ERROR_STALE) {
-        if (record_check_lease(agent, err) < 0)
+    if (err->code == ERROR_STALE) {
+        if (event_writer_check_lease(agent, err) < 0)
             return -1;
-        return error_set(err, ERROR_CONFLICT, "the lease had run out, or the sub-agent is gone");
+        return error_set(err, ERROR_CONFLICT,
+                         "the lease had expired, or the sub-agent was deleted");
     }
-    if (failure->code == ERROR_CANCELLED)
-        control_request_word(agent->control, stop);
-    *err = *failure;
+    if (err->code == ERROR_CANCELLED)
+        run_control_request_word(agent->control, stop);
     return -1;
 }
 
-static void tell_others(const struct agent *agent, const struct uuid *child_id)
+/* The store's call that lets the run wait, and the word of a stop request that refused it. */
+struct wait_begin {
+    store_wait *store;
+    const struct task_wait *wait;
+    const struct task_work *work; /* NULL if `store` needs none */
+    char stop[STOP_WORD_BYTES];
+};
+
+static int try_wait(struct agent *agent, void *call, struct error *err)
 {
-    hints_send(agent->context->hints, HINT_WORK, child_id->text);
-    hints_send(agent->context->hints, HINT_EVENTS, child_id->text);
-    hints_send(agent->context->hints, HINT_EVENTS, agent->conversation.id.text);
+    struct wait_begin *begin = call;
+
+    if (begin->store(agent->context->db, begin->wait, begin->work, begin->stop, err) == 0)
+        return 0;
+    return error_is_transient(err) ? -1 : settle_refusal(agent, begin->stop, err);
 }
 
 /* work: NULL if `store` needs none. */
@@ -118,20 +122,13 @@ static int wait_for(const struct handing *handing, const struct uuid *child_id, 
     struct agent *agent = handing->agent;
     const struct task_wait wait = {
         .lease = &agent->lease, .agent_state = handing->state, .child_id = *child_id};
-    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
-    struct error failure = ERROR_INIT;
-    char stop[STOP_WORD_BYTES] = "";
+    struct wait_begin begin = {store, &wait, work, ""};
 
     crash_point(&agent->context->crash, CRASH_CHILD_BEFORE_COMMIT);
-    while (store(agent->context->db, &wait, work, stop, &failure) < 0) {
-        if (!error_is_transient(&failure))
-            return settle_refusal(agent, &failure, stop, err);
-        if (record_wait(agent, &wait_ms, &failure, err) < 0)
-            return -1;
-    }
+    if (database_retry(agent, try_wait, &begin, err) < 0)
+        return -1;
     crash_point(&agent->context->crash, CRASH_CHILD_COMMITTED);
-    log_info("run.waits", LOG_STR("child_id", child_id->text));
-    tell_others(agent, child_id);
+    log_info("run.suspended", LOG_STR("child_id", child_id->text));
     agent->is_over = true;
     return 0;
 }
@@ -146,23 +143,22 @@ static int make_child(const struct handing *handing, const json_t *definition,
     CLEANUP(mem_freep) char *title =
         title_from_text(json_text_or(handing->args, "description", prompt));
 
-    child->id = child_id_of_call(&agent->conversation.id, call_id(handing));
+    child->id = child_conversation_id(&agent->conversation.id, call_id(handing));
     return sub_agent_make(&agent->context->keyring, &agent->conversation, definition,
                           title != NULL ? title : "", child, err);
 }
 
+/* The child takes over its parent's place among the runs of their user, so no quota is checked. */
 static int begin_with(const struct handing *handing, const json_t *definition, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
-    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
-    struct conversation_write write = {.guard = GUARD_NONE};
-    const struct task_work work = {&child, &events, &write};
+    CLEANUP(start_rows_done) struct start_rows rows = START_ROWS_INIT;
+    const struct task_work work = {&child, &rows.events, &rows.write};
 
     if (make_child(handing, definition, &child, err) < 0 ||
-        child_plan(&child, json_text_or(handing->args, "prompt", ""), &events, &planned, err) < 0)
+        database_retry(handing->agent, try_place, &child, err) < 0 ||
+        agent_start_plan(&child, json_text_or(handing->args, "prompt", ""), &rows, err) < 0)
         return -1;
-    conversation_write_change(&planned, &write);
     task_set_call(task_add(handing->state, &child.id, json_text_or(definition, "name", "")),
                   call_id(handing));
     return wait_for(handing, &child.id, task_store_begin, &work, err);
@@ -185,7 +181,7 @@ static int begin_new(const struct handing *handing, struct error *err)
 
     if (definition == NULL)
         return refuse_kind(handing, kind, err);
-    if (check_room(handing->agent, &failure) == 0 && begin_with(handing, definition, &failure) == 0)
+    if (begin_with(handing, definition, &failure) == 0)
         return 0;
     if (failure.code == ERROR_INVALID || failure.code == ERROR_TOO_LARGE)
         return task_result_refuse(handing->agent, handing->action, failure.message, err);
@@ -204,7 +200,7 @@ static int give_more(const struct handing *handing, struct conversation *child, 
     json_auto_t *content = json_array();
 
     json_push(content, text_content(json_text_or(handing->args, "prompt", "")));
-    if (conversation_plan_message(child, content, true, &events, &planned, err) < 0)
+    if (conversation_plan_message(child, content, MESSAGE_AND_RUN, &events, &planned, err) < 0)
         return -1;
     conversation_write_change(&planned, &write);
     return wait_for(handing, &child->id, task_store_go_on, &work, err);
@@ -214,9 +210,9 @@ static int give_more(const struct handing *handing, struct conversation *child, 
 static const char *why_not(const struct handing *handing, const struct conversation *child)
 {
     if (!text_equal(child->parent_id.text, handing->agent->conversation.id.text))
-        return "That task is another conversation's.";
+        return "That task belongs to another conversation.";
     if (child->is_wanted)
-        return "The sub-agent of that task is at work.";
+        return "The sub-agent of that task is still running.";
     return NULL;
 }
 
@@ -252,7 +248,7 @@ static int begin(const struct handing *handing, struct error *err)
         return begin_new(handing, err);
     if (task == NULL)
         return task_result_refuse(handing->agent, handing->action,
-                                  "There is no task of that id to resume.", err);
+                                  "There is no task with that id to resume.", err);
     return go_on(handing, task, err);
 }
 
@@ -271,7 +267,7 @@ static int run_again(const struct handing *handing, struct conversation *child, 
     return wait_for(handing, &child->id, task_store_go_on, &work, err);
 }
 
-static int look(const struct handing *handing, const json_t *task, struct error *err)
+static int check_task(const struct handing *handing, const json_t *task, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
     struct agent *agent = handing->agent;
@@ -289,7 +285,7 @@ static int look(const struct handing *handing, const json_t *task, struct error 
     if (child.is_wanted)
         return wait_for(handing, &id, wait_again, NULL, err);
     is_stopped = child.status == STATUS_PAUSED || child.status == STATUS_IDLE;
-    if (is_stopped && control_stop(agent->control) == STOP_PAUSE)
+    if (is_stopped && run_control_stop(agent->control) == STOP_PAUSE)
         return error_set(err, ERROR_CANCELLED, "both are paused");
     if (is_stopped && !was_waited_for)
         return run_again(handing, &child, err);
@@ -307,5 +303,5 @@ int task_call_run(struct agent *agent, size_t action, struct error *err)
     };
     const json_t *task = task_of_call(state, call_id(&handing));
 
-    return task != NULL ? look(&handing, task, err) : begin(&handing, err);
+    return task != NULL ? check_task(&handing, task, err) : begin(&handing, err);
 }

@@ -14,8 +14,9 @@
 #include "store/conversation/event_store.h"
 #include "store/conversation/task_store.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/database_retry.h"
+#include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
-#include "worker/agent/core/record.h"
 #include "worker/agent/sandbox/observation.h"
 #include "worker/context.h"
 
@@ -27,14 +28,14 @@
 #define WORDS_MAX_CHARS 100000
 
 /* Members of a call's observation. */
-struct result {
+struct task_outcome {
     const char *task_id;
     const char *subagent;
     const char *status;
     const char *text;
 };
 
-static json_t *result_to_json(const struct result *result)
+static json_t *result_to_json(const struct task_outcome *result)
 {
     json_t *json = observation_from_text("TaskObservation", result->text);
 
@@ -45,7 +46,7 @@ static json_t *result_to_json(const struct result *result)
     return json;
 }
 
-static int store(struct agent *agent, size_t action, const struct result *result,
+static int store(struct agent *agent, size_t action, const struct task_outcome *result,
                  struct event_list *events, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
@@ -58,7 +59,7 @@ static int store(struct agent *agent, size_t action, const struct result *result
     stats_append_text(agent->stats, &stats);
     change.stats = stats.text;
     crash_point(crash, CRASH_OBS_BEFORE_COMMIT);
-    if (record_behind(agent, events, &change, err) < 0)
+    if (event_writer_append(agent, events, &change, err) < 0)
         return -1;
     crash_point(crash, CRASH_OBS_COMMITTED);
     return 0;
@@ -119,14 +120,14 @@ static void append_reason(enum execution_status status, const struct strbuf *fai
         append_failure(failure, out);
         return;
     case STATUS_STUCK:
-        strbuf_append(out, "The sub-agent went in circles, and was stopped.");
+        strbuf_append(out, "The sub-agent repeated itself and was stopped.");
         return;
     case STATUS_WAITING_FOR_CONFIRMATION:
-        strbuf_append(out, "The sub-agent waits for a person to confirm what it wants to do.");
+        strbuf_append(out, "The sub-agent waits for a user to confirm an action.");
         return;
     case STATUS_IDLE:
     case STATUS_PAUSED:
-        strbuf_append(out, "Somebody stopped the sub-agent before it was done.");
+        strbuf_append(out, "The sub-agent was stopped before it finished.");
         return;
     case STATUS_RUNNING:
     case STATUS_FINISHED:
@@ -142,7 +143,7 @@ static void append_end(const struct conversation *child, const struct strbuf *wo
     if (child->status == STATUS_FINISHED) {
         append_words(words, out);
         if (text_is_blank(out->text))
-            strbuf_append(out, "The sub-agent finished without a word.");
+            strbuf_append(out, "The sub-agent finished without a message.");
         return;
     }
     if (words->len > 0) {
@@ -152,27 +153,29 @@ static void append_end(const struct conversation *child, const struct strbuf *wo
     append_reason(child->status, failure, out);
 }
 
+struct end_read {
+    const struct conversation *child;
+    struct strbuf *text_out;
+};
+
+static int try_read_end(struct agent *agent, void *call, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf reason = STRBUF_INIT;
+    const struct end_read *read = call;
+
+    if (task_store_read_end(agent->context->db, &read->child->id, &words, &reason, err) < 0)
+        return -1;
+    append_end(read->child, &words, &reason, read->text_out);
+    return 0;
+}
+
 static int read_end(struct agent *agent, const struct conversation *child, struct strbuf *text_out,
                     struct error *err)
 {
-    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
+    struct end_read read = {child, text_out};
 
-    for (;;) {
-        CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
-        CLEANUP(strbuf_done) struct strbuf reason = STRBUF_INIT;
-        struct error failure = ERROR_INIT;
-
-        if (task_store_read_end(agent->context->db, &child->id, &words, &reason, &failure) == 0) {
-            append_end(child, &words, &reason, text_out);
-            return 0;
-        }
-        if (!error_is_transient(&failure)) {
-            *err = failure;
-            return -1;
-        }
-        if (record_wait(agent, &wait_ms, &failure, err) < 0)
-            return -1;
-    }
+    return database_retry(agent, try_read_end, &read, err);
 }
 
 int task_result_store(struct agent *agent, size_t action, const json_t *task,
@@ -180,7 +183,7 @@ int task_result_store(struct agent *agent, size_t action, const json_t *task,
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    struct result result = {
+    struct task_outcome result = {
         .task_id = task_id(task),
         .subagent = task_subagent(task),
         .status = child->status == STATUS_FINISHED ? STATUS_TEXT_COMPLETED : STATUS_TEXT_ERROR,
@@ -196,11 +199,11 @@ int task_result_store(struct agent *agent, size_t action, const json_t *task,
 int task_result_deleted(struct agent *agent, size_t action, const json_t *task, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    const struct result result = {
+    const struct task_outcome result = {
         .task_id = task_id(task),
         .subagent = task_subagent(task),
         .status = STATUS_TEXT_ERROR,
-        .text = "Somebody deleted the sub-agent's conversation before it had a result.",
+        .text = "The sub-agent's conversation was deleted before it had a result.",
     };
 
     return store(agent, action, &result, &events, err);
@@ -211,7 +214,7 @@ int task_result_refuse(struct agent *agent, size_t action, const char *words, st
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     const json_t *args = json_object_get(agent->history.items[action].json, "action");
     const char *resumed = json_text_or(args, "resume", "");
-    const struct result result = {
+    const struct task_outcome result = {
         .task_id = text_is_blank(resumed) ? NO_TASK : resumed,
         .subagent = json_text_or(args, "subagent_type", ""),
         .status = STATUS_TEXT_ERROR,

@@ -1,7 +1,7 @@
 /*
  * Results of calls of the tool task: one observation, with the sub-agent's cost.
  *
- * Errors of all: as record_behind().
+ * Errors of all: as event_writer_append().
  */
 #ifndef DEFT_WORKER_AGENT_CALLS_TASK_RESULT_H
 #define DEFT_WORKER_AGENT_CALLS_TASK_RESULT_H

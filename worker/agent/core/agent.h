@@ -2,9 +2,9 @@
  * State of one conversation's run. The stored history is the only durable state: any worker can
  * continue where another one stopped. Memory holds a copy of it and results about to be stored.
  *
- * Ownership: the agent owns the claim's content, its lane and its sandbox handle; the rest is
- * borrowed.
- * Threading: an agent belongs to its conversation's thread; only its control is shared.
+ * Ownership: the agent owns the claim's content, its direct connections and its sandbox handle; the
+ * rest is borrowed. Threading: an agent belongs to its conversation's thread; only its control is
+ * shared.
  */
 #ifndef DEFT_WORKER_AGENT_CORE_AGENT_H
 #define DEFT_WORKER_AGENT_CORE_AGENT_H
@@ -16,18 +16,18 @@
 #include "base/strbuf.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
-#include "worker/agent/core/mask.h"
+#include "worker/agent/core/secret_list.h"
 #include "worker/agent/core/transcript.h"
 
-struct control;
-struct http_lane;
+struct run_control;
+struct direct_connections;
 struct sandbox;
 struct stats;
 struct worker_context;
 
 struct agent {
     struct worker_context *context;
-    struct control *control;
+    struct run_control *control;
     struct lease lease;
     struct conversation conversation;
     struct stats *stats; /* moved here from `conversation` for the run */
@@ -38,7 +38,7 @@ struct agent {
     json_t *withheld;      /* {id: action} of the last answer's calls whose stored form is masked */
     json_t *llm_spec;      /* of the conversation's own model, with its secrets filled in */
     struct secret llm_key; /* unset when there is none */
-    struct http_lane *lane; /* of this thread's calls */
+    struct direct_connections *direct; /* of this thread's calls */
     struct sandbox *sandbox;
     int64_t n_iterations;   /* model answers in this run */
     struct uuid answer_id;  /* id for the event of the model's next answer */

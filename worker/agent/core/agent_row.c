@@ -1,11 +1,11 @@
-#include "worker/agent/core/conversation_row.h"
+#include "worker/agent/core/agent_row.h"
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "model/conversation/vault.h"
+#include "model/conversation/sealed_secrets.h"
 #include "model/event/stats.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/lookup.h"
+#include "worker/agent/core/secret_lookup.h"
 
 /* The LLM object for requests: the conversation's own, or a copy with its secrets filled in. */
 static json_t *llm_spec_of(const struct agent *agent, const json_t *secrets)
@@ -27,7 +27,7 @@ void agent_take_secrets(struct agent *agent)
     agent->llm_spec = llm_spec_of(agent, secrets);
     if (agent->llm_spec == NULL)
         agent->llm_spec = json_object();
-    lookup_all(agent);
+    secret_lookup_all(agent);
 }
 
 void agent_take_row(struct agent *agent, struct conversation *now)

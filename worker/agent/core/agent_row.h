@@ -2,8 +2,8 @@
  * Takes over a conversation's row into a run: at the claim, and again after a client has changed
  * it.
  */
-#ifndef DEFT_WORKER_AGENT_CORE_CONVERSATION_ROW_H
-#define DEFT_WORKER_AGENT_CORE_CONVERSATION_ROW_H
+#ifndef DEFT_WORKER_AGENT_CORE_AGENT_ROW_H
+#define DEFT_WORKER_AGENT_CORE_AGENT_ROW_H
 
 #include "base/attr.h"
 

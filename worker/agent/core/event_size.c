@@ -1,4 +1,4 @@
-#include "worker/agent/core/fit.h"
+#include "worker/agent/core/event_size.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static void give_up(struct tool_call_check *check)
     check->problem = too_large_text(check);
 }
 
-void call_fit(struct tool_call_check *check, const struct llm_reply *reply)
+void event_size_limit(struct tool_call_check *check, const struct llm_reply *reply)
 {
     const char *text = reply != NULL ? reply->text : NULL;
     const char *reasoning = reply != NULL ? reply->reasoning : NULL;

@@ -2,8 +2,8 @@
  * Limits the size of call events, which contain the arguments twice: as the model wrote them and as
  * the parsed action.
  */
-#ifndef DEFT_WORKER_AGENT_CORE_FIT_H
-#define DEFT_WORKER_AGENT_CORE_FIT_H
+#ifndef DEFT_WORKER_AGENT_CORE_EVENT_SIZE_H
+#define DEFT_WORKER_AGENT_CORE_EVENT_SIZE_H
 
 struct llm_reply;
 struct tool_call_check;
@@ -13,6 +13,6 @@ struct tool_call_check;
  * gives the model the reason. The arguments are kept unless they alone are too large.
  * reply: its text and reasoning go into the same event; NULL: no text.
  */
-void call_fit(struct tool_call_check *check, const struct llm_reply *reply);
+void event_size_limit(struct tool_call_check *check, const struct llm_reply *reply);
 
 #endif

@@ -1,4 +1,4 @@
-#include "worker/agent/core/record.h"
+#include "worker/agent/core/event_writer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "model/conversation/goal.h"
 #include "model/event/event.h"
@@ -17,33 +16,14 @@
 #include "store/conversation/branch_store.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
-#include "store/db/hints.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/control.h"
-#include "worker/agent/core/conversation_row.h"
+#include "worker/agent/core/agent_row.h"
+#include "worker/agent/core/database_retry.h"
 #include "worker/agent/core/history.h"
+#include "worker/agent/core/model_view.h"
+#include "worker/agent/core/run_control.h"
 #include "worker/agent/core/transcript.h"
-#include "worker/agent/core/view.h"
 #include "worker/context.h"
-
-#define RETRY_MOST_MS 1000
-
-int record_wait(struct agent *agent, int64_t *wait_ms, const struct error *cause, struct error *err)
-{
-    struct error seen = *cause;
-
-    log_warning("database.waited_for", LOG_ERROR(&seen));
-    if (control_sleep(agent->control, *wait_ms, err) < 0)
-        return -1;
-    *wait_ms = 2 * *wait_ms < RETRY_MOST_MS ? 2 * *wait_ms : RETRY_MOST_MS;
-    return 0;
-}
-
-/* Temporary failures; all others are returned to the caller. */
-static bool is_worth_waiting(const struct error *err)
-{
-    return error_is_transient(err);
-}
 
 /* True for state that describes a run rather than the conversation. */
 static bool is_of_run(const char *key)
@@ -86,30 +66,26 @@ static int tidy_beginning(struct agent *agent, struct error *err)
     return 0;
 }
 
-int record_load(struct agent *agent, struct error *err)
+static int load_new_events(struct agent *agent, void *unused, struct error *err)
 {
-    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
+    (void)unused;
+    if (event_store_load_after(agent->context->db, &agent->lease.conversation_id, &agent->history,
+                               err) < 0)
+        return -1;
+    return tidy_beginning(agent, err);
+}
+
+int event_writer_load(struct agent *agent, struct error *err)
+{
     size_t n_before = agent->history.n;
     bool is_first = !agent->is_tidy;
 
-    for (;;) {
-        struct error failure = ERROR_INIT;
-
-        if (event_store_load_after(agent->context->db, &agent->lease.conversation_id,
-                                   &agent->history, &failure) == 0 &&
-            tidy_beginning(agent, &failure) == 0)
-            break;
-        if (!is_worth_waiting(&failure)) {
-            *err = failure;
-            return -1;
-        }
-        if (record_wait(agent, &wait_ms, &failure, err) < 0)
-            return -1;
-    }
+    if (database_retry(agent, load_new_events, NULL, err) < 0)
+        return -1;
     if (!is_first)
         note_changes(agent, n_before);
     history_thin(&agent->history, n_before);
-    if (view_apply(&agent->history, n_before))
+    if (model_view_apply(&agent->history, n_before))
         transcript_restart(&agent->transcript);
     agent->conversation.last_seq = agent->history.last_seq;
     if (agent->history.last_timestamp_us > agent->conversation.last_timestamp_us)
@@ -117,28 +93,24 @@ int record_load(struct agent *agent, struct error *err)
     return 0;
 }
 
-int record_refresh(struct agent *agent, struct error *err)
+static int load_row(struct agent *agent, void *conversation_out, struct error *err)
+{
+    if (conversation_store_load_any(agent->context->db, &agent->lease.conversation_id,
+                                    conversation_out, err) == 0)
+        return 0;
+    if (err->code == ERROR_NOT_FOUND)
+        err->code = ERROR_STALE;
+    return -1;
+}
+
+int event_writer_refresh_row(struct agent *agent, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
-    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
 
     if (!agent->is_row_stale && !agent->has_foreign_stats)
         return 0;
-    for (;;) {
-        struct error failure = ERROR_INIT;
-
-        if (conversation_store_load_any(agent->context->db, &agent->lease.conversation_id, &now,
-                                        &failure) == 0)
-            break;
-        if (!is_worth_waiting(&failure)) {
-            *err = failure;
-            if (err->code == ERROR_NOT_FOUND)
-                err->code = ERROR_STALE;
-            return -1;
-        }
-        if (record_wait(agent, &wait_ms, &failure, err) < 0)
-            return -1;
-    }
+    if (database_retry(agent, load_row, &now, err) < 0)
+        return -1;
     agent_take_row(agent, &now);
     return 0;
 }
@@ -161,38 +133,34 @@ static int write_once(struct agent *agent, struct event_list *events,
 
 /*
  * A lease that expired while the database was unavailable is still ours if no other worker took it,
- * which a renewal finds out. Sets *is_held_out on success only.
+ * which a renewal finds out. Sets *is_held_out on success only. Only an answer decides: every
+ * failure counts as temporary.
  */
-static int renew_own_lease(struct agent *agent, bool *is_held_out, struct error *err)
+static int renew_own_lease(struct agent *agent, void *is_held_out, struct error *err)
 {
     struct held_lease held = {.conversation_id = agent->lease.conversation_id,
                               .fence = agent->lease.fence};
     int64_t asked_ms = clock_monotonic_ms();
 
-    if (conversation_store_renew(agent->context->db, &agent->lease.owner, &held, 1, err) < 0)
+    if (conversation_store_renew(agent->context->db, &agent->lease.owner, &held, 1, err) < 0) {
+        err->code = ERROR_UNAVAILABLE;
         return -1;
-    *is_held_out = held.is_held;
+    }
+    *(bool *)is_held_out = held.is_held;
     if (held.is_held)
-        control_renew(agent->control, asked_ms + LEASE_MS);
+        run_control_renew(agent->control, asked_ms + LEASE_MS);
     return 0;
 }
 
-int record_check_lease(struct agent *agent, struct error *err)
+int event_writer_check_lease(struct agent *agent, struct error *err)
 {
-    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
     bool is_held = false;
 
-    for (;;) {
-        struct error failure = ERROR_INIT;
-
-        if (renew_own_lease(agent, &is_held, &failure) == 0)
-            break;
-        if (record_wait(agent, &wait_ms, &failure, err) < 0)
-            return -1;
-    }
+    if (database_retry(agent, renew_own_lease, &is_held, err) < 0)
+        return -1;
     if (is_held)
         return 0;
-    control_request(agent->control, STOP_LOST);
+    run_control_request(agent->control, STOP_LOST);
     return error_set(err, ERROR_STALE, "the lease is lost");
 }
 
@@ -203,9 +171,8 @@ static void after_write(struct agent *agent, const struct event_list *events)
     history_add_written(&agent->history, events,
                         agent->conversation.last_seq - (int64_t)events->n + 1);
     history_thin(&agent->history, n_before);
-    if (view_apply(&agent->history, n_before))
+    if (model_view_apply(&agent->history, n_before))
         transcript_restart(&agent->transcript);
-    hints_send(agent->context->hints, HINT_EVENTS, agent->lease.conversation_id.text);
 }
 
 /*
@@ -214,46 +181,55 @@ static void after_write(struct agent *agent, const struct event_list *events)
  */
 static int look_who_wrote(struct agent *agent, const struct event_list *events, struct error *err)
 {
-    if (record_load(agent, err) < 0)
+    if (event_writer_load(agent, err) < 0)
         return -1;
-    if (events->n > 0 && history_has_event(&agent->history, &events->items[0].id)) {
-        hints_send(agent->context->hints, HINT_EVENTS, agent->lease.conversation_id.text);
+    if (events->n > 0 && history_has_event(&agent->history, &events->items[0].id))
         return 0;
-    }
-    return error_set(err, ERROR_CONFLICT, "somebody else wrote meanwhile");
+    return error_set(err, ERROR_CONFLICT, "another writer changed the conversation");
 }
 
-int record_once(struct agent *agent, struct event_list *events,
-                const struct conversation_write *change, struct error *err)
+/* Events to store, and the change of the row in the same transaction; NULL: none. */
+struct event_write {
+    struct event_list *events;
+    const struct conversation_write *change;
+};
+
+/*
+ * The guard failed. 0 if the lease is still ours: the write may be repeated, unless it would
+ * overwrite stats that a job has changed.
+ */
+static int check_refusal(struct agent *agent, const struct event_write *write, struct error *err)
 {
-    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
+    if (event_writer_check_lease(agent, err) < 0)
+        return -1;
+    if (write->change == NULL || write->change->stats == NULL)
+        return 0;
+    /* The cost of a side question comes without an event. */
+    agent->has_foreign_stats = true;
+    return error_set(err, ERROR_CONFLICT, "the stats have changed");
+}
 
-    mask_events(&agent->secrets, events);
-    for (;;) {
-        struct error failure = ERROR_INIT;
+static int try_write(struct agent *agent, void *call, struct error *err)
+{
+    const struct event_write *write = call;
 
-        if (write_once(agent, events, change, &failure) == 0)
-            break;
-        if (failure.code == ERROR_CONFLICT)
-            return look_who_wrote(agent, events, err);
-        if (failure.code == ERROR_STALE) {
-            if (record_check_lease(agent, err) < 0)
-                return -1;
-            if (change == NULL || change->stats == NULL)
-                continue;
-            /* The cost of a side question comes without an event. */
-            agent->has_foreign_stats = true;
-            return error_set(err, ERROR_CONFLICT, "the stats have changed meanwhile");
-        }
-        if (!is_worth_waiting(&failure)) {
-            *err = failure;
-            return -1;
-        }
-        if (record_wait(agent, &wait_ms, &failure, err) < 0)
+    while (write_once(agent, write->events, write->change, err) < 0) {
+        if (err->code == ERROR_CONFLICT)
+            return look_who_wrote(agent, write->events, err);
+        if (err->code != ERROR_STALE || check_refusal(agent, write, err) < 0)
             return -1;
     }
-    after_write(agent, events);
+    after_write(agent, write->events);
     return 0;
+}
+
+int event_writer_append_once(struct agent *agent, struct event_list *events,
+                             const struct conversation_write *change, struct error *err)
+{
+    struct event_write write = {events, change};
+
+    secret_list_mask_events(&agent->secrets, events);
+    return database_retry(agent, try_write, &write, err);
 }
 
 /* True if a call that these events complete has another result by now. */
@@ -278,12 +254,12 @@ static bool is_outdated(const struct agent *agent, const struct conversation_wri
 /* Events of others that invalidate these events, besides a result of the same call. */
 enum concern { CONCERN_NOTHING, CONCERN_USER };
 
-static int record_unless(struct agent *agent, struct event_list *events,
+static int append_unless(struct agent *agent, struct event_list *events,
                          const struct conversation_write *change, enum concern concern,
                          struct error *err)
 {
     for (;;) {
-        if (record_once(agent, events, change, err) == 0)
+        if (event_writer_append_once(agent, events, change, err) == 0)
             return 0;
         if (err->code != ERROR_CONFLICT || is_overtaken(agent, events) ||
             is_outdated(agent, change) ||
@@ -293,14 +269,14 @@ static int record_unless(struct agent *agent, struct event_list *events,
     }
 }
 
-int record_behind(struct agent *agent, struct event_list *events,
-                  const struct conversation_write *change, struct error *err)
+int event_writer_append(struct agent *agent, struct event_list *events,
+                        const struct conversation_write *change, struct error *err)
 {
-    return record_unless(agent, events, change, CONCERN_NOTHING, err);
+    return append_unless(agent, events, change, CONCERN_NOTHING, err);
 }
 
-int record_unless_spoken(struct agent *agent, struct event_list *events,
-                         const struct conversation_write *change, struct error *err)
+int event_writer_append_unless_spoken(struct agent *agent, struct event_list *events,
+                                      const struct conversation_write *change, struct error *err)
 {
-    return record_unless(agent, events, change, CONCERN_USER, err);
+    return append_unless(agent, events, change, CONCERN_USER, err);
 }

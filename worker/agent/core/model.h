@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "client/guard.h"
+#include "client/address_filter.h"
 
 struct conversation;
 struct secret;
@@ -34,7 +34,7 @@ void model_choice_done(struct model_choice *choice) NONNULL;
  */
 void model_choose(const struct worker_context *context, const struct conversation *conversation,
                   json_t *spec, const struct secret *key, struct model_choice *choice_out) NONNULL;
-/* Who supplied the addresses in a conversation's specification. */
+/* The supplier of the addresses in a conversation's specification. */
 enum address_owner model_address_owner(const struct conversation *conversation) NONNULL MUST_CHECK;
 
 #endif

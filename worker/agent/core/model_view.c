@@ -1,4 +1,4 @@
-#include "worker/agent/core/view.h"
+#include "worker/agent/core/model_view.h"
 
 #include <string.h>
 
@@ -82,7 +82,7 @@ static void place_summary(struct history *history, size_t condensation, size_t o
     history->items[condensation].summary = summary;
 }
 
-bool view_apply(struct history *history, size_t first)
+bool model_view_apply(struct history *history, size_t first)
 {
     bool has_any = false;
 
@@ -104,7 +104,7 @@ bool view_apply(struct history *history, size_t first)
     return has_any;
 }
 
-bool view_is_condensation_due(const struct history *history)
+bool model_view_is_condensation_due(const struct history *history)
 {
     for (size_t i = history->n; i > 0; i--) {
         if (stored_event_is(&history->items[i - 1], "Condensation"))
@@ -115,7 +115,7 @@ bool view_is_condensation_due(const struct history *history)
     return false;
 }
 
-size_t view_length(const struct history *history)
+size_t model_view_length(const struct history *history)
 {
     size_t n = 0;
 
@@ -126,7 +126,7 @@ size_t view_length(const struct history *history)
 
 /* --- choose --- */
 
-void view_range_done(struct view_range *range)
+void model_view_range_done(struct model_view_range *range)
 {
     index_list_done(&range->events);
     index_list_done(&range->summaries);
@@ -217,7 +217,7 @@ static size_t condensation_of(const struct history *history, const json_t *summa
  * Summaries in the range are forgotten with it; those before it shift the position of the new one.
  */
 static void take_summaries(const struct history *history, size_t begin, size_t end,
-                           struct view_range *range)
+                           struct model_view_range *range)
 {
     size_t place = 0;
 
@@ -232,8 +232,8 @@ static void take_summaries(const struct history *history, size_t begin, size_t e
     }
 }
 
-void view_choose_range(const struct history *history, const struct view_rule *rule,
-                       struct view_range *range_out)
+void model_view_choose_range(const struct history *history, const struct model_view_rule *rule,
+                             struct model_view_range *range_out)
 {
     CLEANUP(cuts_done) struct cuts cuts = {INDEX_LIST_INIT, INDEX_LIST_INIT};
     size_t keep_first = rule->keep_first > 0 ? rule->keep_first : 1;

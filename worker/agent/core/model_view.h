@@ -5,8 +5,8 @@
  * Ownership: a view points into its history and is invalid once that changes.
  * Threading: pure.
  */
-#ifndef DEFT_WORKER_AGENT_CORE_VIEW_H
-#define DEFT_WORKER_AGENT_CORE_VIEW_H
+#ifndef DEFT_WORKER_AGENT_CORE_MODEL_VIEW_H
+#define DEFT_WORKER_AGENT_CORE_MODEL_VIEW_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,29 +18,29 @@
  * Marks in the history which events the Condensations from event `first` on forget, and where their
  * summaries go. True if there was one: messages made before are invalid.
  */
-bool view_apply(struct history *history, size_t first) NONNULL MUST_CHECK;
+bool model_view_apply(struct history *history, size_t first) NONNULL MUST_CHECK;
 
 /* True if a condensation was requested and has not happened yet. */
-bool view_is_condensation_due(const struct history *history) NONNULL MUST_CHECK;
+bool model_view_is_condensation_due(const struct history *history) NONNULL MUST_CHECK;
 
 /* Number of events that the model reads, summaries included. */
-size_t view_length(const struct history *history) NONNULL MUST_CHECK;
+size_t model_view_length(const struct history *history) NONNULL MUST_CHECK;
 
 /* The part of a view to forget. */
-struct view_range {
+struct model_view_range {
     struct index_list events;    /* indexes into the history */
     struct index_list summaries; /* Condensations whose summaries are also forgotten */
     size_t offset;               /* position of the summary in the view */
 };
 
 /* clang-format off */
-#define VIEW_RANGE_INIT {INDEX_LIST_INIT, INDEX_LIST_INIT, 0}
+#define MODEL_VIEW_RANGE_INIT {INDEX_LIST_INIT, INDEX_LIST_INIT, 0}
 /* clang-format on */
 
-void view_range_done(struct view_range *range);
+void model_view_range_done(struct model_view_range *range);
 
 /* How a condenser chooses the range: see LLMSummarizingCondenser in the agent specification. */
-struct view_rule {
+struct model_view_rule {
     size_t max_size;         /* limit of the view's length; 0: condense at any length */
     size_t keep_first;       /* events to keep at the head */
     double minimum_progress; /* smallest share of the view worth a summary */
@@ -54,7 +54,7 @@ struct view_rule {
  * empty with a max_size, and all but the system prompt without one. A range of more than max_events
  * is shortened at its end.
  */
-void view_choose_range(const struct history *history, const struct view_rule *rule,
-                       struct view_range *range_out) NONNULL;
+void model_view_choose_range(const struct history *history, const struct model_view_rule *rule,
+                             struct model_view_range *range_out) NONNULL;
 
 #endif

@@ -1,4 +1,4 @@
-#include "worker/agent/core/control.h"
+#include "worker/agent/core/run_control.h"
 
 #include <stddef.h>
 
@@ -23,7 +23,7 @@ static const enum impatience cuts[STOP_N_KINDS][WAIT_N_KINDS] = {
     [STOP_LOST] = {[WAIT_MODEL] = AT_ONCE, [WAIT_SANDBOX] = AT_ONCE, [WAIT_TOOL] = AT_ONCE},
 };
 
-void control_init(struct control *control, int64_t lease_until_ms)
+void run_control_init(struct run_control *control, int64_t lease_until_ms)
 {
     lock_init(&control->lock);
     condition_init(&control->changed);
@@ -35,16 +35,16 @@ void control_init(struct control *control, int64_t lease_until_ms)
     control->wait = WAIT_MODEL;
 }
 
-void control_done(struct control *control)
+void run_control_done(struct run_control *control)
 {
     condition_done(&control->changed);
     lock_done(&control->lock);
 }
 
-static bool control_cuts_locked(const struct control *control, enum wait_kind wait)
+static bool run_control_cuts_locked(const struct run_control *control, enum wait_kind wait)
     REQUIRES(control -> lock);
 
-static bool control_cuts_locked(const struct control *control, enum wait_kind wait)
+static bool run_control_cuts_locked(const struct run_control *control, enum wait_kind wait)
 {
     enum impatience impatience = cuts[control->stop][wait];
 
@@ -53,42 +53,42 @@ static bool control_cuts_locked(const struct control *control, enum wait_kind wa
     return impatience == AT_ONCE;
 }
 
-static void control_wake_locked(struct control *control) REQUIRES(control -> lock);
+static void run_control_wake_locked(struct run_control *control) REQUIRES(control -> lock);
 
-static void control_wake_locked(struct control *control)
+static void run_control_wake_locked(struct run_control *control)
 {
-    if (control->cancel != NULL && control_cuts_locked(control, control->wait))
+    if (control->cancel != NULL && run_control_cuts_locked(control, control->wait))
         control->cancel(control->waited);
 }
 
-void control_request(struct control *control, enum stop_kind stop)
+void run_control_request(struct run_control *control, enum stop_kind stop)
 {
     lock_take(&control->lock);
     if (stop > control->stop) {
         control->stop = stop;
         control->stop_at_ms = clock_monotonic_ms();
-        control_wake_locked(control);
+        run_control_wake_locked(control);
         condition_wake_all(&control->changed);
     }
     lock_release(&control->lock);
 }
 
-void control_request_word(struct control *control, const char *word)
+void run_control_request_word(struct run_control *control, const char *word)
 {
     if (text_equal(word, "pause"))
-        control_request(control, STOP_PAUSE);
+        run_control_request(control, STOP_PAUSE);
     else if (text_equal(word, "interrupt"))
-        control_request(control, STOP_INTERRUPT);
+        run_control_request(control, STOP_INTERRUPT);
 }
 
-void control_tick(struct control *control)
+void run_control_tick(struct run_control *control)
 {
     lock_take(&control->lock);
-    control_wake_locked(control);
+    run_control_wake_locked(control);
     lock_release(&control->lock);
 }
 
-enum stop_kind control_stop(struct control *control)
+enum stop_kind run_control_stop(struct run_control *control)
 {
     enum stop_kind stop = STOP_NONE;
 
@@ -98,7 +98,7 @@ enum stop_kind control_stop(struct control *control)
     return stop;
 }
 
-void control_renew(struct control *control, int64_t until_ms)
+void run_control_renew(struct run_control *control, int64_t until_ms)
 {
     lock_take(&control->lock);
     control->lease_until_ms = until_ms;
@@ -106,7 +106,7 @@ void control_renew(struct control *control, int64_t until_ms)
     lock_release(&control->lock);
 }
 
-bool control_has_lease(struct control *control)
+bool run_control_has_lease(struct run_control *control)
 {
     bool has_lease = false;
 
@@ -116,13 +116,13 @@ bool control_has_lease(struct control *control)
     return has_lease;
 }
 
-int control_begin_wait(struct control *control, enum wait_kind wait, void (*cancel)(void *what),
-                       void *what, struct error *err)
+int run_control_begin_wait(struct run_control *control, enum wait_kind wait,
+                           void (*cancel)(void *what), void *what, struct error *err)
 {
     bool is_cut = false;
 
     lock_take(&control->lock);
-    is_cut = control_cuts_locked(control, wait);
+    is_cut = run_control_cuts_locked(control, wait);
     if (!is_cut) {
         control->wait = wait;
         control->waited = what;
@@ -130,11 +130,11 @@ int control_begin_wait(struct control *control, enum wait_kind wait, void (*canc
     }
     lock_release(&control->lock);
     if (is_cut)
-        return error_set(err, ERROR_CANCELLED, "a stop was asked for");
+        return error_set(err, ERROR_CANCELLED, "a stop was requested");
     return 0;
 }
 
-void control_end_wait(struct control *control)
+void run_control_end_wait(struct run_control *control)
 {
     lock_take(&control->lock);
     control->cancel = NULL;
@@ -142,7 +142,7 @@ void control_end_wait(struct control *control)
     lock_release(&control->lock);
 }
 
-int control_sleep(struct control *control, int64_t ms, struct error *err)
+int run_control_sleep(struct run_control *control, int64_t ms, struct error *err)
 {
     int64_t deadline_ms = clock_monotonic_ms() + ms;
     enum stop_kind stop_before = STOP_NONE;

@@ -3,11 +3,11 @@
  * waking the thread from a blocking call.
  *
  * Ownership: a control belongs to its pool slot and outlives the conversation's thread.
- * Threading: control_begin_wait(), _end_wait() and _sleep() from the conversation's thread; all
+ * Threading: run_control_begin_wait(), _end_wait() and _sleep() from the conversation's thread; all
  * others from any thread.
  */
-#ifndef DEFT_WORKER_AGENT_CORE_CONTROL_H
-#define DEFT_WORKER_AGENT_CORE_CONTROL_H
+#ifndef DEFT_WORKER_AGENT_CORE_RUN_CONTROL_H
+#define DEFT_WORKER_AGENT_CORE_RUN_CONTROL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ enum stop_kind {
 /* Operations in which a conversation's thread can block. */
 enum wait_kind { WAIT_MODEL, WAIT_SANDBOX, WAIT_TOOL, WAIT_N_KINDS };
 
-struct control {
+struct run_control {
     struct lock lock; /* guards all below */
     struct condition changed;
     enum stop_kind stop;
@@ -41,30 +41,32 @@ struct control {
     enum wait_kind wait;
 };
 
-void control_init(struct control *control, int64_t lease_until_ms) NONNULL;
-void control_done(struct control *control) NONNULL;
+void run_control_init(struct run_control *control, int64_t lease_until_ms) NONNULL;
+void run_control_done(struct run_control *control) NONNULL;
 
 /* Requests a stop; wakes a wait that the stop does not allow to finish. */
-void control_request(struct control *control, enum stop_kind stop) NONNULL;
+void run_control_request(struct run_control *control, enum stop_kind stop) NONNULL;
 /* As above by the store's word, "pause" or "interrupt"; ignores any other. */
-void control_request_word(struct control *control, const char *word) NONNULL;
+void run_control_request_word(struct run_control *control, const char *word) NONNULL;
 /* Wakes a wait whose grace period after a soft stop (pause, hand over) has passed. */
-void control_tick(struct control *control) NONNULL;
-enum stop_kind control_stop(struct control *control) NONNULL MUST_CHECK;
+void run_control_tick(struct run_control *control) NONNULL;
+enum stop_kind run_control_stop(struct run_control *control) NONNULL MUST_CHECK;
 
 /* Extends the lease until until_ms. */
-void control_renew(struct control *control, int64_t until_ms) NONNULL;
+void run_control_renew(struct run_control *control, int64_t until_ms) NONNULL;
 /* False if the lease may have expired: do not start anything that another worker may also start. */
-bool control_has_lease(struct control *control) NONNULL MUST_CHECK;
+bool run_control_has_lease(struct run_control *control) NONNULL MUST_CHECK;
 
 /*
- * Registers a wait in `what`; cancel(what) wakes it, until control_end_wait(). Returns -1 with
+ * Registers a wait in `what`; cancel(what) wakes it, until run_control_end_wait(). Returns -1 with
  * ERROR_CANCELLED, registering nothing, if a requested stop would wake it at once.
  */
-int control_begin_wait(struct control *control, enum wait_kind wait, void (*cancel)(void *what),
-                       void *what, struct error *err) NONNULL MUST_CHECK;
-void control_end_wait(struct control *control) NONNULL;
+int run_control_begin_wait(struct run_control *control, enum wait_kind wait,
+                           void (*cancel)(void *what), void *what,
+                           struct error *err) NONNULL MUST_CHECK;
+void run_control_end_wait(struct run_control *control) NONNULL;
 /* Sleeps for ms milliseconds, or until a stop or a renewal; ERROR_STALE if the lease is lost. */
-int control_sleep(struct control *control, int64_t ms, struct error *err) NONNULL MUST_CHECK;
+int run_control_sleep(struct run_control *control, int64_t ms,
+                      struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "worker/agent/core/mask.h"
+#include "worker/agent/core/secret_list.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -134,7 +134,7 @@ json_t *secret_list_env(const struct secret_list *list, const char *command)
     return env;
 }
 
-void mask_append(const struct secret_list *list, const char *text, struct strbuf *out)
+void secret_list_mask_text(const struct secret_list *list, const char *text, struct strbuf *out)
 {
     if (list->masker != NULL)
         masker_append(list->masker, text, strlen(text), out);
@@ -144,15 +144,15 @@ void mask_append(const struct secret_list *list, const char *text, struct strbuf
 
 static void mask_logged(const void *context, const char *text, struct strbuf *out)
 {
-    mask_append(context, text, out);
+    secret_list_mask_text(context, text, out);
 }
 
-void mask_log_begin(const struct secret_list *list)
+void secret_list_mask_log(const struct secret_list *list)
 {
     log_mask_set(mask_logged, list);
 }
 
-void mask_log_end(void)
+void secret_list_unmask_log(void)
 {
     log_mask_set(NULL, NULL);
 }
@@ -161,15 +161,14 @@ static bool mask_string(void *context, json_t *string)
 {
     CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
 
-    mask_append(context, json_string_value(string), &masked);
+    secret_list_mask_text(context, json_string_value(string), &masked);
     if (text_equal(masked.text, json_string_value(string)))
         return false;
-    error_ignore(json_string_setn(string, masked.text, masked.len),
-                 "what was valid UTF-8 is still, and memory does not run out");
+    error_ignore(json_string_setn(string, masked.text, masked.len), "the text is valid UTF-8");
     return true;
 }
 
-void mask_events(const struct secret_list *list, struct event_list *events)
+void secret_list_mask_events(const struct secret_list *list, struct event_list *events)
 {
     const struct text_visitor visitor = {mask_string, (void *)(uintptr_t)list};
 
@@ -204,13 +203,14 @@ static void mask_text(const struct secret_list *list, char **text)
 
     if (*text == NULL)
         return;
-    mask_append(list, *text, &masked);
+    secret_list_mask_text(list, *text, &masked);
     mem_free(*text);
     *text = strbuf_take(&masked);
 }
 
-json_t *mask_call(const struct secret_list *list, const struct conversation *conversation,
-                  struct tool_call_check *check)
+json_t *secret_list_mask_call(const struct secret_list *list,
+                              const struct conversation *conversation,
+                              struct tool_call_check *check)
 {
     const struct text_visitor visitor = {mask_string, (void *)(uintptr_t)list};
     json_auto_t *action = NULL;
@@ -228,18 +228,18 @@ json_t *mask_call(const struct secret_list *list, const struct conversation *con
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
-bool mask_was_applied(const json_t *action)
+bool secret_list_is_masked(const json_t *action)
 {
     json_t *value = (json_t *)(uintptr_t)action;
 
     if (json_is_string(value))
         return strstr(json_string_value(value), MASKER_HIDDEN) != NULL;
     for (size_t i = 0; i < json_array_size(value); i++) {
-        if (mask_was_applied(json_array_get(value, i)))
+        if (secret_list_is_masked(json_array_get(value, i)))
             return true;
     }
     for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at)) {
-        if (mask_was_applied(json_object_iter_value(at)))
+        if (secret_list_is_masked(json_object_iter_value(at)))
             return true;
     }
     return false;

@@ -4,8 +4,8 @@
  * Ownership: secret_list_done() wipes and releases.
  * Threading: one thread at a time.
  */
-#ifndef DEFT_WORKER_AGENT_CORE_MASK_H
-#define DEFT_WORKER_AGENT_CORE_MASK_H
+#ifndef DEFT_WORKER_AGENT_CORE_SECRET_LIST_H
+#define DEFT_WORKER_AGENT_CORE_SECRET_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,20 +56,23 @@ json_t *secret_list_env(const struct secret_list *list, const char *command) NON
  * Appends text with each known value, in any of its forms, replaced by <secret-hidden>
  * (model/masking/masker.h).
  */
-void mask_append(const struct secret_list *list, const char *text, struct strbuf *out) NONNULL;
-/* Masks everything that this thread logs, until mask_log_end(); borrows the list. */
-void mask_log_begin(const struct secret_list *list) NONNULL;
-void mask_log_end(void);
-/* As mask_append() for the free text of events about to be stored (model/masking/event_text.h). */
-void mask_events(const struct secret_list *list, struct event_list *events) NONNULL;
+void secret_list_mask_text(const struct secret_list *list, const char *text,
+                           struct strbuf *out) NONNULL;
+/* Masks everything that this thread logs, until secret_list_unmask_log(); borrows the list. */
+void secret_list_mask_log(const struct secret_list *list) NONNULL;
+void secret_list_unmask_log(void);
+/* As secret_list_mask_text() for the free text of events about to be stored
+ * (model/masking/event_text.h). */
+void secret_list_mask_events(const struct secret_list *list, struct event_list *events) NONNULL;
 
 /*
- * As mask_append() for the stored form of a call: its arguments, action and summary. If the action
- * changes, returns the original, to be run; else NULL. A new reference.
+ * As secret_list_mask_text() for the stored form of a call: its arguments, action and summary. If
+ * the action changes, returns the original, to be run; else NULL. A new reference.
  */
-json_t *mask_call(const struct secret_list *list, const struct conversation *conversation,
-                  struct tool_call_check *check) NONNULL MUST_CHECK;
-/* Whether mask_call() masked a value in a stored action. */
-bool mask_was_applied(const json_t *action) MUST_CHECK;
+json_t *secret_list_mask_call(const struct secret_list *list,
+                              const struct conversation *conversation,
+                              struct tool_call_check *check) NONNULL MUST_CHECK;
+/* Whether secret_list_mask_call() masked a value in a stored action. */
+bool secret_list_is_masked(const json_t *action) MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "worker/agent/core/lookup.h"
+#include "worker/agent/core/secret_lookup.h"
 
 #include <stdbool.h>
 
@@ -9,15 +9,15 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
-#include "model/conversation/vault.h"
+#include "model/conversation/sealed_secrets.h"
 #include "model/limits.h"
 #include "model/secrets/secret_length.h"
 #include "model/secrets/secret_registry.h"
 #include "store/user/document_store.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/control.h"
-#include "worker/agent/core/mask.h"
 #include "worker/agent/core/model.h"
+#include "worker/agent/core/run_control.h"
+#include "worker/agent/core/secret_list.h"
 #include "worker/context.h"
 
 enum { LOOKUP_TIMEOUT_MS = 30000, VALUE_MAX_BYTES = 65536 };
@@ -33,17 +33,17 @@ static json_t *sources_of(const json_t *spec)
  */
 static void report(const char *name, const struct error *err)
 {
-    log_warning("secret.not_found", LOG_STR("name", name), LOG_ERROR(err));
+    log_warning("secret.lookup_failed", LOG_STR("name", name), LOG_ERROR(err));
 }
 
-static struct shelf shelf_of(const struct agent *agent)
+static struct document_scope scope_of(const struct agent *agent)
 {
-    return (struct shelf){agent->context->db, &agent->context->keyring,
-                          agent->conversation.user_id};
+    return (struct document_scope){agent->context->db, &agent->context->keyring,
+                                   agent->conversation.user_id};
 }
 
 /* A value first known here can no longer be refused, only logged as too short to mask. */
-static void keep(struct agent *agent, const char *name, const char *value)
+static void keep_value(struct agent *agent, const char *name, const char *value)
 {
     if (!text_is_blank(value) && !secret_is_masked(value))
         log_warning("secret.not_masked", LOG_STR("name", name),
@@ -54,14 +54,14 @@ static void keep(struct agent *agent, const char *name, const char *value)
 static void read_stored(struct agent *agent, const char *name, const char *stored_name)
 {
     CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
-    const struct shelf shelf = shelf_of(agent);
+    const struct document_scope scope = scope_of(agent);
     struct error err = ERROR_INIT;
 
-    if (document_store_get(&shelf, COLLECTION_SECRETS, stored_name, &secret, &err) < 0) {
+    if (document_store_get(&scope, COLLECTION_SECRETS, stored_name, &secret, &err) < 0) {
         report(name, &err);
         return;
     }
-    keep(agent, name, json_text_or(secret.secrets, "value", ""));
+    keep_value(agent, name, json_text_or(secret.secrets, "value", ""));
 }
 
 /*
@@ -97,10 +97,10 @@ static int wait_for(struct agent *agent, struct http_call *call, struct error *e
 {
     int rc = -1;
 
-    if (control_begin_wait(agent->control, WAIT_SANDBOX, cancel_call, call, err) < 0)
+    if (run_control_begin_wait(agent->control, WAIT_SANDBOX, cancel_call, call, err) < 0)
         return -1;
     rc = http_wait(call, err);
-    control_end_wait(agent->control);
+    run_control_end_wait(agent->control);
     return rc;
 }
 
@@ -125,7 +125,8 @@ static int fetch(struct agent *agent, json_t *source, struct strbuf *value, stru
         wait_for(agent, call, err) < 0)
         return -1;
     if (http_status(call) != 200)
-        return error_set(err, ERROR_UNAVAILABLE, "the address answers %ld", http_status(call));
+        return error_set(err, ERROR_UNAVAILABLE, "the address replied with status %ld",
+                         http_status(call));
     body = http_body(call, &len);
     strbuf_append_bytes(value, body, len);
     return 0;
@@ -140,7 +141,7 @@ static void read_remote(struct agent *agent, const char *name, json_t *source)
     if (fetch(agent, source, &value, &err) < 0)
         report(name, &err);
     else
-        keep(agent, name, value.text);
+        keep_value(agent, name, value.text);
 }
 
 static bool is_remote(const json_t *source)
@@ -162,17 +163,17 @@ static bool refers_to_stored(const struct agent *agent)
     return false;
 }
 
-void lookup_all(struct agent *agent)
+void secret_lookup_all(struct agent *agent)
 {
     CLEANUP(document_list_done) struct document_list kept = DOCUMENT_LIST_INIT;
-    const struct shelf shelf = shelf_of(agent);
+    const struct document_scope scope = scope_of(agent);
     struct error err = ERROR_INIT;
     const char *name = NULL;
     json_t *source = NULL;
 
     if (!refers_to_stored(agent))
         return;
-    if (document_store_list(&shelf, COLLECTION_SECRETS, &kept, &err) < 0)
+    if (document_store_list(&scope, COLLECTION_SECRETS, &kept, &err) < 0)
         report("all", &err);
     json_object_foreach (sources_of(agent->conversation.spec), name, source) {
         const char *stored_name = secret_source_stored_name(source);
@@ -180,7 +181,7 @@ void lookup_all(struct agent *agent)
             stored_name != NULL ? document_list_find(&kept, stored_name) : NULL;
 
         if (secret != NULL)
-            keep(agent, name, json_text_or(secret->secrets, "value", ""));
+            keep_value(agent, name, json_text_or(secret->secrets, "value", ""));
     }
 }
 
@@ -210,7 +211,7 @@ static void look_up_remote(struct agent *agent, const char *command)
     }
 }
 
-void lookup_named(struct agent *agent, const char *command)
+void secret_lookup_named(struct agent *agent, const char *command)
 {
     const char *name = NULL;
     json_t *source = NULL;
@@ -230,7 +231,7 @@ json_t *agent_open_secrets(const struct agent *agent)
     struct error err = ERROR_INIT;
     json_t *secrets = NULL;
 
-    if (vault_open(&agent->context->keyring, &agent->conversation, &secrets, &err) < 0)
+    if (sealed_secrets_open(&agent->context->keyring, &agent->conversation, &secrets, &err) < 0)
         log_error("secrets.unreadable", LOG_ERROR(&err));
     return secrets;
 }

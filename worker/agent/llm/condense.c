@@ -10,19 +10,19 @@
 #include "model/event/event.h"
 #include "model/event/stats.h"
 #include "store/conversation/event_store.h"
-#include "worker/agent/calls/ending.h"
+#include "worker/agent/calls/run_end.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
-#include "worker/agent/core/mask.h"
-#include "worker/agent/core/record.h"
-#include "worker/agent/core/view.h"
+#include "worker/agent/core/model_view.h"
+#include "worker/agent/core/secret_list.h"
 #include "worker/agent/llm/summary.h"
 
 /* Number of further events after which a condenser that failed is used again. */
 #define PATIENCE_EVENTS 10
 #define TOO_LONG_CODE "LLMContextWindowExceedError"
 #define TOO_LONG_TEXT                                                                              \
-    "The conversation is longer than the model can read, and nothing in it can be summed up any "  \
+    "The conversation is longer than the model can read, and nothing in it can be summarised any " \
     "more."
 
 static size_t max_size(const struct agent *agent)
@@ -36,7 +36,7 @@ static size_t max_size(const struct agent *agent)
 static bool is_long(const struct agent *agent)
 {
     size_t most = max_size(agent);
-    size_t n = most > 0 ? view_length(&agent->history) : 0;
+    size_t n = most > 0 ? model_view_length(&agent->history) : 0;
 
     return n > most && n > agent->unsummed_until;
 }
@@ -56,7 +56,7 @@ static bool has_condensation_behind(const struct history *history, size_t n)
  * A client's condensation that was stored in the meantime takes precedence; the cost of ours is
  * still counted.
  */
-static int store_once(struct agent *agent, const struct view_range *range,
+static int store_once(struct agent *agent, const struct model_view_range *range,
                       const struct llm_reply *reply, size_t n_seen, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
@@ -69,14 +69,14 @@ static int store_once(struct agent *agent, const struct view_range *range,
     event_add_state(&events, "stats", snapshot);
     if (!has_condensation_behind(&agent->history, n_seen))
         summary_add(agent, range, reply, &events);
-    return record_once(agent, &events, &change, err);
+    return event_writer_append_once(agent, &events, &change, err);
 }
 
-static int store(struct agent *agent, const struct view_range *range, const struct llm_reply *reply,
-                 struct error *err)
+static int store(struct agent *agent, const struct model_view_range *range,
+                 const struct llm_reply *reply, struct error *err)
 {
     size_t n_seen = agent->history.n;
-    int rc = record_refresh(agent, err);
+    int rc = event_writer_refresh_row(agent, err);
 
     if (rc < 0)
         return -1;
@@ -85,7 +85,7 @@ static int store(struct agent *agent, const struct view_range *range, const stru
     while (rc < 0 && err->code == ERROR_CONFLICT) {
         bool is_counted = !agent->has_foreign_stats && !agent->is_row_stale;
 
-        if (record_refresh(agent, err) < 0)
+        if (event_writer_refresh_row(agent, err) < 0)
             return -1;
         if (!is_counted)
             stats_add(agent->stats, &reply->usage);
@@ -103,8 +103,8 @@ static int end_too_long(struct agent *agent, const char *code, const char *words
 
     agent->must_condense = false;
     *settled_out = true;
-    mask_append(&agent->secrets, words, &detail);
-    return ending_error(agent, code, detail.text, err);
+    secret_list_mask_text(&agent->secrets, words, &detail);
+    return run_end_error(agent, code, detail.text, err);
 }
 
 /* Continues without a summary, which cannot be made now. */
@@ -114,12 +114,12 @@ static int do_without(struct agent *agent, const struct llm_failure *failure, bo
     if (agent->must_condense)
         return end_too_long(agent, failure == NULL ? TOO_LONG_CODE : llm_failure_code(failure),
                             failure == NULL ? TOO_LONG_TEXT : failure->detail, settled_out, err);
-    agent->unsummed_until = view_length(&agent->history) + PATIENCE_EVENTS;
+    agent->unsummed_until = model_view_length(&agent->history) + PATIENCE_EVENTS;
     return 0;
 }
 
-static int condense(struct agent *agent, const json_t *condenser, const struct view_range *range,
-                    bool *settled_out, struct error *err)
+static int condense(struct agent *agent, const json_t *condenser,
+                    const struct model_view_range *range, bool *settled_out, struct error *err)
 {
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
     struct llm_failure failure = LLM_FAILURE_INIT;
@@ -140,13 +140,13 @@ static int condense(struct agent *agent, const json_t *condenser, const struct v
 
 int condense_if_due(struct agent *agent, bool *settled_out, struct error *err)
 {
-    CLEANUP(view_range_done) struct view_range range = VIEW_RANGE_INIT;
+    CLEANUP(model_view_range_done) struct model_view_range range = MODEL_VIEW_RANGE_INIT;
     json_auto_t *condenser = NULL;
-    struct view_rule rule = {.max_size = 0};
+    struct model_view_rule rule = {.max_size = 0};
 
     *settled_out = false;
     /* A client's request was served by a condensation, so ours is no longer needed. */
-    if (agent->must_condense && !view_is_condensation_due(&agent->history))
+    if (agent->must_condense && !model_view_is_condensation_due(&agent->history))
         agent->must_condense = false;
     if (!agent->must_condense && !is_long(agent))
         return 0;
@@ -155,7 +155,7 @@ int condense_if_due(struct agent *agent, bool *settled_out, struct error *err)
         return 0;
     rule = summary_rule(condenser);
     rule.max_size = agent->must_condense ? 0 : max_size(agent);
-    view_choose_range(&agent->history, &rule, &range);
+    model_view_choose_range(&agent->history, &rule, &range);
     if (range.events.n == 0)
         return do_without(agent, NULL, settled_out, err);
     return condense(agent, condenser, &range, settled_out, err);
@@ -174,5 +174,5 @@ int condense_request(struct agent *agent, struct error *err)
 
     event_add_condensation_request(&events);
     agent->must_condense = true;
-    return record_behind(agent, &events, NULL, err);
+    return event_writer_append(agent, &events, NULL, err);
 }

@@ -1,10 +1,10 @@
-#include "worker/agent/llm/question.h"
+#include "worker/agent/llm/llm_query.h"
 
 #include "base/strbuf.h"
 #include "llm/llm.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/control.h"
 #include "worker/agent/core/model.h"
+#include "worker/agent/core/run_control.h"
 #include "worker/context.h"
 
 static void cancel_call(void *call)
@@ -18,28 +18,28 @@ static void append_messages(const json_t *spec, const json_t *messages, struct s
         llm_append_message(spec, json_array_get(messages, i), out);
 }
 
-int question_ask(struct agent *agent, const struct question *question, struct llm_reply *reply_out,
-                 struct llm_failure *failure_out, struct error *err)
+int llm_query_run(struct agent *agent, const struct llm_query *query, struct llm_reply *reply_out,
+                  struct llm_failure *failure_out, struct error *err)
 {
     CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(agent->context->llm);
     CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
     struct llm_request request = {
-        .spec = question->choice->spec,
-        .address_of = question->choice->address_of,
-        .api_key = question->choice->key,
-        .tools = question->tools,
-        .usage_id = question->usage_id,
+        .spec = query->choice->spec,
+        .address_of = query->choice->address_of,
+        .api_key = query->choice->key,
+        .tools = query->tools,
+        .usage_id = query->usage_id,
         .conversation_id = agent->lease.conversation_id.text,
-        .listener = question->listener,
+        .listener = query->listener,
     };
     int rc = 0;
 
-    append_messages(question->choice->spec, question->messages, &messages);
+    append_messages(query->choice->spec, query->messages, &messages);
     request.messages = messages.text;
     failure_out->kind = LLM_FAILURE_CANCELLED;
-    if (control_begin_wait(agent->control, WAIT_MODEL, cancel_call, call, err) < 0)
+    if (run_control_begin_wait(agent->control, WAIT_MODEL, cancel_call, call, err) < 0)
         return -1;
     rc = llm_call_run(call, &request, reply_out, failure_out, err);
-    control_end_wait(agent->control);
+    run_control_end_wait(agent->control);
     return rc;
 }

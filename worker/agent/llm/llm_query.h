@@ -3,8 +3,8 @@
  *
  * Threading: the agent's thread; a stop request reaches it through the agent's control.
  */
-#ifndef DEFT_WORKER_AGENT_LLM_QUESTION_H
-#define DEFT_WORKER_AGENT_LLM_QUESTION_H
+#ifndef DEFT_WORKER_AGENT_LLM_LLM_QUERY_H
+#define DEFT_WORKER_AGENT_LLM_LLM_QUERY_H
 
 #include <jansson.h>
 
@@ -17,7 +17,7 @@ struct llm_listener;
 struct llm_reply;
 struct model_choice;
 
-struct question {
+struct llm_query {
     const struct model_choice *choice;
     const json_t *messages; /* OpenAI Chat form */
     const char *tools;      /* "" for none */
@@ -26,7 +26,7 @@ struct question {
 };
 
 /* Calls the model; a stop request ends the wait. As llm_call_run(). */
-int question_ask(struct agent *agent, const struct question *question, struct llm_reply *reply_out,
-                 struct llm_failure *failure_out, struct error *err) NONNULL MUST_CHECK;
+int llm_query_run(struct agent *agent, const struct llm_query *query, struct llm_reply *reply_out,
+                  struct llm_failure *failure_out, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "worker/agent/llm/answer.h"
+#include "worker/agent/llm/llm_response.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,11 +18,11 @@
 #include "model/tools/tools.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
-#include "worker/agent/calls/ending.h"
+#include "worker/agent/calls/run_end.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/fit.h"
+#include "worker/agent/core/event_size.h"
+#include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
-#include "worker/agent/core/record.h"
 #include "worker/agent/llm/policy.h"
 #include "worker/context.h"
 
@@ -122,8 +122,8 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     struct call_ref ref = {.tool_name = call->name};
 
     tool_call_check(&agent->conversation, call->name, call->arguments, &check);
-    withheld = mask_call(&agent->secrets, &agent->conversation, &check);
-    call_fit(&check, index == 0 ? reply : NULL);
+    withheld = secret_list_mask_call(&agent->secrets, &agent->conversation, &check);
+    event_size_limit(&check, index == 0 ? reply : NULL);
     parts.tool_call_id = choose_call_id(agent, call->id, fresh_id);
     /* All client tools share one table entry; the name of each is the one that the model wrote. */
     parts.tool_name =
@@ -133,8 +133,9 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     parts.summary = check.summary;
     parts.action = check.action;
     if (index == 0) {
-        mask_append(&agent->secrets, reply->text, &thought);
-        mask_append(&agent->secrets, reply->reasoning == NULL ? "" : reply->reasoning, &reasoning);
+        secret_list_mask_text(&agent->secrets, reply->text, &thought);
+        secret_list_mask_text(&agent->secrets, reply->reasoning == NULL ? "" : reply->reasoning,
+                              &reasoning);
         parts.thought = thought.text;
         parts.reasoning = reply->reasoning == NULL ? NULL : reasoning.text;
     }
@@ -190,7 +191,7 @@ static void plan_calls(const struct agent *agent, const struct llm_reply *reply,
     if (!policy_must_confirm(policy, plan->risks, plan->n_runnable))
         return;
     if (spoke == USER_SILENT) {
-        ending_plan(&plan->events, STATUS_WAITING_FOR_CONFIRMATION, &plan->change);
+        run_end_plan(&plan->events, STATUS_WAITING_FOR_CONFIRMATION, &plan->change);
         return;
     }
     for (size_t i = 0; i < plan->n_runnable; i++)
@@ -203,8 +204,9 @@ static void plan_words(const struct agent *agent, const struct llm_reply *reply,
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf reasoning = STRBUF_INIT;
 
-    mask_append(&agent->secrets, reply->text, &text);
-    mask_append(&agent->secrets, reply->reasoning == NULL ? "" : reply->reasoning, &reasoning);
+    secret_list_mask_text(&agent->secrets, reply->text, &text);
+    secret_list_mask_text(&agent->secrets, reply->reasoning == NULL ? "" : reply->reasoning,
+                          &reasoning);
     (void)event_add_agent_message(&plan->events, text.text,
                                   reply->reasoning == NULL ? NULL : reasoning.text,
                                   plan->response_id);
@@ -212,7 +214,7 @@ static void plan_words(const struct agent *agent, const struct llm_reply *reply,
     if (text_is_blank(text.text))
         (void)event_add_environment_message(&plan->events, SAY_SOMETHING_TEXT);
     else if (spoke == USER_SILENT)
-        ending_plan(&plan->events, STATUS_FINISHED, &plan->change);
+        run_end_plan(&plan->events, STATUS_FINISHED, &plan->change);
 }
 
 static int store_planned(struct agent *agent, const struct llm_reply *reply, enum user_spoke spoke,
@@ -234,9 +236,9 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
     plan.change.stats = stats.text;
     plan.change.made_progress = true;
     if (plan.change.end_run)
-        rc = record_unless_spoken(agent, &plan.events, &plan.change, err);
+        rc = event_writer_append_unless_spoken(agent, &plan.events, &plan.change, err);
     else
-        rc = record_behind(agent, &plan.events, &plan.change, err);
+        rc = event_writer_append(agent, &plan.events, &plan.change, err);
     if (rc < 0)
         return -1;
     json_decref(agent->withheld);
@@ -251,7 +253,7 @@ static int plan_anew(struct agent *agent, const struct llm_reply *reply, enum us
 {
     bool is_counted = !agent->has_foreign_stats && !agent->is_row_stale;
 
-    if (record_refresh(agent, err) < 0)
+    if (event_writer_refresh_row(agent, err) < 0)
         return -1;
     if (!is_counted)
         stats_add(agent->stats, &reply->usage);
@@ -260,12 +262,12 @@ static int plan_anew(struct agent *agent, const struct llm_reply *reply, enum us
     return 0;
 }
 
-int answer_store(struct agent *agent, const struct llm_reply *reply, struct error *err)
+int llm_response_store(struct agent *agent, const struct llm_reply *reply, struct error *err)
 {
     enum user_spoke spoke = USER_SILENT;
     int rc = 0;
 
-    if (record_refresh(agent, err) < 0)
+    if (event_writer_refresh_row(agent, err) < 0)
         return -1;
     stats_add(agent->stats, &reply->usage);
     rc = store_planned(agent, reply, spoke, err);

@@ -1,4 +1,4 @@
-#include "worker/agent/llm/ask.h"
+#include "worker/agent/llm/llm_step.h"
 
 #include <stdbool.h>
 
@@ -13,16 +13,16 @@
 #include "llm/llm.h"
 #include "model/event/event.h"
 #include "model/tools/tools.h"
-#include "worker/agent/calls/ending.h"
+#include "worker/agent/calls/run_end.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/control.h"
+#include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/model.h"
-#include "worker/agent/core/record.h"
+#include "worker/agent/core/run_control.h"
 #include "worker/agent/core/transcript.h"
-#include "worker/agent/llm/answer.h"
 #include "worker/agent/llm/condense.h"
-#include "worker/agent/llm/telling.h"
+#include "worker/agent/llm/delta_stream.h"
+#include "worker/agent/llm/llm_response.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
@@ -70,8 +70,8 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
                         struct error *err)
 {
     CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(agent->context->llm);
-    CLEANUP(telling_done) struct telling telling = telling_begin(agent);
-    const struct llm_listener listener = telling_listener(&telling);
+    CLEANUP(delta_stream_done) struct delta_stream telling = delta_stream_begin(agent);
+    const struct llm_listener listener = delta_stream_listener(&telling);
     struct llm_request request = {
         .spec = choice->spec,
         .address_of = choice->address_of,
@@ -81,16 +81,16 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
         .usage_id = USAGE_ID,
         .conversation_id = cache_of(agent)->text,
         .listener = &listener,
-        .lane = agent->lane,
+        .direct = agent->direct,
     };
     int rc = 0;
 
     failure_out->kind = LLM_FAILURE_CANCELLED;
-    if (control_begin_wait(agent->control, WAIT_MODEL, cancel_call, call, err) < 0)
+    if (run_control_begin_wait(agent->control, WAIT_MODEL, cancel_call, call, err) < 0)
         return -1;
     crash_point(&agent->context->crash, CRASH_LLM_SENT);
     rc = llm_call_run(call, &request, reply_out, failure_out, err);
-    control_end_wait(agent->control);
+    run_control_end_wait(agent->control);
     return rc;
 }
 
@@ -114,7 +114,7 @@ static int ask_to_rephrase(struct agent *agent, struct error *err)
 
     json_push(content, text_content(REPHRASE_TEXT));
     (void)event_add_user_message(&events, content);
-    return record_behind(agent, &events, NULL, err);
+    return event_writer_append(agent, &events, NULL, err);
 }
 
 static int settle_failure(struct agent *agent, const struct llm_failure *failure,
@@ -135,11 +135,11 @@ static int settle_failure(struct agent *agent, const struct llm_failure *failure
         return ask_to_rephrase(agent, err);
     if (failure->kind == LLM_FAILURE_AUTHENTICATION)
         words = KEY_REFUSED_TEXT;
-    mask_append(&agent->secrets, words, &detail);
-    return ending_error(agent, llm_failure_code(failure), detail.text, err);
+    secret_list_mask_text(&agent->secrets, words, &detail);
+    return run_end_error(agent, llm_failure_code(failure), detail.text, err);
 }
 
-int ask_model(struct agent *agent, struct error *err)
+int llm_step_run(struct agent *agent, struct error *err)
 {
     CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
@@ -158,10 +158,10 @@ int ask_model(struct agent *agent, struct error *err)
     if (ask_and_wait(agent, &choice, &reply, &failure, &cause) < 0)
         return settle_failure(agent, &failure, &cause, err);
     crash_point(&agent->context->crash, CRASH_LLM_DONE);
-    if (answer_store(agent, &reply, err) == 0)
+    if (llm_response_store(agent, &reply, err) == 0)
         return 0;
-    telling_retract(agent, err->message);
+    delta_stream_retract(agent, err->message);
     if (err->code != ERROR_TOO_LARGE)
         return -1;
-    return ending_error(agent, CODE_TOO_LARGE, TOO_LARGE_TEXT, err);
+    return run_end_error(agent, CODE_TOO_LARGE, TOO_LARGE_TEXT, err);
 }

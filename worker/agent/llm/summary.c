@@ -11,11 +11,11 @@
 #include "model/event/event.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/lookup.h"
 #include "worker/agent/core/messages.h"
 #include "worker/agent/core/model.h"
-#include "worker/agent/llm/question.h"
-#include "worker/agent/llm/telling.h"
+#include "worker/agent/core/secret_lookup.h"
+#include "worker/agent/llm/delta_stream.h"
+#include "worker/agent/llm/llm_query.h"
 #include "worker/context.h"
 
 #define USAGE_ID "condenser"
@@ -47,9 +47,9 @@ json_t *summary_condenser(const struct agent *agent)
     return json_incref(conversation_find_condenser(condenser));
 }
 
-struct view_rule summary_rule(const json_t *condenser)
+struct model_view_rule summary_rule(const json_t *condenser)
 {
-    return (struct view_rule){
+    return (struct model_view_rule){
         .keep_first = (size_t)json_int_or(condenser, "keep_first", KEEP_FIRST),
         .minimum_progress = json_number_or(condenser, "minimum_progress", MINIMUM_PROGRESS),
         .max_events = FORGOTTEN_MAX_EVENTS};
@@ -86,7 +86,7 @@ static void append_message(struct strbuf *out, const json_t *message)
     }
 }
 
-static void append_summaries(const struct history *history, const struct view_range *range,
+static void append_summaries(const struct history *history, const struct model_view_range *range,
                              struct strbuf *out)
 {
     for (size_t i = 0; i < range->summaries.n; i++) {
@@ -98,7 +98,7 @@ static void append_summaries(const struct history *history, const struct view_ra
 }
 
 /* The events of the range as the model would read them, in order. */
-static void append_events(const struct history *history, const struct view_range *range,
+static void append_events(const struct history *history, const struct model_view_range *range,
                           struct strbuf *out)
 {
     struct history part = HISTORY_INIT;
@@ -115,7 +115,7 @@ static void append_events(const struct history *history, const struct view_range
         append_message(out, json_array_get(messages, i));
 }
 
-static json_t *messages_for(const struct history *history, const struct view_range *range)
+static json_t *messages_for(const struct history *history, const struct model_view_range *range)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_t *messages = json_array();
@@ -127,25 +127,25 @@ static json_t *messages_for(const struct history *history, const struct view_ran
     return messages;
 }
 
-int summary_ask(struct agent *agent, const json_t *condenser, const struct view_range *range,
+int summary_ask(struct agent *agent, const json_t *condenser, const struct model_view_range *range,
                 struct llm_reply *reply_out, struct llm_failure *failure_out, struct error *err)
 {
     CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
     CLEANUP(secret_done) struct secret key = SECRET_INIT;
     json_auto_t *messages = messages_for(&agent->history, range);
     json_t *llm = json_object_get(condenser, "llm");
-    struct retry_telling telling = retry_telling_begin(agent);
-    const struct llm_listener listener = retry_telling_listener(&telling);
-    const struct question question = {&choice, messages, "", USAGE_ID, &listener};
+    struct retry_notice telling = retry_notice_begin(agent);
+    const struct llm_listener listener = retry_notice_listener(&telling);
+    const struct llm_query question = {&choice, messages, "", USAGE_ID, &listener};
 
     secret_set(&key, json_text_or(llm, "api_key", ""));
     model_choose(agent->context, &agent->conversation, llm, &key, &choice);
-    return question_ask(agent, &question, reply_out, failure_out, err);
+    return llm_query_run(agent, &question, reply_out, failure_out, err);
 }
 
 /* --- the result --- */
 
-static json_t *forgotten_ids(const struct history *history, const struct view_range *range)
+static json_t *forgotten_ids(const struct history *history, const struct model_view_range *range)
 {
     json_t *ids = json_array();
 
@@ -160,7 +160,7 @@ static json_t *forgotten_ids(const struct history *history, const struct view_ra
     return ids;
 }
 
-void summary_add(const struct agent *agent, const struct view_range *range,
+void summary_add(const struct agent *agent, const struct model_view_range *range,
                  const struct llm_reply *reply, struct event_list *events)
 {
     json_auto_t *forgotten = forgotten_ids(&agent->history, range);

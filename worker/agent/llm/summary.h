@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "worker/agent/core/view.h"
+#include "worker/agent/core/model_view.h"
 
 struct agent;
 struct error;
@@ -22,13 +22,13 @@ struct llm_reply;
  */
 json_t *summary_condenser(const struct agent *agent) NONNULL MUST_CHECK;
 /* The condenser's rule, with max_size 0 (any length). */
-struct view_rule summary_rule(const json_t *condenser) NONNULL MUST_CHECK;
+struct model_view_rule summary_rule(const json_t *condenser) NONNULL MUST_CHECK;
 /* Calls the condenser's model on a range of the agent's history. As llm_call_run(). */
-int summary_ask(struct agent *agent, const json_t *condenser, const struct view_range *range,
+int summary_ask(struct agent *agent, const json_t *condenser, const struct model_view_range *range,
                 struct llm_reply *reply_out, struct llm_failure *failure_out,
                 struct error *err) NONNULL MUST_CHECK;
 /* Adds the Condensation that replaces the range by the reply. */
-void summary_add(const struct agent *agent, const struct view_range *range,
+void summary_add(const struct agent *agent, const struct model_view_range *range,
                  const struct llm_reply *reply, struct event_list *events) NONNULL;
 
 #endif

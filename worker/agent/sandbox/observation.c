@@ -111,7 +111,7 @@ int observation_from_sandbox(json_t *reply, const char *kind, json_t **observati
     json_t *parts = json_object_get(reply, "content");
 
     if (!text_equal(json_text_or(reply, "kind", ""), kind) || parts == NULL)
-        return error_set(err, ERROR_INVALID, "the sandbox's reply is no %s", kind);
+        return error_set(err, ERROR_INVALID, "the sandbox's reply is not a %s", kind);
     if (content_read(parts, &content, err) < 0)
         return error_wrap(err, "the sandbox's %s", kind);
     json_put(observation, "content", content);

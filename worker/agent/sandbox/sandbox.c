@@ -12,12 +12,13 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
+#include "model/conversation/worktree.h"
 #include "model/tools/tools.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/control.h"
+#include "worker/agent/core/run_control.h"
 #include "worker/agent/sandbox/observation.h"
 #include "worker/agent/sandbox/sandbox_address.h"
-#include "worker/agent/sandbox/sandbox_question.h"
+#include "worker/agent/sandbox/sandbox_http.h"
 #include "worker/context.h"
 
 /* For requests off the main path, such as an interrupt, that the user waits for. */
@@ -44,7 +45,7 @@ struct sandbox {
 static bool needs_sandbox(const struct conversation *conversation)
 {
     const struct tool **tools = tools_of(conversation);
-    bool is_needed = false;
+    bool is_needed = worktree_is_pending(conversation);
 
     for (size_t i = 0; tools[i] != NULL; i++)
         is_needed = is_needed || tools[i]->place != TOOL_IN_WORKER;
@@ -89,14 +90,14 @@ const char *sandbox_runtime_id(const struct sandbox *sandbox)
     return sandbox->address.endpoint.runtime_id;
 }
 
-void sandbox_result_done(struct sandbox_result *result)
+void action_result_done(struct action_result *result)
 {
     json_decref(TAKE_PTR(result->observation));
     mem_freep(&result->reason);
 }
 
-static int read_result(struct http_call *call, const struct sandbox_order *order,
-                       struct sandbox_result *result_out, struct error *err)
+static int read_result(struct http_call *call, const struct action_request *order,
+                       struct action_result *result_out, struct error *err)
 {
     json_auto_t *reply = NULL;
     enum sandbox_state state = SANDBOX_UNKNOWN;
@@ -105,7 +106,7 @@ static int read_result(struct http_call *call, const struct sandbox_order *order
     const char *reason = NULL;
 
     if (http_status(call) != 200)
-        return sandbox_question_refusal(call, err);
+        return sandbox_http_refusal(call, err);
     if (json_parse(body, len, &reply, err) < 0)
         return error_wrap(err, "the sandbox's reply");
     if (sandbox_state_read(reply, &state, err) < 0)
@@ -123,8 +124,8 @@ static int read_result(struct http_call *call, const struct sandbox_order *order
 }
 
 /* One attempt: a request and its reply. */
-static int try_once(struct sandbox *sandbox, const struct sandbox_question *question,
-                    const struct sandbox_order *order, struct sandbox_result *result_out,
+static int try_once(struct sandbox *sandbox, const struct sandbox_http_request *question,
+                    const struct action_request *order, struct action_result *result_out,
                     struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
@@ -139,20 +140,20 @@ static int try_once(struct sandbox *sandbox, const struct sandbox_question *ques
         return -1;
     sandbox->is_doubted = false;
     if (!text_equal(endpoint->runtime_id, order->runtime_id))
-        return error_set(err, ERROR_NOT_FOUND, "another sandbox took the place of this one");
+        return error_set(err, ERROR_NOT_FOUND, "another sandbox replaced this one");
     crash_point(crash, CRASH_AES_BEFORE_SEND);
-    if (sandbox_question_start(agent, endpoint, question, &call, err) < 0)
+    if (sandbox_http_start(agent, endpoint, question, &call, err) < 0)
         return -1;
     crash_point(crash, CRASH_AES_SENT);
-    if (sandbox_question_wait(agent, endpoint, question, call, err) < 0)
+    if (sandbox_http_wait(agent, endpoint, question, call, err) < 0)
         return -1;
     crash_point(crash, CRASH_AES_RESULT_READ);
     return read_result(call, order, result_out, err);
 }
 
 /* Restarts a sandbox that does not answer: the runtime knows whether it still runs. */
-static int try_often(struct sandbox *sandbox, const struct sandbox_question *question,
-                     const struct sandbox_order *order, struct sandbox_result *result_out,
+static int try_often(struct sandbox *sandbox, const struct sandbox_http_request *question,
+                     const struct action_request *order, struct action_result *result_out,
                      struct error *err)
 {
     int64_t wait_ms = RETRY_FIRST_MS;
@@ -164,17 +165,17 @@ static int try_often(struct sandbox *sandbox, const struct sandbox_question *que
         if (err->code != ERROR_UNAVAILABLE || !sandbox_address_is_known(&sandbox->address))
             return -1;
         if (attempt == ATTEMPTS)
-            return error_wrap(err, "The sandbox does not answer");
+            return error_wrap(err, "The sandbox does not respond");
         log_warning("sandbox.call_failed", LOG_INT("attempt", attempt), LOG_ERROR(err));
         sandbox->is_doubted = true;
         sandbox_address_forget(&sandbox->address);
-        if (control_sleep(sandbox->agent->control, wait_ms, err) < 0)
+        if (run_control_sleep(sandbox->agent->control, wait_ms, err) < 0)
             return -1;
         wait_ms *= 2;
     }
 }
 
-static json_t *order_content(const struct sandbox *sandbox, const struct sandbox_order *order)
+static json_t *order_content(const struct sandbox *sandbox, const struct action_request *order)
 {
     json_t *content = json_object();
 
@@ -185,12 +186,12 @@ static json_t *order_content(const struct sandbox *sandbox, const struct sandbox
     return content;
 }
 
-int sandbox_run(struct sandbox *sandbox, const struct sandbox_order *order,
-                struct sandbox_result *result_out, struct error *err)
+int sandbox_run_action(struct sandbox *sandbox, const struct action_request *order,
+                       struct action_result *result_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     json_auto_t *content = order_content(sandbox, order);
-    struct sandbox_question question = {
+    struct sandbox_http_request question = {
         .method = "PUT", .timeout_ms = order->timeout_ms, .is_watched = true};
 
     strbuf_appendf(&path, "/actions/%s", order->action_id.text);
@@ -208,31 +209,30 @@ int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeou
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
     json_auto_t *content = json_object();
-    struct sandbox_question question = {.method = "POST",
-                                        .path = "/api/bash/execute_bash_command",
-                                        .content = content,
-                                        .timeout_ms = timeout_s * 1000 + ASK_TIMEOUT_MS};
+    struct sandbox_http_request question = {.method = "POST",
+                                            .path = "/api/bash/execute_bash_command",
+                                            .content = content,
+                                            .timeout_ms = timeout_s * 1000 + ASK_TIMEOUT_MS};
     const char *body = NULL;
     size_t len = 0;
 
     json_put_text(content, "command", command);
     json_put(content, "timeout", json_integer((json_int_t)timeout_s));
     if (sandbox_ready(sandbox, err) < 0 ||
-        sandbox_question_start(sandbox->agent, &sandbox->address.endpoint, &question, &call, err) <
-            0 ||
-        sandbox_question_wait(sandbox->agent, &sandbox->address.endpoint, &question, call, err) < 0)
+        sandbox_http_start(sandbox->agent, &sandbox->address.endpoint, &question, &call, err) < 0 ||
+        sandbox_http_wait(sandbox->agent, &sandbox->address.endpoint, &question, call, err) < 0)
         return -1;
     if (http_status(call) != 200)
-        return sandbox_question_refusal(call, err);
+        return sandbox_http_refusal(call, err);
     body = http_body(call, &len);
     return json_parse(body, len, answer_out, err);
 }
 
-int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
-                struct sandbox_result *result_out, struct error *err)
+int sandbox_query_action(struct sandbox *sandbox, const struct action_request *order,
+                         struct action_result *result_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    struct sandbox_question question = {.method = "GET", .timeout_ms = ASK_TIMEOUT_MS};
+    struct sandbox_http_request question = {.method = "GET", .timeout_ms = ASK_TIMEOUT_MS};
 
     strbuf_appendf(&path, "/actions/%s", order->action_id.text);
     question.path = path.text;
@@ -246,12 +246,12 @@ int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
 static void ask_aside(struct sandbox *sandbox, const char *method, const char *path)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
-    struct sandbox_question question = {
+    struct sandbox_http_request question = {
         .method = method, .path = path, .timeout_ms = ASIDE_TIMEOUT_MS};
     struct error err = ERROR_INIT;
 
     if (sandbox_address_find(&sandbox->address, ASIDE_TIMEOUT_MS, &err) < 0 ||
-        sandbox_question_start(sandbox->agent, &sandbox->address.endpoint, &question, &call, &err) <
+        sandbox_http_start(sandbox->agent, &sandbox->address.endpoint, &question, &call, &err) <
             0 ||
         http_wait(call, &err) < 0)
         log_warning("sandbox.call_failed", LOG_STR("method", method), LOG_ERROR(&err));
@@ -293,14 +293,14 @@ void sandbox_settle(struct sandbox *sandbox)
     if (sandbox->acknowledging == NULL)
         return;
     error_ignore(http_wait(sandbox->acknowledging, &ignored),
-                 "a kept result that is not acknowledged costs only room");
+                 "an unacknowledged result only uses space");
     http_call_free(TAKE_PTR(sandbox->acknowledging));
 }
 
 void sandbox_send_acknowledged(struct sandbox *sandbox)
 {
     json_auto_t *content = NULL;
-    struct sandbox_question question = {
+    struct sandbox_http_request question = {
         .method = "POST", .path = "/actions/acknowledge", .timeout_ms = ASIDE_TIMEOUT_MS};
     struct error ignored = ERROR_INIT;
 
@@ -310,9 +310,9 @@ void sandbox_send_acknowledged(struct sandbox *sandbox)
     content = json_object();
     json_put(content, "ids", TAKE_PTR(sandbox->acknowledged));
     question.content = content;
-    error_ignore(sandbox_question_start(sandbox->agent, &sandbox->address.endpoint, &question,
-                                        &sandbox->acknowledging, &ignored),
-                 "a kept result that is not acknowledged costs only room");
+    error_ignore(sandbox_http_start(sandbox->agent, &sandbox->address.endpoint, &question,
+                                    &sandbox->acknowledging, &ignored),
+                 "an unacknowledged result only uses space");
 }
 
 void sandbox_acknowledge(struct sandbox *sandbox, const struct uuid *action_id)

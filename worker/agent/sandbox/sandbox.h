@@ -16,7 +16,7 @@
 
 #include "base/attr.h"
 #include "base/uuid.h"
-#include "worker/agent/sandbox/sandbox_question.h"
+#include "worker/agent/sandbox/sandbox_http.h"
 
 struct agent;
 struct error;
@@ -42,7 +42,7 @@ const char *sandbox_runtime_id(const struct sandbox *sandbox) NONNULL MUST_CHECK
 /* The Runtime API's ids have 16 characters. */
 #define SANDBOX_ID_BYTES 17
 
-struct sandbox_order {
+struct action_request {
     struct uuid action_id;
     char runtime_id[SANDBOX_ID_BYTES]; /* of the intended sandbox */
     const char *tool;
@@ -52,17 +52,17 @@ struct sandbox_order {
     int64_t timeout_ms; /* after that the sandbox is considered hung */
 };
 
-struct sandbox_result {
+struct action_result {
     enum sandbox_state state;
     json_t *observation; /* if FINISHED */
     char *reason;        /* if INTERRUPTED, as text */
 };
 
 /* clang-format off */
-#define SANDBOX_RESULT_INIT {SANDBOX_UNKNOWN, NULL, NULL}
+#define ACTION_RESULT_INIT {SANDBOX_UNKNOWN, NULL, NULL}
 /* clang-format on */
 
-void sandbox_result_done(struct sandbox_result *result);
+void action_result_done(struct action_result *result);
 
 /*
  * Runs an action, or waits for it if it is running, or fetches its kept result: *result_out is
@@ -72,15 +72,15 @@ void sandbox_result_done(struct sandbox_result *result);
  * with that id; ERROR_INVALID, ERROR_TOO_LARGE for an invalid reply; ERROR_TIMEOUT after
  * timeout_ms; ERROR_UNAVAILABLE as sandbox_ready().
  */
-int sandbox_run(struct sandbox *sandbox, const struct sandbox_order *order,
-                struct sandbox_result *result_out, struct error *err) NONNULL MUST_CHECK;
+int sandbox_run_action(struct sandbox *sandbox, const struct action_request *order,
+                       struct action_result *result_out, struct error *err) NONNULL MUST_CHECK;
 /* The state of an action in the sandbox; errors as above. */
-int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
-                struct sandbox_result *result_out, struct error *err) NONNULL MUST_CHECK;
+int sandbox_query_action(struct sandbox *sandbox, const struct action_request *order,
+                         struct action_result *result_out, struct error *err) NONNULL MUST_CHECK;
 /*
  * Runs one of deft's own commands immediately, outside the conversation's shells: *answer_out =
  * {"exit_code", "stdout", "stderr"}, a new reference. May run twice: there is no deduplication.
- * Errors as sandbox_run(), without ERROR_NOT_FOUND; no retry if the sandbox does not answer.
+ * Errors as sandbox_run_action(), without ERROR_NOT_FOUND; no retry if the sandbox does not answer.
  */
 int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeout_s,
                     json_t **answer_out, struct error *err) NONNULL MUST_CHECK;

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "client/http.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/control.h"
+#include "worker/agent/core/run_control.h"
 #include "worker/context.h"
 
 /* How long to retry an unavailable service: its restart takes a second or two. */
@@ -94,19 +94,19 @@ static void cancel_call(void *call)
 static int ask_once(struct sandbox_address *address, bool *is_heard_out, struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
-    struct control *control = address->agent->control;
+    struct run_control *control = address->agent->control;
     int rc = 0;
 
     *is_heard_out = false;
     if (address->call == NULL && begin(address, err) < 0)
         return -1;
     call = TAKE_PTR(address->call);
-    if (control_begin_wait(control, WAIT_SANDBOX, cancel_call, call, err) < 0) {
+    if (run_control_begin_wait(control, WAIT_SANDBOX, cancel_call, call, err) < 0) {
         address->call = TAKE_PTR(call); /* kept: a stop can be followed by a run that uses it */
         return -1;
     }
     rc = http_wait(call, err);
-    control_end_wait(control);
+    run_control_end_wait(control);
     if (rc < 0)
         return -1;
     /* 5xx comes from a gateway in front of an unavailable service. */
@@ -123,7 +123,7 @@ static int give_up(struct error *err)
     if (err->code == ERROR_CANCELLED || err->code == ERROR_STALE)
         return -1;
     err->code = ERROR_UNAVAILABLE;
-    return error_wrap(err, "No sandbox could be had");
+    return error_wrap(err, "The sandbox could not be started");
 }
 
 int sandbox_address_wait(struct sandbox_address *address, struct error *err)
@@ -142,7 +142,7 @@ int sandbox_address_wait(struct sandbox_address *address, struct error *err)
         if (!error_is_transient(err) || (is_heard && err->code == ERROR_UNAVAILABLE) ||
             clock_monotonic_ms() - began_ms > patience_ms)
             return give_up(err);
-        if (control_sleep(address->agent->control, RETRY_MS, err) < 0)
+        if (run_control_sleep(address->agent->control, RETRY_MS, err) < 0)
             return -1;
     }
     return 0;

@@ -14,10 +14,10 @@
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/control.h"
-#include "worker/agent/core/lookup.h"
-#include "worker/agent/core/mask.h"
-#include "worker/agent/core/record.h"
+#include "worker/agent/core/event_writer.h"
+#include "worker/agent/core/run_control.h"
+#include "worker/agent/core/secret_list.h"
+#include "worker/agent/core/secret_lookup.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/agent/sandbox/takeover.h"
 #include "worker/context.h"
@@ -38,8 +38,8 @@
 /* Starts nothing on a lease that may have expired: the next holder may start the same. */
 static int wait_for_lease(struct agent *agent, struct error *err)
 {
-    while (!control_has_lease(agent->control)) {
-        if (control_sleep(agent->control, LEASE_LOOK_MS, err) < 0)
+    while (!run_control_has_lease(agent->control)) {
+        if (run_control_sleep(agent->control, LEASE_LOOK_MS, err) < 0)
             return -1;
     }
     return 0;
@@ -56,21 +56,21 @@ static int note_sandbox(struct agent *agent, struct error *err)
     if (text_equal(json_text_or(state, AGENT_STATE_SANDBOX, ""), runtime_id))
         return 0;
     json_put_text(state, AGENT_STATE_SANDBOX, runtime_id);
-    return record_behind(agent, &no_events, &change, err);
+    return event_writer_append(agent, &no_events, &change, err);
 }
 
 /* After a 409: 0 if the lease is ours, so that the call itself was refused. */
 static int check_refusal(struct agent *agent, const struct error *refusal,
                          struct strbuf *problem_out, struct error *err)
 {
-    if (record_check_lease(agent, err) < 0)
+    if (event_writer_check_lease(agent, err) < 0)
         return -1;
     strbuf_append(problem_out, refusal->message);
     return 0;
 }
 
 /* Reports failures that concern the model; all others end the step. */
-static int settle_failure(struct agent *agent, const struct sandbox_order *order,
+static int settle_failure(struct agent *agent, const struct action_request *order,
                           const struct error *failure, struct strbuf *problem_out,
                           struct error *err)
 {
@@ -107,7 +107,7 @@ static int settle_failure(struct agent *agent, const struct sandbox_order *order
     return -1;
 }
 
-static void take_result(struct sandbox_result *result, json_t **observation_out,
+static void take_result(struct action_result *result, json_t **observation_out,
                         struct strbuf *problem_out)
 {
     if (result->state == SANDBOX_FINISHED) {
@@ -136,14 +136,14 @@ static bool is_incomplete(const struct agent *agent, size_t action)
 
     return event->seq <= agent->claimed_seq &&
            json_object_get(agent->withheld, event->id.text) == NULL &&
-           mask_was_applied(json_object_get(event->json, "action"));
+           secret_list_is_masked(json_object_get(event->json, "action"));
 }
 
 /* *is_lost_out: an earlier sandbox may have begun this call, and this one does not know it. */
-static int is_lost(struct agent *agent, size_t action, const struct sandbox_order *order,
+static int is_lost(struct agent *agent, size_t action, const struct action_request *order,
                    bool *is_lost_out, struct error *err)
 {
-    CLEANUP(sandbox_result_done) struct sandbox_result known = SANDBOX_RESULT_INIT;
+    CLEANUP(action_result_done) struct action_result known = ACTION_RESULT_INIT;
     struct takeover_facts facts = {
         .used_sandbox = json_text_or(agent->conversation.agent_state, AGENT_STATE_SANDBOX, ""),
         .sandbox = order->runtime_id,
@@ -153,7 +153,7 @@ static int is_lost(struct agent *agent, size_t action, const struct sandbox_orde
     *is_lost_out = false;
     if (takeover_decide(&facts) == TAKEOVER_RUN && !is_incomplete(agent, action))
         return 0;
-    if (sandbox_ask(agent->sandbox, order, &known, err) < 0)
+    if (sandbox_query_action(agent->sandbox, order, &known, err) < 0)
         return -1;
     if (known.state == SANDBOX_UNKNOWN && is_incomplete(agent, action))
         return error_set(err, ERROR_INVALID, WITHHELD_TEXT);
@@ -161,8 +161,8 @@ static int is_lost(struct agent *agent, size_t action, const struct sandbox_orde
     return 0;
 }
 
-static int run_order(struct agent *agent, size_t action, const struct sandbox_order *order,
-                     struct sandbox_result *result_out, struct error *err)
+static int run_order(struct agent *agent, size_t action, const struct action_request *order,
+                     struct action_result *result_out, struct error *err)
 {
     bool lost = false;
 
@@ -170,9 +170,9 @@ static int run_order(struct agent *agent, size_t action, const struct sandbox_or
         wait_for_lease(agent, err) < 0)
         return -1;
     if (lost)
-        return error_set(err, ERROR_NOT_FOUND, "the sandbox of this call is gone");
+        return error_set(err, ERROR_NOT_FOUND, "the sandbox of this call no longer exists");
     sandbox_make_working_dir(agent->sandbox);
-    return sandbox_run(agent->sandbox, order, result_out, err);
+    return sandbox_run_action(agent->sandbox, order, result_out, err);
 }
 
 /* Longest time for the call: longer than the limit in its own arguments. */
@@ -188,17 +188,17 @@ static int64_t timeout_of(const struct agent *agent, const json_t *args)
 int sandbox_call_run(struct agent *agent, size_t action, const struct tool *tool,
                      json_t **observation_out, struct strbuf *problem_out, struct error *err)
 {
-    CLEANUP(sandbox_result_done) struct sandbox_result result = SANDBOX_RESULT_INIT;
+    CLEANUP(action_result_done) struct action_result result = ACTION_RESULT_INIT;
     json_auto_t *args = json_copy(action_to_run(agent, action));
     json_auto_t *env = NULL;
-    struct sandbox_order order = {.action_id = agent->history.items[action].id,
-                                  .tool = tool->name,
-                                  .observation_kind = tool->observation_kind};
+    struct action_request order = {.action_id = agent->history.items[action].id,
+                                   .tool = tool->name,
+                                   .observation_kind = tool->observation_kind};
     struct error failure = ERROR_INIT;
 
     (void)json_object_del(args, "kind");
     if (text_equal(tool->name, "terminal")) {
-        lookup_named(agent, json_text_or(args, "command", ""));
+        secret_lookup_named(agent, json_text_or(args, "command", ""));
         env = secret_list_env(&agent->secrets, json_text_or(args, "command", ""));
     }
     if (sandbox_ready(agent->sandbox, err) < 0)

@@ -1,4 +1,4 @@
-#include "worker/agent/sandbox/sandbox_question.h"
+#include "worker/agent/sandbox/sandbox_http.h"
 
 #include <stddef.h>
 
@@ -12,7 +12,7 @@
 #include "client/http.h"
 #include "client/runtime_api.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/control.h"
+#include "worker/agent/core/run_control.h"
 #include "worker/context.h"
 
 #define REPLY_MAX_BYTES ((size_t)(24 * 1024 * 1024))
@@ -24,9 +24,9 @@
 #define LOOK_AGAIN_MS 1000
 #define SILENCES_MAX 3
 
-int sandbox_question_start(const struct agent *agent, const struct sandbox_endpoint *endpoint,
-                           const struct sandbox_question *question, struct http_call **call_out,
-                           struct error *err)
+int sandbox_http_start(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                       const struct sandbox_http_request *question, struct http_call **call_out,
+                       struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf fence = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
@@ -38,7 +38,7 @@ int sandbox_question_start(const struct agent *agent, const struct sandbox_endpo
     struct http_request request = {
         .method = question->method,
         .url = question->path,
-        .lane = agent->lane,
+        .direct = agent->direct,
         .headers = headers,
         .timeout_ms = question->timeout_ms,
         .max_reply_bytes = REPLY_MAX_BYTES,
@@ -67,7 +67,7 @@ static bool is_at_it(const struct agent *agent, const struct sandbox_endpoint *e
                      const char *path)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
-    struct sandbox_question question = {
+    struct sandbox_http_request question = {
         .method = "GET", .path = path, .timeout_ms = agent->context->settings.sandbox_check_ms};
     json_auto_t *reply = NULL;
     enum sandbox_state state = SANDBOX_UNKNOWN;
@@ -75,9 +75,9 @@ static bool is_at_it(const struct agent *agent, const struct sandbox_endpoint *e
     const char *body = NULL;
     size_t len = 0;
 
-    if (sandbox_question_start(agent, endpoint, &question, &call, &err) < 0 ||
+    if (sandbox_http_start(agent, endpoint, &question, &call, &err) < 0 ||
         http_wait(call, &err) < 0) {
-        log_warning("sandbox.silent", LOG_ERROR(&err));
+        log_warning("sandbox.unresponsive", LOG_ERROR(&err));
         return false;
     }
     body = http_body(call, &len);
@@ -90,7 +90,7 @@ static bool is_at_it(const struct agent *agent, const struct sandbox_endpoint *e
 
 /* Waits for the reply as long as the sandbox answers polls. */
 static int wait_watched(const struct agent *agent, const struct sandbox_endpoint *endpoint,
-                        const struct sandbox_question *question, struct http_call *call,
+                        const struct sandbox_http_request *question, struct http_call *call,
                         struct error *err)
 {
     int n_silences = 0;
@@ -99,24 +99,24 @@ static int wait_watched(const struct agent *agent, const struct sandbox_endpoint
                                                       : LOOK_AGAIN_MS)) {
         n_silences = is_at_it(agent, endpoint, question->path) ? 0 : n_silences + 1;
         if (n_silences == SILENCES_MAX)
-            return error_set(err, ERROR_UNAVAILABLE, "it gave no sign of life");
+            return error_set(err, ERROR_UNAVAILABLE, "it stopped responding");
     }
     return http_wait(call, err);
 }
 
-int sandbox_question_wait(const struct agent *agent, const struct sandbox_endpoint *endpoint,
-                          const struct sandbox_question *question, struct http_call *call,
-                          struct error *err)
+int sandbox_http_wait(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                      const struct sandbox_http_request *question, struct http_call *call,
+                      struct error *err)
 {
-    struct control *control = agent->control;
+    struct run_control *control = agent->control;
     int64_t began_ms = clock_monotonic_ms();
     int rc = 0;
 
-    if (control_begin_wait(control, WAIT_TOOL, cancel_call, call, err) < 0)
+    if (run_control_begin_wait(control, WAIT_TOOL, cancel_call, call, err) < 0)
         return -1;
     rc = question->is_watched ? wait_watched(agent, endpoint, question, call, err)
                               : http_wait(call, err);
-    control_end_wait(control);
+    run_control_end_wait(control);
     /*
      * Short requests and connects are fast: their timeouts mean that the sandbox cannot be reached.
      */
@@ -139,7 +139,7 @@ static void append_detail(struct http_call *call, struct strbuf *out)
         strbuf_append(out, json_text_or(reply, "detail", ""));
 }
 
-int sandbox_question_refusal(struct http_call *call, struct error *err)
+int sandbox_http_refusal(struct http_call *call, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
     long status = http_status(call);
@@ -150,7 +150,8 @@ int sandbox_question_refusal(struct http_call *call, struct error *err)
     if (status == 400 || status == 413 || status == 429)
         return error_set(err, ERROR_INVALID, "the sandbox refused the call: %s", detail.text);
     /* Busy, restarted with another key, or another server at its former address. */
-    return error_set(err, ERROR_UNAVAILABLE, "the sandbox answered %ld %s", status, detail.text);
+    return error_set(err, ERROR_UNAVAILABLE, "the sandbox replied with status %ld %s", status,
+                     detail.text);
 }
 
 static const struct {

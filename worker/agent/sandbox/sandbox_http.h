@@ -8,8 +8,8 @@
  * control.
  * Source:    docs/api/action-server.md, section 3
  */
-#ifndef DEFT_WORKER_AGENT_SANDBOX_SANDBOX_QUESTION_H
-#define DEFT_WORKER_AGENT_SANDBOX_SANDBOX_QUESTION_H
+#ifndef DEFT_WORKER_AGENT_SANDBOX_SANDBOX_HTTP_H
+#define DEFT_WORKER_AGENT_SANDBOX_SANDBOX_HTTP_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ enum sandbox_state {
     SANDBOX_INTERRUPTED, /* begun, and will never finish */
 };
 
-struct sandbox_question {
+struct sandbox_http_request {
     const char *method;
     const char *path;
     const json_t *content; /* NULL: no body */
@@ -40,18 +40,18 @@ struct sandbox_question {
 };
 
 /* Sends the request and returns; the caller frees the call. */
-int sandbox_question_start(const struct agent *agent, const struct sandbox_endpoint *endpoint,
-                           const struct sandbox_question *question, struct http_call **call_out,
-                           struct error *err) NONNULL MUST_CHECK;
+int sandbox_http_start(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                       const struct sandbox_http_request *question, struct http_call **call_out,
+                       struct error *err) NONNULL MUST_CHECK;
 /*
  * Waits for the reply, whatever its status. ERROR_CANCELLED after a stop request, ERROR_UNAVAILABLE
  * if the sandbox cannot be reached or hangs, ERROR_TIMEOUT when a watched request times out.
  */
-int sandbox_question_wait(const struct agent *agent, const struct sandbox_endpoint *endpoint,
-                          const struct sandbox_question *question, struct http_call *call,
-                          struct error *err) NONNULL MUST_CHECK;
+int sandbox_http_wait(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                      const struct sandbox_http_request *question, struct http_call *call,
+                      struct error *err) NONNULL MUST_CHECK;
 /* Sets the error for a status other than 200; returns -1. */
-int sandbox_question_refusal(struct http_call *call, struct error *err) NONNULL MUST_CHECK;
+int sandbox_http_refusal(struct http_call *call, struct error *err) NONNULL MUST_CHECK;
 /* Parses the member `state` of an action's reply; ERROR_INVALID if it is not a state. */
 int sandbox_state_read(json_t *reply, enum sandbox_state *state_out,
                        struct error *err) NONNULL MUST_CHECK;

@@ -1,7 +1,8 @@
--- Deploy deft:events to pg
+-- Deploy deft_schema:events to pg
 BEGIN;
 
--- `seq` is gapless from 1: n + 1 is written only by one who has read n. `body` is the exact wire JSON.
+-- `seq` is gapless from 1: only a writer that has read n writes n + 1. Times grow strictly with seq.
+-- `body` is the exact wire JSON.
 CREATE TABLE events (
     conversation_id uuid NOT NULL,
     seq             bigint NOT NULL,
@@ -9,7 +10,7 @@ CREATE TABLE events (
     kind            text NOT NULL,
     source          text NOT NULL,
     timestamp       text NOT NULL COLLATE "C",
-    result_of       uuid, -- the ActionEvent that this one ends
+    result_of       uuid, -- the ActionEvent that this event answers
     fence           bigint, -- of the lease it was written under; NULL for a client's
     body            text COMPRESSION lz4 NOT NULL,
     PRIMARY KEY (conversation_id, seq),

@@ -1,10 +1,12 @@
--- Deploy deft:jobs to pg
+-- Deploy deft_schema:jobs to pg
 BEGIN;
 
--- Work that is not a conversation: titles, clean-up, posts. Claimed in index order, twenty at a time.
+-- Work in addition to runs: titles, side questions, condensation, judgements of goals. Claimed one at a
+-- time, in index order. A job with a waiting client leaves its result, which is deleted once it is read
+-- or too old.
 CREATE TABLE jobs (
     id               bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    kind             text NOT NULL,
+    kind             text NOT NULL CHECK (kind IN ('title', 'ask', 'condense', 'goal', 'worktree')),
     conversation_id  uuid,
     payload          jsonb NOT NULL DEFAULT '{}',
     due_at           timestamptz NOT NULL DEFAULT now(),
@@ -12,8 +14,14 @@ CREATE TABLE jobs (
     lease_owner      uuid,
     lease_expires_at timestamptz,
     last_error       text,
-    created_at       timestamptz NOT NULL DEFAULT now()
+    created_at       timestamptz NOT NULL DEFAULT now(),
+    key              uuid NOT NULL DEFAULT gen_random_uuid(), -- by which the client finds the result
+    result           text, -- JSON
+    done_at          timestamptz
 ) WITH (fillfactor = 80);
-CREATE INDEX jobs_due ON jobs (due_at, id);
+CREATE UNIQUE INDEX jobs_key ON jobs (key);
+CREATE INDEX jobs_due ON jobs (due_at, id) WHERE done_at IS NULL;
+CREATE INDEX jobs_done ON jobs (done_at) WHERE done_at IS NOT NULL;
+CREATE INDEX jobs_conversation ON jobs (conversation_id);
 
 COMMIT;

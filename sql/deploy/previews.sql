@@ -1,8 +1,8 @@
--- Deploy deft:previews to pg
+-- Deploy deft_schema:previews to pg
 BEGIN;
 
--- What lets a browser from the app origin to a preview: good once, for a minute, for the browser that
--- holds the state, and gone with the session that it was given to.
+-- Passes from the app origin to a preview: each is valid once, for a minute, for the browser that holds
+-- the state, and ends with its session.
 CREATE TABLE preview_passes (
     token_hash text PRIMARY KEY,
     state_hash text NOT NULL,
@@ -13,7 +13,7 @@ CREATE TABLE preview_passes (
 );
 CREATE INDEX preview_passes_expiry ON preview_passes (expires_at);
 
--- What the cookie of one preview origin stands for: that port of that sandbox, and nothing else.
+-- Cookies of preview origins: each is valid for one port of one sandbox.
 CREATE TABLE preview_sessions (
     token_hash text PRIMARY KEY,
     session_id uuid NOT NULL REFERENCES sessions ON DELETE CASCADE,

@@ -1,8 +1,8 @@
--- Deploy deft:roles to pg
+-- Deploy deft_schema:roles to pg
 BEGIN;
 
--- A role for each process. They own nothing and make nothing; who deploys owns the schema, and no
--- process is that. Roles belong to the cluster: another database of it may have made them.
+-- A role for each process. They own nothing and create nothing: the role that deploys owns the schema.
+-- Roles belong to the cluster: another database of it may have made them.
 DO $$
 DECLARE
     process text;
@@ -19,12 +19,12 @@ $$;
 REVOKE ALL ON SCHEMA public FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO deft_fcgi, deft_gateway, deft_worker, deft_runtime;
 
--- Tables of later changes, until a change says less. The gateway reads.
+-- For tables of later changes. The gateway reads.
 ALTER DEFAULT PRIVILEGES IN SCHEMA public
     GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO deft_fcgi, deft_worker, deft_runtime;
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO deft_gateway;
 
--- A row is locked by who may update a column of it; (name) is for locks alone.
+-- Locking a row needs the right to update a column of it; (name) is for locks only.
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     conversations, documents, sign_in_links, sessions, mcp_sign_ins
@@ -33,10 +33,11 @@ GRANT SELECT, INSERT, DELETE ON events, jobs, preview_passes, preview_sessions T
 GRANT SELECT, INSERT, UPDATE ON users, api_keys, runtime_keys, branches, webhook_cursors TO deft_fcgi;
 GRANT SELECT, INSERT ON server_init TO deft_fcgi;
 GRANT INSERT ON webhook_leftovers TO deft_fcgi;
+GRANT SELECT, INSERT ON secret_reads TO deft_fcgi;
 GRANT SELECT, UPDATE ON runtimes TO deft_fcgi;
 GRANT SELECT ON webhooks, warm_configs TO deft_fcgi;
 
--- Who connects, what there is to show, and a message that came by a socket.
+-- Callers, the data that is shown, and messages that came by a socket.
 GRANT SELECT ON users, api_keys, sessions, runtimes, branches, server_init, events, jobs, conversations
     TO deft_gateway;
 GRANT INSERT ON events, jobs TO deft_gateway;

@@ -1,7 +1,7 @@
--- Deploy deft:secret_reads to pg
+-- Deploy deft_schema:secret_reads to pg
 BEGIN;
 
--- Each reading of a stored secret with the key of a sandbox. Rows outlive the sandbox, and are never changed.
+-- Reads of stored secrets with the key of a sandbox. Rows outlive the sandbox and are never changed.
 CREATE TABLE secret_reads (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     user_id    uuid NOT NULL, -- whose secret it is
@@ -10,8 +10,9 @@ CREATE TABLE secret_reads (
     read_at    timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX secret_reads_runtime ON secret_reads (runtime_id, id);
-REVOKE ALL ON secret_reads FROM deft_fcgi, deft_gateway, deft_worker, deft_runtime;
-GRANT SELECT, INSERT ON secret_reads TO deft_fcgi;
+-- A user's reads over all sandboxes, and the last read of each secret.
+CREATE INDEX secret_reads_user ON secret_reads (user_id, id);
+CREATE INDEX secret_reads_name ON secret_reads (user_id, name, id);
 
 CREATE FUNCTION secret_reads_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

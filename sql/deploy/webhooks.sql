@@ -1,32 +1,32 @@
--- Deploy deft:webhooks to pg
+-- Deploy deft_schema:webhooks to pg
 BEGIN;
 
--- A receiver of news, as a worker's settings name it. Not its address: only how far it was served.
+-- Receivers, by their names in a worker's settings; their addresses are not stored.
 CREATE TABLE webhooks (
     id         text PRIMARY KEY,
-    since      timestamptz NOT NULL DEFAULT now(), -- what is older was never promised
-    scanned_to timestamptz NOT NULL DEFAULT now()  -- conversations written before it were looked at
+    since      timestamptz NOT NULL DEFAULT now(), -- older events are not sent
+    scanned_to timestamptz NOT NULL DEFAULT now()  -- conversations changed before it were examined
 );
 
--- What a receiver has of a conversation; outlives the conversation until it knows of its end.
+-- Delivery cursors: outlive a conversation until the receiver knows of its end.
 CREATE TABLE webhook_cursors (
     webhook_id       text NOT NULL REFERENCES webhooks ON DELETE CASCADE,
     conversation_id  uuid NOT NULL,
-    seq              bigint NOT NULL,             -- events up to this one were taken
+    seq              bigint NOT NULL,             -- last event delivered
     looked_at        timestamptz,                 -- updated_at of the row that `state` is of
     state            text,                        -- of the conversation: its newest fingerprint
-    told             text,                        -- the one that the receiver knows
-    due_at           timestamptz,                 -- null: nothing to send
+    told             text,                        -- the fingerprint that was delivered
+    due_at           timestamptz,                 -- NULL: nothing to send
     attempts         integer NOT NULL DEFAULT 0,  -- failed in a row
     lease_owner      uuid,
     lease_expires_at timestamptz,
-    farewell         text COMPRESSION lz4,        -- the last ConversationInfo of one that is deleted
+    farewell         text COMPRESSION lz4,        -- the last ConversationInfo of a deleted conversation
     PRIMARY KEY (webhook_id, conversation_id)
 ) WITH (fillfactor = 80);
 CREATE INDEX webhook_cursors_due ON webhook_cursors (webhook_id, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX webhook_cursors_lease ON webhook_cursors (lease_owner) WHERE lease_owner IS NOT NULL;
 
--- Events of a deleted conversation that a receiver had not taken yet.
+-- Undelivered events of deleted conversations.
 CREATE TABLE webhook_leftovers (
     webhook_id      text NOT NULL,
     conversation_id uuid NOT NULL,

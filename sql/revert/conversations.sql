@@ -1,4 +1,5 @@
--- Revert deft:conversations from pg
+-- Revert deft_schema:conversations from pg
 BEGIN;
-DROP TABLE conversations;
+DROP TABLE branches, conversations;
+DROP FUNCTION conversations_forget_spec_info();
 COMMIT;

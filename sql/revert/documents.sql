@@ -1,4 +1,4 @@
--- Revert deft:documents from pg
+-- Revert deft_schema:documents from pg
 BEGIN;
 DROP TABLE documents;
 COMMIT;

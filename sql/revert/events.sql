@@ -1,4 +1,4 @@
--- Revert deft:events from pg
+-- Revert deft_schema:events from pg
 BEGIN;
 DROP TABLE events;
 COMMIT;

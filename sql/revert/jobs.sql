@@ -1,4 +1,4 @@
--- Revert deft:jobs from pg
+-- Revert deft_schema:jobs from pg
 BEGIN;
 DROP TABLE jobs;
 COMMIT;

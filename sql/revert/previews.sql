@@ -1,5 +1,4 @@
--- Revert deft:previews from pg
+-- Revert deft_schema:previews from pg
 BEGIN;
-DROP TABLE preview_sessions;
-DROP TABLE preview_passes;
+DROP TABLE preview_sessions, preview_passes;
 COMMIT;

@@ -1,7 +1,7 @@
--- Revert deft:roles from pg
+-- Revert deft_schema:roles from pg
 BEGIN;
 
--- The roles themselves stay: they are the cluster's, and another database may know them.
+-- The roles stay: they belong to the cluster, and another database may use them.
 ALTER DEFAULT PRIVILEGES IN SCHEMA public
     REVOKE ALL ON TABLES FROM deft_fcgi, deft_gateway, deft_worker, deft_runtime;
 REVOKE ALL ON ALL TABLES IN SCHEMA public FROM deft_fcgi, deft_gateway, deft_worker, deft_runtime;

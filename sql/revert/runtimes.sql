@@ -1,4 +1,4 @@
--- Revert deft:runtimes from pg
+-- Revert deft_schema:runtimes from pg
 BEGIN;
-DROP TABLE runtimes;
+DROP TABLE admin_logins, egress_refusals, image_builds, warm_configs, warm_sandboxes, runtimes, runtime_keys;
 COMMIT;

@@ -1,4 +1,4 @@
--- Revert deft:secret_reads from pg
+-- Revert deft_schema:secret_reads from pg
 BEGIN;
 DROP TABLE secret_reads;
 DROP FUNCTION secret_reads_refuse_change();

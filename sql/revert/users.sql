@@ -1,4 +1,4 @@
--- Revert deft:users from pg
+-- Revert deft_schema:users from pg
 BEGIN;
-DROP TABLE api_keys, sessions, sign_in_links, users;
+DROP TABLE mcp_sign_ins, server_init, api_keys, sessions, sign_in_links, users;
 COMMIT;

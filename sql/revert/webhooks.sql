@@ -1,8 +1,4 @@
--- Revert deft:webhooks from pg
+-- Revert deft_schema:webhooks from pg
 BEGIN;
-
-DROP TABLE webhook_leftovers;
-DROP TABLE webhook_cursors;
-DROP TABLE webhooks;
-
+DROP TABLE webhook_leftovers, webhook_cursors, webhooks;
 COMMIT;

@@ -1,3 +1,3 @@
--- Verify deft:documents on pg
-SELECT user_id, collection, name, id, revision, body, sealed, created_at, updated_at
-  FROM documents WHERE false;
+-- Verify deft_schema:documents on pg
+SELECT user_id, collection, name, id, revision, body, sealed, created_at, updated_at FROM documents
+       WHERE false;

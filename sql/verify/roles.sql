@@ -1,4 +1,4 @@
--- Verify deft:roles on pg
+-- Verify deft_schema:roles on pg
 SELECT 1 / (has_table_privilege('deft_fcgi', 'events', 'INSERT')
             AND has_table_privilege('deft_gateway', 'events', 'INSERT')
             AND has_table_privilege('deft_worker', 'events', 'INSERT')

@@ -1,0 +1,20 @@
+-- Deploy deft:documents to pg
+BEGIN;
+
+-- What a user keeps on the server: settings, profiles, connections, secrets, places. Few and small,
+-- each read and written whole; `revision` refuses a writer who has not seen the newest.
+CREATE TABLE documents (
+    user_id    uuid NOT NULL REFERENCES users ON DELETE CASCADE,
+    collection text NOT NULL,
+    name       text NOT NULL,
+    id         uuid NOT NULL,
+    revision   bigint NOT NULL DEFAULT 1,
+    body       text COMPRESSION lz4 NOT NULL, -- JSON; no secret
+    sealed     text COMPRESSION lz4,          -- sealed JSON; null: it holds no secret
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (user_id, collection, name),
+    UNIQUE (id)
+);
+
+COMMIT;

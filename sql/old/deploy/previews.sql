@@ -1,0 +1,28 @@
+-- Deploy deft:previews to pg
+BEGIN;
+
+-- What lets a browser from the app origin to a preview: good once, for a minute, for the browser that
+-- holds the state, and gone with the session that it was given to.
+CREATE TABLE preview_passes (
+    token_hash text PRIMARY KEY,
+    state_hash text NOT NULL,
+    session_id uuid NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    runtime_id text NOT NULL REFERENCES runtimes ON DELETE CASCADE,
+    port       integer NOT NULL CHECK (port BETWEEN 1 AND 65535),
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX preview_passes_expiry ON preview_passes (expires_at);
+
+-- What the cookie of one preview origin stands for: that port of that sandbox, and nothing else.
+CREATE TABLE preview_sessions (
+    token_hash text PRIMARY KEY,
+    session_id uuid NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    runtime_id text NOT NULL REFERENCES runtimes ON DELETE CASCADE,
+    port       integer NOT NULL CHECK (port BETWEEN 1 AND 65535),
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX preview_sessions_session ON preview_sessions (session_id);
+CREATE INDEX preview_sessions_runtime ON preview_sessions (runtime_id);
+CREATE INDEX preview_sessions_expiry ON preview_sessions (expires_at);
+
+COMMIT;

@@ -1,4 +1,0 @@
--- Revert deft:branches from pg
-BEGIN;
-DROP TABLE branches;
-COMMIT;

@@ -1,6 +1,0 @@
--- Revert deft:sandboxes from pg
-BEGIN;
-
-DROP INDEX runtimes_owner;
-
-COMMIT;

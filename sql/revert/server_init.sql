@@ -1,6 +1,0 @@
--- Revert deft:server_init from pg
-BEGIN;
-
-DROP TABLE server_init;
-
-COMMIT;

@@ -1,2 +1,0 @@
--- Verify deft:branches on pg
-SELECT conversation_id, from_seq, parent_seq FROM branches WHERE false;

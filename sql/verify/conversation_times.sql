@@ -1,6 +1,0 @@
--- Verify deft:conversation_times on pg
-BEGIN;
-
-SELECT 'conversations_updated'::regclass;
-
-ROLLBACK;

@@ -1,6 +1,0 @@
--- Verify deft:sandbox_proofs on pg
-BEGIN;
-
-SELECT proves FROM runtimes WHERE false;
-
-ROLLBACK;

@@ -1,6 +1,0 @@
--- Verify deft:sandboxes on pg
-BEGIN;
-
-SELECT 'runtimes_owner'::regclass;
-
-ROLLBACK;

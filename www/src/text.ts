@@ -1,4 +1,4 @@
-/* Every sentence the page says, in one place. */
+/* All texts of the page. */
 import type { ExecutionStatus } from "./api/wire";
 import type { TroubleKind } from "./model/trouble";
 
@@ -7,119 +7,119 @@ function count(n: number, one: string, many: string): string {
 }
 
 const STATUS_WORDS: Readonly<Record<number, string>> = {
-    400: "The server could not make sense of this request.",
-    403: "You may not do this.",
-    404: "This is not there, or not any more.",
-    409: "Something else got there first. Try again.",
-    413: "This is too large for the server.",
-    429: "The server has too much to do right now. Try again in a moment.",
+    400: "The server did not understand the request.",
+    403: "You do not have permission to do this.",
+    404: "Not found. It may have been deleted.",
+    409: "The request conflicts with another change. Try again.",
+    413: "The request is too large.",
+    429: "Too many requests. Try again in a moment.",
     502: "A part of deft is not answering. Try again in a moment.",
     503: "A part of deft is not answering. Try again in a moment.",
-    504: "The server took too long. Try again in a moment.",
+    504: "The server took too long to answer. Try again in a moment.",
 };
 
 export interface TroubleWords {
     title: string;
     advice: string;
-    /** Where the conversation chose its model itself, so that deft's settings are not what is wrong. */
+    /** Used when the conversation chose its own model, so that deft's settings are not the cause. */
     adviceOwn?: string;
 }
 
 const RESTART = "restart deft, then try again.";
-const OWN_MODEL = "This conversation brought its own model.";
+const OWN_MODEL = "This conversation uses its own model.";
 
 const TROUBLES: Readonly<Record<TroubleKind, TroubleWords>> = {
     keyRefused: {
-        title: "The model refused the API key",
-        advice: `Check LLM_API_KEY in deft's settings (and LLM_MODEL, which says whose key it is), ${RESTART}`,
-        adviceOwn: `${OWN_MODEL} Give it a key that is valid, or choose another model or profile for it.`,
+        title: "The model's provider rejected the API key",
+        advice: `Check LLM_API_KEY in deft's settings (and LLM_MODEL, which selects the provider), ${RESTART}`,
+        adviceOwn: `${OWN_MODEL} Set a valid API key for it, or choose another model or profile.`,
     },
     accountEmpty: {
-        title: "The account at the model's provider has run out",
-        advice: "Waiting does not help. Add credit or raise the limit at the provider, then try again; or use another model.",
+        title: "The account at the model's provider has no credit left",
+        advice: "Waiting does not help. Add credit or raise the limit at the provider and try again, or use another model.",
     },
     askedTooOften: {
-        title: "The model is asked too often",
-        advice: "The provider limits how much it answers in a time. Wait a little, or as long as it says below, then try again.",
+        title: "The model's provider limits the request rate",
+        advice: "Wait a moment, or as long as the message below says, then try again.",
     },
     addressRefused: {
-        title: "deft may not call the model's address",
-        advice: `Private addresses are for deft's own settings only. Check LLM_BASE_URL, ${RESTART}`,
-        adviceOwn: `${OWN_MODEL} Its base URL leads to an address that conversations may not reach: use a public one.`,
+        title: "deft is not allowed to call the model's address",
+        advice: `Private addresses are allowed in deft's own settings only. Check LLM_BASE_URL, ${RESTART}`,
+        adviceOwn: `${OWN_MODEL} Its base URL leads to a private address: use a public one.`,
     },
     addressBad: {
-        title: "The model's address is no URL",
+        title: "The model's base URL is invalid",
         advice: `Check LLM_BASE_URL in deft's settings, ${RESTART}`,
         adviceOwn: `${OWN_MODEL} Correct its base URL.`,
     },
     apiUnsupported: {
-        title: "deft does not speak this model's API",
-        advice: "It speaks the Chat Completions API, not the Responses API: set api_mode to auto or chat.",
+        title: "deft does not support this model's API",
+        advice: "deft supports the Chat Completions API, not the Responses API: set api_mode to auto or chat.",
     },
     requestRefused: {
-        title: "The model did not accept the request",
-        advice: "The provider says why below. Asking again without a change brings the same answer.",
+        title: "The model's provider rejected the request",
+        advice: "See the provider's message below. The same request would be rejected again.",
     },
     modelUnknown: {
         title: "The provider does not know this model",
-        advice: `Check the name in LLM_MODEL, and LLM_BASE_URL where it is set, ${RESTART}`,
-        adviceOwn: `${OWN_MODEL} Check its name, its base URL, and whether its key may use it.`,
+        advice: `Check LLM_MODEL, and LLM_BASE_URL if it is set, ${RESTART}`,
+        adviceOwn: `${OWN_MODEL} Check its name, its base URL, and whether its API key has access to it.`,
     },
     scriptUnknown: {
-        title: "There is no such scripted model",
-        advice: "scripted/hello is one that there is.",
+        title: "This scripted model does not exist",
+        advice: "Use another one, such as scripted/hello.",
     },
     contextFull: {
-        title: "The conversation has outgrown the model",
-        advice: "It no longer fits into the model's context window. Start a new conversation and say where to go on.",
+        title: "The conversation is too long for the model",
+        advice: "It exceeds the model's context window. Start a new conversation and describe where to continue.",
     },
     contentRefused: {
         title: "The model's provider refused the content",
-        advice: "Its rules do not allow what was asked or read. Say it in another way, or start a new conversation.",
+        advice: "The provider's content policy was violated. Rephrase the message, or start a new conversation.",
     },
     historyRefused: {
-        title: "The model did not accept the history",
-        advice: "Start a new conversation and say where to go on.",
+        title: "The model's provider rejected the history",
+        advice: "Start a new conversation and describe where to continue.",
     },
     nameUnknown: {
-        title: "The model's host name is not known",
-        advice: `Check the spelling in LLM_BASE_URL and the name server of deft's machine, ${RESTART}`,
-        adviceOwn: `${OWN_MODEL} Check the spelling of its base URL, then the name server of deft's machine.`,
+        title: "The model's host name cannot be resolved",
+        advice: `Check LLM_BASE_URL and the DNS settings of deft's host, ${RESTART}`,
+        adviceOwn: `${OWN_MODEL} Check its base URL, then the DNS settings of deft's host.`,
     },
     nothingListens: {
-        title: "Nothing answers at the model's address",
-        advice: "Start the model's server, or check host and port in LLM_BASE_URL; then try again.",
-        adviceOwn: `${OWN_MODEL} Start its server, or correct host and port of its base URL.`,
+        title: "deft cannot connect to the model's server",
+        advice: "Start the model's server, or correct the host and port in LLM_BASE_URL, then try again.",
+        adviceOwn: `${OWN_MODEL} Start its server, or correct the host and port in its base URL.`,
     },
     certificate: {
-        title: "The connection to the model is not secure",
-        advice: "Its certificate is not one that deft's machine trusts. The reason stands below.",
+        title: "The model's certificate is not trusted",
+        advice: "deft's host does not trust the certificate. See the message below.",
     },
     serverDown: {
-        title: "The model's server has a fault",
-        advice: "The provider is down or overloaded, or the network broke off. Nothing is lost; try again later.",
+        title: "The model's server failed",
+        advice: "The provider is down or overloaded, or the connection was lost. No work is lost; try again later.",
     },
     timeout: {
         title: "The model took too long",
-        advice: "Nothing is lost; try again. A model that always needs longer needs a longer timeout.",
+        advice: "No work is lost; try again. If this happens regularly, set a longer timeout for the model.",
     },
-    noAnswer: { title: "The model answered with nothing", advice: "Nothing is lost; try again." },
+    noAnswer: { title: "The model's answer was empty", advice: "No work is lost; try again." },
     webPage: {
-        title: "The model's address answers with a web page",
-        advice: `It is probably not the API's. Check LLM_BASE_URL in deft's settings, ${RESTART}`,
-        adviceOwn: `${OWN_MODEL} Its base URL is probably not the API's: correct it.`,
+        title: "The model's address returned a web page",
+        advice: `The base URL is probably not that of an API. Check LLM_BASE_URL in deft's settings, ${RESTART}`,
+        adviceOwn: `${OWN_MODEL} Its base URL is probably not that of an API: correct it.`,
     },
     iterations: {
-        title: "The agent used up its steps",
-        advice: "It was told to stop after a number of steps. Send a message to let it go on.",
+        title: "The agent reached its step limit",
+        advice: "Send a message to let it continue.",
     },
     budget: {
         title: "The budget is used up",
-        advice: "This conversation has cost as much as it may.",
+        advice: "This conversation has reached its cost limit.",
     },
     other: {
-        title: "The run ended in an error",
-        advice: "What happened before is kept. Try again, or send a message.",
+        title: "The run failed",
+        advice: "All results so far are stored. Try again, or send a message.",
     },
 };
 
@@ -142,58 +142,58 @@ export const text = {
     errors: {
         status: (status: number) => STATUS_WORDS[status] ?? `The server failed (status ${status}). Try again.`,
         timeout: "The server did not answer in time.",
-        unreachable: "The server cannot be reached.",
-        crashTitle: "This page tripped over itself",
-        crashAdvice: "Nothing on the server is affected. Load the page again to go on.",
-        reload: "Load again",
+        unreachable: "The server is not reachable.",
+        crashTitle: "The page has failed",
+        crashAdvice: "The server is not affected. Reload the page to continue.",
+        reload: "Reload",
     },
 
     signIn: {
         working: "Signing you in…",
-        badTitle: "This link no longer works",
-        badAdvice: "Sign-in links work once, and not for long. Make a new one on the machine deft runs on:",
-        limitedTitle: "Too many wrong sign-in links",
+        badTitle: "This sign-in link is not valid",
+        badAdvice: "A sign-in link can be used once, within a day. Create a new one on deft's host:",
+        limitedTitle: "Too many invalid sign-in links",
         limitedAdvice:
-            "Your network's address sent too many links that do not work, this one among them. Wait a minute and try " +
-            "again, or open a new link: one that works is always taken.",
-        failedTitle: "Signing in failed",
+            "Too many invalid links were opened from your network address, including this one. Wait a minute and try " +
+            "again, or open a new link: a valid link always works.",
+        failedTitle: "Sign-in failed",
         otherTitle: "Another user is signed in",
         otherAdvice: (present: string, owner: string) =>
-            `This browser is signed in as ${present}, and the link is for ${owner}. Open it only if you asked for it: whatever you do next is done as ${owner}.`,
+            `This browser is signed in as ${present}, and the link is for ${owner}. Continue only if you requested this link: all further actions are done as ${owner}.`,
         replace: (owner: string) => `Sign in as ${owner}`,
-        stay: (present: string) => `Stay ${present}`,
+        stay: (present: string) => `Stay signed in as ${present}`,
         outTitle: "You are signed out",
-        outAdvice: "deft signs you in by a link. Make one on the machine it runs on, then open it here:",
+        outAdvice: "You sign in with a link. Create one on deft's host, then open it in this browser:",
         command: "./deft link",
-        unreachableTitle: "deft cannot be reached",
-        unreachableAdvice: "Is it running? On its machine, this starts it:",
+        unreachableTitle: "deft is not reachable",
+        unreachableAdvice: "If it is not running, start it on its host:",
         upCommand: "./deft up",
     },
 
     loading: "Loading…",
 
     home: {
-        heading: "What shall be done?",
-        lead: "An agent takes the task into a sandbox of its own and works on it. You watch, and step in when you like.",
+        heading: "What should deft work on?",
+        lead: "An agent works on your task in its own sandbox. You see every step and can intervene at any time.",
         placeholder: "Describe a task",
         label: "Task for the agent",
         starting: "Starting…",
         failed: (reason: string) => `The conversation was not started. ${reason}`,
         model: "Model",
-        examplesLabel: "Some first tasks",
+        examplesLabel: "Example tasks",
         examples: [
             "Write a small Python program that prints the first twenty primes, and run it",
-            "Show me what tools this sandbox has: compilers, interpreters, versions",
-            "Make a static web page about tea in /workspace/project, with some taste",
+            "List the compilers and interpreters of this sandbox, with versions",
+            "Create a well-designed static web page about tea in /workspace/project",
         ],
-        keysHint: "Enter sends, Shift+Enter makes a new line",
+        keysHint: "Enter to send, Shift+Enter for a new line",
     },
 
     scripted: {
-        title: "A scripted model is playing.",
-        body: "No language model is set up, so every conversation plays the same small real task. To bring a real one, set",
+        title: "A scripted model is in use.",
+        body: "No language model is configured, so every conversation performs the same small task. To use a real model, set",
         and: "and",
-        short: "A real one comes with",
+        short: "To use a real model, set",
         settings: ["LLM_MODEL", "LLM_API_KEY"],
         tail: "in deft's environment and run",
         command: "./deft up",
@@ -201,26 +201,26 @@ export const text = {
 
     secrets: {
         title: "Secrets",
-        lead: "Values that are stored for you, by their names. Sandboxes that you asked for by the app API may read them with their own keys; each reading is on record here.",
-        none: "No secrets are stored. A client stores them: Agent Canvas under its settings, or PUT /api/settings/secrets of the agent API.",
-        neverRead: "No sandbox has read it.",
+        lead: "The secrets stored for you, by name. Sandboxes that you created with the app API can read them with their own keys; every read is logged below.",
+        none: "No secrets are stored. Add them with a client: in the settings of Agent Canvas, or with PUT /api/settings/secrets of the agent API.",
+        neverRead: "Never read by a sandbox",
         lastRead: "Last read by sandbox",
-        reads: "Read by sandboxes",
-        readsLead: "The latest first. The record stays when a secret or a sandbox is deleted.",
+        reads: "Access log",
+        readsLead: "Newest first. Entries are kept when a secret or a sandbox is deleted.",
         noReads: "No sandbox has read a secret.",
         readBy: "by sandbox",
-        more: "Show earlier",
-        failed: (reason: string) => `The record could not be loaded. ${reason}`,
+        more: "Show older",
+        failed: (reason: string) => `The access log could not be loaded. ${reason}`,
     },
 
     list: {
         label: "Conversations",
-        empty: "No conversations yet. The first one begins with a task.",
+        empty: "No conversations yet. Describe a task to start one.",
         failed: "The list could not be loaded.",
         stale: "The list could not be refreshed.",
         more: "Show more",
         untitled: "Untitled",
-        ages: { today: "Today", yesterday: "Yesterday", week: "This week", older: "Earlier" },
+        ages: { today: "Today", yesterday: "Yesterday", week: "This week", older: "Older" },
     },
 
     status: {
@@ -229,24 +229,24 @@ export const text = {
         paused: "Paused",
         waiting_for_confirmation: "Waiting for you",
         finished: "Finished",
-        error: "Stopped by an error",
+        error: "Failed",
         stuck: "Stuck",
-        deleting: "Being deleted",
+        deleting: "Deleting",
     } satisfies Record<ExecutionStatus, string>,
 
     statusHint: {
         idle: "",
         running: "",
-        paused: "The agent rests. Resume it, or send a message.",
-        waiting_for_confirmation: "Approve, or reject. What you write rejects, too, and is read.",
+        paused: "Resume the agent, or send a message.",
+        waiting_for_confirmation: "Approve or reject. A message rejects the actions and tells the agent why.",
         finished: "",
-        error: "The cause stands above. Try again, or send a message.",
-        stuck: "The agent repeats itself. A message from you may get it going.",
+        error: "See the cause above. Try again, or send a message.",
+        stuck: "The agent is repeating itself. A message from you may help.",
         deleting: "",
     } satisfies Record<ExecutionStatus, string>,
 
     controls: {
-        label: "Control of the run",
+        label: "Run controls",
         pause: "Pause",
         pausing: "Pausing after this step…",
         stop: "Stop",
@@ -259,32 +259,32 @@ export const text = {
 
     link: {
         connecting: "Connecting…",
-        waiting: "No connection. Trying again…",
-        reconnect: "Connect now",
+        waiting: "Disconnected. Reconnecting…",
+        reconnect: "Reconnect now",
     },
 
     conversation: {
         loading: "Loading the conversation…",
-        goneTitle: "No such conversation",
+        goneTitle: "Conversation not found",
         goneAdvice: "It was deleted, or the address is wrong.",
         failedTitle: "The conversation could not be loaded",
-        home: "To the start",
+        home: "Go to the start page",
         back: "Back to all conversations",
-        empty: "Nothing has happened yet.",
-        older: "Load earlier",
-        loadingOlder: "Loading earlier events…",
-        olderFailed: "Earlier events could not be loaded.",
-        beginning: "The beginning",
-        toEnd: "To the end",
+        empty: "No events yet.",
+        older: "Load older events",
+        loadingOlder: "Loading older events…",
+        olderFailed: "Older events could not be loaded.",
+        beginning: "Start of the conversation",
+        toEnd: "Jump to the end",
         timeline: "Timeline",
         composer: "Message to the agent",
-        placeholder: "Say something to the agent",
-        placeholderRunning: "Say something for its next step",
+        placeholder: "Send a message to the agent",
+        placeholderRunning: "Message for the next step",
         titleLabel: "Title",
         renameFailed: (reason: string) => `The title was not changed. ${reason}`,
-        previews: "Served in the sandbox",
+        previews: "Previews",
         preview: (port: number) => `Port ${port}`,
-        refusals: "Refused on the network",
+        refusals: "Refused connections",
         refusal: (place: string, count: number) => (count === 1 ? place : `${place} (${count} times)`),
         cost: "Cost so far",
         costAtLeast: (cost: string) => `at least ${cost}`,
@@ -296,35 +296,35 @@ export const text = {
 
     remove: {
         title: "Delete this conversation?",
-        body: (title: string) => `“${title}”, its history and its sandbox with all files in it will be gone.`,
-        failed: (reason: string) => `It was not deleted. ${reason}`,
+        body: (title: string) => `“${title}”, its history, and its sandbox with all files will be deleted.`,
+        failed: (reason: string) => `The conversation was not deleted. ${reason}`,
         working: "Deleting…",
     },
 
     confirmation: {
-        label: "Actions that wait for your decision",
-        title: (n: number) => (n === 1 ? "The agent wants to do this" : `The agent wants to do these ${n} things`),
+        label: "Actions waiting for approval",
+        title: (n: number) => (n === 1 ? "The agent asks to run this action" : `The agent asks to run these ${n} actions`),
         approve: "Approve",
         reject: "Reject",
-        placeholder: "Why not, or what to do instead",
+        placeholder: "Reason, or what to do instead",
         send: "Reject with this reason",
-        unseen: "A character that does not show, by its code point",
+        unseen: "Invisible character, shown by its code point",
     },
 
     outbox: {
         sending: "Sending…",
-        sent: "Sent. It will show here once the connection is back.",
+        sent: "Sent. It will appear when the connection is back.",
         failed: (reason: string) => `Not sent. ${reason}`,
-        unconfirmed: "The page was left before the server confirmed it.",
+        unconfirmed: "The page was closed before the server confirmed the message.",
         discard: "Discard",
         resend: "Send again",
-        resendAsReason: "Reject with this",
+        resendAsReason: "Send as rejection",
     },
 
     cards: {
         you: "You",
         agent: "Agent",
-        environment: "deft, to the agent",
+        environment: "deft to the agent",
         thinking: "Thinking",
         finished: "Done",
         running: "running",
@@ -349,14 +349,14 @@ export const text = {
         shell: "Shell command",
         hiddenLines: (n: number) => count(n, "unchanged line", "unchanged lines"),
         risk: { MEDIUM: "medium risk", HIGH: "high risk" } as Readonly<Record<string, string>>,
-        noChange: "The file is as it was.",
-        unreadableCall: "The agent's call could not be read:",
-        arguments: "Asked",
+        noChange: "The file is unchanged.",
+        unreadableCall: "The agent's tool call could not be parsed:",
+        arguments: "Arguments",
         result: "Result",
         image: "Image from the conversation",
         added: (n: number) => `${n} added`,
         removed: (n: number) => `${n} removed`,
-        unknown: "Event of a kind this page does not know",
+        unknown: "Unknown event type",
     },
 
     fileVerbs: {
@@ -367,11 +367,11 @@ export const text = {
         undo_edit: "Undid an edit of",
     } as Readonly<Record<string, string>>,
     fileVerbsOpen: {
-        view: "Reads",
-        create: "Writes",
-        str_replace: "Edits",
-        insert: "Edits",
-        undo_edit: "Undoes an edit of",
+        view: "Reading",
+        create: "Writing",
+        str_replace: "Editing",
+        insert: "Editing",
+        undo_edit: "Undoing an edit of",
     } as Readonly<Record<string, string>>,
     fileFallback: "File",
 
@@ -385,7 +385,7 @@ export const text = {
     notes: {
         paused: "Paused by you",
         stopped: "Stopped by you",
-        condensed: "Earlier history was condensed for the model",
+        condensed: "Earlier history was summarized for the model",
     },
 
     troubles: TROUBLES,
@@ -393,20 +393,20 @@ export const text = {
         failed: "The model did not answer.",
         tryingAt: (time: string, attempt: number, attempts: number) => `Next attempt at ${time} (${attempt} of ${attempts}).`,
         tryingNow: (attempt: number, attempts: number) => `Trying again now (${attempt} of ${attempts}).`,
-        silent: (seconds: number) => `No word from the model for more than ${seconds} seconds. Still waiting; Stop ends the wait.`,
+        silent: (seconds: number) => `No response from the model for more than ${seconds} seconds. Select Stop to end the run.`,
     },
-    troubleDetail: "What the server says",
+    troubleDetail: "Error message",
 
     theme: {
-        label: (theme: string) => `Colours: ${theme}. Change`,
-        system: "as the system",
+        label: (theme: string) => `Theme: ${theme}. Change`,
+        system: "system",
         light: "light",
         dark: "dark",
     } as const,
 
     unknownPage: {
-        title: "There is nothing here",
-        advice: "The address does not belong to deft.",
+        title: "Page not found",
+        advice: "deft has no page at this address.",
     },
 
     code: { copyLabel: "Copy this code" },

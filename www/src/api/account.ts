@@ -5,7 +5,7 @@ export async function fetchMe(): Promise<Me> {
     return (await request("GET", "/api/v1/me")) as Me;
 }
 
-/** replace: also where another user is signed in, which is a 409 else. */
+/** replace: also if another user is signed in, which is otherwise a 409. */
 export async function signIn(token: string, replace = false): Promise<void> {
     await request("POST", "/api/v1/sign-in", replace ? { token, replace } : { token });
 }

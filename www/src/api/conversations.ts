@@ -1,4 +1,4 @@
-/* The agent API as it is served on the page's own origin, where the session cookie counts. */
+/* The agent API on the page's own origin, where the session cookie is valid. */
 import { request } from "./http";
 import type { ConversationInfo, ConversationPage, EventPage } from "./wire";
 
@@ -55,7 +55,7 @@ export interface Preview {
     port: number;
 }
 
-/** The ports of the sandbox where something listens. */
+/** The sandbox's listening ports. */
 export async function fetchPreviews(id: string): Promise<Preview[]> {
     const found = (await request("GET", `${BASE}/${encodeURIComponent(id)}/previews`)) as {
         exposed_urls: Preview[] | null;
@@ -64,7 +64,7 @@ export async function fetchPreviews(id: string): Promise<Preview[]> {
     return (found.exposed_urls ?? []).filter(({ port }) => found.listening.includes(port));
 }
 
-/** Where the sandbox was not let to. */
+/** A refused connection of the sandbox. */
 export interface Refusal {
     host: string;
     port: number | null;
@@ -81,7 +81,7 @@ export async function fetchRefusals(id: string): Promise<Refusal[]> {
 
 export type Control = "run" | "pause" | "interrupt";
 
-/** What a request that makes the agent run has seen: the server refuses it (409) where other calls wait by now. */
+/** The waiting calls that the user saw: the server refuses a run request (409) if others wait by now. */
 type SeenCalls = readonly string[];
 
 export async function controlConversation(id: string, control: Control, seen: SeenCalls): Promise<void> {
@@ -93,7 +93,7 @@ export async function sendMessage(id: string, message: string, seen: SeenCalls):
     await request("POST", `${BASE}/${encodeURIComponent(id)}/events`, { ...userMessage(message), action_ids: seen });
 }
 
-/** About exactly these calls: where one more waits, or none any more, the server refuses it (409). */
+/** Applies to exactly these calls: if another one waits, or none, the server refuses it (409). */
 export async function approveCalls(id: string, calls: SeenCalls): Promise<void> {
     await request("POST", `${BASE}/${encodeURIComponent(id)}/events/respond_to_confirmation`, {
         accept: true,
@@ -101,7 +101,7 @@ export async function approveCalls(id: string, calls: SeenCalls): Promise<void> 
     });
 }
 
-/** With a reason the agent goes on at once and reads it; without one it rests until the user says more. */
+/** With a reason the agent continues at once and reads it; without one it waits for a message. */
 export async function rejectCalls(id: string, calls: SeenCalls, reason: string | null): Promise<void> {
     await request("POST", `${BASE}/${encodeURIComponent(id)}/events/respond_to_confirmation`, {
         accept: false,

@@ -31,7 +31,7 @@ export function onSignedOut(listener: Listener): () => void {
     return () => signedOutListeners.delete(listener);
 }
 
-/** What an error body says: `detail` is a text, or a list of complaints about the request's fields. */
+/** The message of an error body: `detail` is a text, or a list of validation errors. */
 export function errorText(status: number, body: unknown): string {
     const detail = typeof body === "object" && body !== null ? (body as { detail?: unknown }).detail : undefined;
     if (typeof detail === "string" && detail !== "") return detail;
@@ -52,7 +52,7 @@ async function readJson(response: Response): Promise<unknown> {
     }
 }
 
-/** The caller names what it expects; the server's contract is what makes it true. */
+/** The caller casts the result to the type that the server's contract guarantees. */
 export async function request(method: Method, path: string, body?: unknown): Promise<unknown> {
     let response: Response;
     try {

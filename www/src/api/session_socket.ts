@@ -18,7 +18,7 @@ export interface SocketListener {
 }
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** A connection can die without either end being told; a busy agent that is silent for so long is asked again. */
+/** A connection can die without a close; if a busy agent sends nothing for this long, the socket reconnects. */
 const SILENCE_TIMEOUT_MS = 60_000;
 const CLOSE_GONE = 4004;
 
@@ -53,7 +53,7 @@ export class SessionSocket {
         this.socket = null;
     }
 
-    /** Does not wait for the back-off: somebody is looking at the page. */
+    /** Does not wait for the back-off: the user is looking at the page. */
     readonly retryNow = (): void => {
         if (this.isStopped || this.socket !== null || document.visibilityState === "hidden") return;
         window.clearTimeout(this.timer);

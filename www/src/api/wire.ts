@@ -1,5 +1,5 @@
 /*
- * What the server sends, as far as the page reads it. Frames come from outside, so everything that is
+ * The members of the server's messages that the page reads. Frames are untrusted, so everything that is
  * not needed to place an event on the timeline is optional, and unknown members pass.
  */
 
@@ -146,7 +146,7 @@ export interface EventPage {
 
 /** Frames of the session socket. */
 export type Frame =
-    /** silent_ms: how long the run has said nothing, where that is long. */
+    /** silent_ms: time since the run's last sign of progress, if that is long ago. */
     | { type: "sync"; from_seq?: number; through_seq?: number; silent_ms?: number }
     | { type: "durable"; seq: number; event: EventBase }
     | { type: "transient"; event: EventBase }
@@ -157,7 +157,7 @@ export type Frame =
           item_id: string;
           attempt: number;
           reason?: string;
-          /** Where another attempt follows: how many there are at most, and when the next one begins. */
+          /** If another attempt follows: the maximum number of attempts, and when the next one begins. */
           attempts?: number;
           retry_in_ms?: number;
       }
@@ -182,7 +182,7 @@ type FrameCheck = (value: Record<string, unknown>) => boolean;
 
 const hasItem: FrameCheck = (value) => typeof value.item_id === "string";
 
-/** What each kind of frame must have to be used. */
+/** The required members of each kind of frame. */
 const FRAME_CHECKS: Readonly<Record<Frame["type"], FrameCheck>> = {
     sync: () => true,
     durable: (value) => typeof value.seq === "number" && isEvent(value.event),

@@ -20,7 +20,7 @@ test("a change is shown between its neighbours, with numbers of both files", () 
     assert.deepEqual([last.oldNumber, last.newNumber], [3, 4]);
 });
 
-test("what is far from any change is folded", () => {
+test("lines far from any change are folded", () => {
     const lines = Array.from({ length: 30 }, (_, i) => `line ${i}`);
     const changed = lines.map((line, i) => (i === 15 ? "other" : line));
     const rows = drawn(diffLines(lines.join("\n"), changed.join("\n")));

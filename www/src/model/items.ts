@@ -1,4 +1,4 @@
-/* What the timeline is made of. */
+/* The items of the timeline. */
 import type { EventBase, Tagged } from "../api/wire";
 
 export type Outcome =
@@ -33,7 +33,7 @@ export interface ToolItem extends Placed {
     tool: string;
     summary: string | null;
     risk: string | null;
-    /** What was asked: null where that part of the history is not loaded, or the call could not be read. */
+    /** The arguments; null if that part of the history is not loaded, or the call could not be parsed. */
     action: Tagged | null;
     /** The model's own text of the arguments, for calls that could not be read. */
     rawArguments: string | null;

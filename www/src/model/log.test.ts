@@ -20,7 +20,7 @@ function ids(log: EventLog): string[] {
     return log.events.map((event) => event.id);
 }
 
-test("live events that came before the first page are joined once, in order", () => {
+test("live events that arrive before the first page are merged once, in order", () => {
     let log = withLiveEvent(EMPTY_LOG, message(5));
     log = withLiveEvent(log, message(6));
     assert.deepEqual(ids(log), []);
@@ -29,12 +29,12 @@ test("live events that came before the first page are joined once, in order", ()
     assert.equal(log.olderPageId, "e2");
 });
 
-test("an event that is known changes nothing", () => {
+test("a known event changes nothing", () => {
     const log = withFirstPage(EMPTY_LOG, page(1, 3, null));
     assert.equal(withLiveEvent(log, message(2)), log);
 });
 
-test("older pages go before what is held, without repeats", () => {
+test("older pages are put before the loaded events, without duplicates", () => {
     let log = withFirstPage(EMPTY_LOG, page(5, 6, 4));
     log = withOlderPage(log, page(2, 5, 1));
     assert.deepEqual(ids(log), ["e2", "e3", "e4", "e5", "e6"]);
@@ -42,7 +42,7 @@ test("older pages go before what is held, without repeats", () => {
     assert.equal(log.olderPageId, null);
 });
 
-test("what is let go can be read again", () => {
+test("dropped events can be loaded again", () => {
     const full = withFirstPage(EMPTY_LOG, page(1, 10, null));
     const short = trimmed(full, 6, 4);
     assert.deepEqual(ids(short), ["e7", "e8", "e9", "e10"]);
@@ -51,7 +51,7 @@ test("what is let go can be read again", () => {
     assert.deepEqual(ids(withOlderPage(short, page(1, 6, null))), ids(full));
 });
 
-test("state updates and system prompts are not held", () => {
+test("state updates and system prompts are not kept", () => {
     const loaded = withFirstPage(EMPTY_LOG, { items: [{ ...message(1), kind: "SystemPromptEvent" }], next_page_id: null });
     assert.deepEqual(ids(loaded), []);
     assert.equal(withLiveEvent(loaded, { ...message(2), kind: "ConversationStateUpdateEvent" }), loaded);

@@ -13,7 +13,7 @@ function call(id: string, action: unknown = { kind: "TerminalAction", command: i
 
 const ids = (calls: readonly EventBase[]) => calls.map(({ id }) => id);
 
-test("a call is open until its result, its rejection or its error is there", () => {
+test("a call is open until its result, rejection or error arrives", () => {
     const events = [
         call("a"), event("ObservationEvent", "1", { action_id: "a" }),
         call("b"), event("UserRejectObservation", "2", { action_id: "b" }),
@@ -23,7 +23,7 @@ test("a call is open until its result, its rejection or its error is there", () 
     assert.deepEqual(ids(openCalls(events)), ["d", "e"]);
 });
 
-test("a call that could not be read is not executed, so nobody decides about it", () => {
+test("a call that could not be parsed never waits for a decision", () => {
     assert.deepEqual(openCalls([call("a", null)]), []);
 });
 
@@ -35,13 +35,13 @@ test("open calls wait for a decision while nothing runs", () => {
     assert.deepEqual(waitingCalls([], "waiting_for_confirmation", none), []);
 });
 
-test("a message never names what a decision is due about", () => {
+test("a message does not name calls that wait for a decision", () => {
     assert.deepEqual(seenByMessage([call("a")], "waiting_for_confirmation"), []);
     assert.deepEqual(seenByMessage([call("a")], "paused"), []);
     assert.deepEqual(seenByMessage([call("a")], "error"), ["a"]);
 });
 
-test("what was decided does not ask again; a further call brings all of them back", () => {
+test("decided calls are not shown again, until a further call arrives", () => {
     const decided = new Set(["a"]);
     assert.deepEqual(waitingCalls([call("a")], "waiting_for_confirmation", decided), []);
     assert.deepEqual(ids(waitingCalls([call("a"), call("b")], "waiting_for_confirmation", decided)), ["a", "b"]);

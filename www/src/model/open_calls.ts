@@ -1,7 +1,7 @@
-/* The calls of the agent that have no result yet: what the next run carries out, and what a decision is about. */
+/* The agent's calls without a result: the next run executes them, and a decision applies to them. */
 import type { ActionEvent, AgentErrorEvent, EventBase, ExecutionStatus, ObservationEvent, UserRejectEvent } from "../api/wire";
 
-/** In these states nothing runs, and a run would carry the open calls out. */
+/** In these states nothing runs, and a run would execute the open calls. */
 const DECISION_STATES: ReadonlySet<ExecutionStatus> = new Set(["waiting_for_confirmation", "paused"]);
 
 function isExecutable(event: EventBase): event is ActionEvent {
@@ -21,15 +21,15 @@ export function openCalls(events: readonly EventBase[]): ActionEvent[] {
 }
 
 /**
- * What a message may name as seen. Where a run would carry out what waits for a decision it names nothing, so that the
- * server refuses it: also when a decision made on this page has not arrived.
+ * The calls that a message names as seen: none if its run would execute calls that wait for a decision, so that the
+ * server refuses it, also when a decision made on this page has not arrived yet.
  */
 export function seenByMessage(events: readonly EventBase[], status: ExecutionStatus): string[] {
     return DECISION_STATES.has(status) ? [] : openCalls(events).map((call) => call.id);
 }
 
 /**
- * The open calls that wait for the user's decision; none where all of them were decided on this page already and only
+ * The open calls that wait for the user's decision; none if all of them were decided on this page already and only
  * the server's answer is missing.
  */
 export function waitingCalls(

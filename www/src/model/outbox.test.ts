@@ -14,13 +14,13 @@ function stored(text: string, time: string, source = "user"): EventBase {
     return Object.assign(event, { llm_message: { role: "user", content: [{ type: "text", text }] } });
 }
 
-test("the echo takes out one message, the oldest of its text", () => {
+test("an echoed message is removed from the outbox, the oldest first if texts are equal", () => {
     const outbox = queued(queued([], outgoing("1", "go")), outgoing("2", "go"));
     const left = echoed(outbox, stored("go", "12:00:01.000000"));
     assert.deepEqual(left.map((message) => message.key), ["2"]);
 });
 
-test("other events are no echo", () => {
+test("other events remove nothing from the outbox", () => {
     const outbox = [outgoing("1", "go")];
     assert.equal(echoed(outbox, stored("go", "12:00:01.000000", "agent")), outbox);
     assert.equal(echoed(outbox, stored("stop", "12:00:01.000000")), outbox);
@@ -31,13 +31,13 @@ test("a failed message keeps its text and its reason", () => {
     assert.deepEqual([message?.state, message?.error, message?.text], ["failed", "no answer", "go"]);
 });
 
-test("a reason of a rejection is no message, so no message takes it out", () => {
+test("a rejection's reason is not removed by a message with the same text", () => {
     const outbox = [{ ...outgoing("1", "no"), isRejection: true }];
     assert.equal(echoed(outbox, stored("no", "12:00:01.000000")), outbox);
     assert.deepEqual(reconciled(outbox, [stored("no", "12:00:01.000000")]), outbox);
 });
 
-test("after a reload only messages that never arrived are left", () => {
+test("after a reload only messages that did not arrive are left", () => {
     const outbox = [outgoing("1", "go"), outgoing("2", "go"), outgoing("3", "on")];
     const log = [stored("go", "09:00:00.000000"), stored("go", "12:00:02.000000"), stored("on", "11:59:30.000000")];
     assert.deepEqual(reconciled(outbox, log).map((message) => message.key), ["2"]);

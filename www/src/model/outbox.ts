@@ -15,7 +15,7 @@ export interface OutgoingMessage {
     readonly error: string | null;
     /** The calls that were open when it was written. */
     readonly seen: readonly string[];
-    /** True when it rejects them, with its text as the reason; it then becomes no message of its own. */
+    /** True when it rejects them, with its text as the reason; it then does not become a message. */
     readonly isRejection: boolean;
 }
 
@@ -48,7 +48,7 @@ export function echoed(outbox: Outbox, event: EventBase): Outbox {
     return index < 0 ? outbox : outbox.filter((_, i) => i !== index);
 }
 
-/** What is left after a reload: messages that the log shows to have arrived are taken out. */
+/** After a reload: the messages that the log does not contain. */
 export function reconciled(outbox: Outbox, events: readonly EventBase[]): Outbox {
     const unused = events.filter(isUserMessage);
     return outbox.filter((message) => {

@@ -1,7 +1,7 @@
 /* Markdown as plain words, for places of one line. */
 import { type Token, type Tokens, lexer } from "marked";
 
-/** What lies behind is not looked at: one line shows less. */
+/** The rest of the text is ignored: one line shows less. */
 const SOURCE_MAX_CHARS = 2000;
 
 function partsOf(token: Token): readonly Token[] | undefined {

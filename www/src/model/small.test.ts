@@ -46,7 +46,7 @@ test("usage is the sum over all models", () => {
     assert.deepEqual([999, 1500, 25_400, 2_500_000].map(formatTokens), ["999", "1.5k", "25k", "2.5M"]);
 });
 
-test("a price is unknown where tokens cost nothing, unless somebody said that they do", () => {
+test("a price is unknown if tokens cost nothing, unless the conversation specifies prices", () => {
     const used = (model_name: string, accumulated_cost = 0) => ({
         usage_to_metrics: { agent: { model_name, accumulated_cost, accumulated_token_usage: { prompt_tokens: 9 } } },
     });
@@ -57,7 +57,7 @@ test("a price is unknown where tokens cost nothing, unless somebody said that th
     assert.equal(totalsOf(used("scripted/hello")).hasUnknown, false);
 });
 
-test("plain words have no Markdown, and all of its words", () => {
+test("plain words contain no Markdown, but all words", () => {
     const plain = (source: string) => shortened(plainWords(source), 100);
     assert.equal(plain("## **Write** a `small` _program_ that [prints](http://x.test)"), "Write a small program that prints");
     assert.equal(plain("- one\n- **two**\n\n> three\n\n1. four"), "one two three four");
@@ -67,7 +67,7 @@ test("plain words have no Markdown, and all of its words", () => {
     assert.equal(plain(""), "");
 });
 
-test("what a conversation begins with is cut between words", () => {
+test("a conversation's first words are cut between words", () => {
     assert.equal(shortened("one two three", 9), "one two…");
     assert.equal(shortened("one two", 9), "one two");
     assert.equal(shortened("🙂🙂🙂🙂", 3), "🙂🙂🙂…");
@@ -79,12 +79,12 @@ test("terminal output loses colours and keeps the last state of a line", () => {
     assert.equal(cleanTerminalText("\u001b]0;title\u0007x\u0008"), "x");
 });
 
-test("event times are UTC without saying so", () => {
+test("event times without a zone are UTC", () => {
     assert.equal(parseServerTime("2026-01-15T10:30:00.000000"), Date.parse("2026-01-15T10:30:00Z"));
     assert.equal(parseServerTime("2026-01-15T10:30:00.000000Z"), Date.parse("2026-01-15T10:30:00Z"));
 });
 
-test("a minute is named once a day, and drawn alike by every call", () => {
+test("times of the same minute are recognized, and formatted alike", () => {
     assert.equal(isSameMinute("2026-01-15T10:30:00.000000", "2026-01-15T10:30:59.999999"), true);
     assert.equal(isSameMinute("2026-01-15T10:30:59.999999", "2026-01-15T10:31:00.000000"), false);
     assert.equal(isSameMinute("2026-01-15T10:30:00.000000", "2026-01-16T10:30:00.000000"), false);

@@ -2,14 +2,14 @@ import type { Metrics, Stats } from "../api/wire";
 import { text } from "../text";
 
 export interface Totals {
-    /** What is known of the cost; tokens of models without a known price add nothing. */
+    /** The known part of the cost; tokens of models without a known price add nothing. */
     readonly costUsd: number;
     readonly tokens: number;
-    /** True where tokens were used whose price is not known: the cost is at least what is known. */
+    /** True if tokens without a known price were used: the cost is at least costUsd. */
     readonly hasUnknown: boolean;
 }
 
-/** What a conversation says itself of its model's prices. */
+/** The prices of its model that a conversation specifies. */
 export interface Prices {
     readonly input_cost_per_token?: number | null;
     readonly output_cost_per_token?: number | null;
@@ -19,7 +19,7 @@ function tokensOf({ accumulated_token_usage: usage }: Metrics): number {
     return (usage?.prompt_tokens ?? 0) + (usage?.completion_tokens ?? 0);
 }
 
-/** The wire has no word for an unknown price: its cost is 0, as that of a model which is free by what was said of it. */
+/** On the wire an unknown price looks like a cost of 0, the same as a model whose price is set to 0. */
 function isUnpriced(metrics: Metrics, prices: Prices | undefined): boolean {
     if (tokensOf(metrics) === 0 || (metrics.accumulated_cost ?? 0) > 0) return false;
     if ((metrics.model_name ?? "").startsWith("scripted/")) return false;

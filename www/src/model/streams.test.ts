@@ -8,7 +8,7 @@ function play(list: readonly Frame[]): readonly Stream[] {
     return list.reduce<readonly Stream[]>(reduceStreams, []);
 }
 
-test("a recorded session leaves no answer open, and shows one on the way", () => {
+test("a recorded session shows streamed answers and leaves none open", () => {
     const parsed = frames.map((frame) => parseFrame(JSON.stringify(frame)));
     assert.ok(parsed.every((frame) => frame !== null));
     const seen = new Set<string>();
@@ -22,7 +22,7 @@ test("a recorded session leaves no answer open, and shows one on the way", () =>
     assert.deepEqual(streams, []);
 });
 
-test("a second attempt begins anew, a new connection forgets", () => {
+test("a second attempt and a new connection discard streamed text", () => {
     const delta = (attempt: number, content: string): Frame => ({
         type: "delta", item_id: "i", attempt, order: 0, kind: "text", content,
     });
@@ -32,7 +32,7 @@ test("a second attempt begins anew, a new connection forgets", () => {
     assert.deepEqual(play([started(1), delta(1, "half"), { type: "item_aborted", item_id: "i", attempt: 1 }]), []);
 });
 
-test("frames that cannot be used are passed over", () => {
+test("unusable frames are ignored", () => {
     for (const bad of ["", "not json", "[]", '{"type":"later"}', '{"type":"durable","seq":"1"}', '{"type":"toString"}'])
         assert.equal(parseFrame(bad), null, bad);
 });

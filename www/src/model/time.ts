@@ -1,4 +1,4 @@
-/* Times as the server writes them, and as a reader wants them. */
+/* Parses the server's times and formats them for the reader. */
 
 const DAY_MS = 86_400_000;
 
@@ -39,7 +39,7 @@ export function fullTime(timestamp: string): string {
 
 export type Age = "today" | "yesterday" | "week" | "older";
 
-/** Which heading of the list a conversation stands under. */
+/** The heading of the list under which a conversation is shown. */
 export function ageOf(timestamp: string, nowMs: number): Age {
     const days = Math.round((startOfDay(nowMs) - startOfDay(parseServerTime(timestamp))) / DAY_MS);
     if (Number.isNaN(days) || days > 6) return "older";
@@ -47,7 +47,7 @@ export function ageOf(timestamp: string, nowMs: number): Age {
     return days === 1 ? "yesterday" : "week";
 }
 
-/** Short enough for the list: the time today, the day else. */
+/** Short, for the list: the time today, otherwise the day. */
 export function listTime(timestamp: string, nowMs: number): string {
     const age = ageOf(timestamp, nowMs);
     if (age === "today") return clockTime(timestamp);

@@ -63,7 +63,7 @@ test("a call that the user cut off is stopped, not failed", () => {
     assert.ok(items.some((item) => item.type === "note" && item.note === "stopped"));
 });
 
-test("an error of the run is told with its code", () => {
+test("an error of the run is shown with its code", () => {
     const trouble = buildTimeline(held(refused), "error").filter((item) => item.type === "trouble");
     assert.ok(trouble.length > 0);
     assert.equal(trouble[0]?.code, "LLMAuthenticationError");
@@ -80,20 +80,20 @@ test("parallel calls each get their own result", () => {
     assert.deepEqual(items.map((item) => [item.id, item.outcome.state]), [["a", "done"], ["b", "done"]]);
 });
 
-test("a result whose call is on an older page stands alone, and joins it when the page comes", () => {
+test("a result whose call is on an older page gets its own card until that page is loaded", () => {
     const alone = tools(buildTimeline([result("1", "a")], "finished"));
     assert.deepEqual(alone.map((item) => [item.id, item.action]), [["1", null]]);
     const joined = tools(buildTimeline([call("a"), result("1", "a")], "finished"));
     assert.deepEqual(joined.map((item) => item.id), ["a"]);
 });
 
-test("an error finds its call by the call's id", () => {
+test("an error is matched with its call by the call's id", () => {
     const failure = event("1", "AgentErrorEvent", { tool_name: "nosuch", tool_call_id: "call-a", error: "no such tool" });
     const items = tools(buildTimeline([call("a", { tool_name: "nosuch", action: undefined }), failure], "running"));
     assert.deepEqual(items.map((item) => item.outcome), [{ state: "failed", error: "no such tool" }]);
 });
 
-test("a rejected call says why", () => {
+test("a rejected call shows the reason", () => {
     const refusal = event("1", "UserRejectObservation", {
         tool_name: "terminal",
         tool_call_id: "call-a",
@@ -104,19 +104,19 @@ test("a rejected call says why", () => {
     assert.deepEqual(items[0]?.outcome, { state: "rejected", reason: "Too risky" });
 });
 
-test("a summary that the server made up of the arguments is left out", () => {
+test("a summary that the server made from the arguments is left out", () => {
     const items = tools(buildTimeline([call("a", { summary: 'terminal: {"command": "true"}' }), call("b", { summary: "look" })], "idle"));
     assert.deepEqual(items.map((item) => item.summary), [null, "look"]);
 });
 
-test("unknown and unreadable events are shown as they came", () => {
+test("unknown and unreadable events are shown as JSON", () => {
     const odd = event("1", "SomethingNew", { value: 1 });
     const broken = event("2", "ObservationEvent", { tool_name: "terminal", action_id: "a" });
     const items = buildTimeline([odd, broken, call("a")], "idle");
     assert.deepEqual(items.map((item) => item.type), ["unknown", "unknown", "tool"]);
 });
 
-test("only a card whose result came is drawn again", () => {
+test("only a card whose result arrived is rendered again", () => {
     const pending = call("a");
     const before = buildTimeline([pending, call("b")], "running");
     const after = buildTimeline([pending, call("b"), result("1", "b")], "running");

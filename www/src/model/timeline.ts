@@ -1,6 +1,6 @@
 /*
- * From events to what is drawn. An action and its result become one card, wherever a page of events ends between
- * them; a call that the user stopped is told apart from one that failed.
+ * Turns events into timeline items. An action and its result become one card, even if a page of events ends between
+ * them; a call that the user stopped is distinguished from one that failed.
  */
 import type {
     ActionEvent,
@@ -16,7 +16,7 @@ import type {
 import { contentImages, contentText } from "./content";
 import { type Item, type MessageItem, type NoteItem, type Outcome, textOf } from "./items";
 
-/** Items under construction, and where to find the calls that still lack a result. */
+/** Items under construction, and the indices of calls without a result. */
 interface Builder {
     readonly items: Item[];
     readonly byActionId: Map<string, number>;
@@ -25,7 +25,7 @@ interface Builder {
     readonly openOutcome: Outcome;
 }
 
-/** Results of these tools repeat what their action already says. */
+/** Tools whose result only repeats their action. */
 const SILENT_OBSERVATIONS: ReadonlySet<string> = new Set(["ThinkObservation", "FinishObservation"]);
 
 function openOutcomeOf(status: ExecutionStatus): Outcome {
@@ -34,7 +34,7 @@ function openOutcomeOf(status: ExecutionStatus): Outcome {
     return { state: "open" };
 }
 
-/** The errors that an interrupt left behind for the calls it cut off: they stand directly before it. */
+/** The errors of the calls that an interrupt cut off: they precede it directly. */
 function findStoppedErrors(events: readonly EventBase[]): Set<string> {
     const found = new Set<string>();
     events.forEach((event, index) => {
@@ -71,7 +71,7 @@ function addMessage(builder: Builder, event: MessageEvent): void {
     });
 }
 
-/** The server writes `tool: {arguments}` where the model gave no summary; that says less than the card itself. */
+/** Without a summary of the model the server writes `tool: {arguments}`, which says less than the card. */
 function ownSummary(event: ActionEvent): string | null {
     const summary = event.summary?.trim() ?? "";
     return summary === "" || summary.startsWith(`${event.tool_name}: {`) ? null : summary;
@@ -198,7 +198,7 @@ const ADDERS: Readonly<Record<string, Adder>> = {
     },
 };
 
-/** One event that cannot be read must not take the others with it: it is shown as it came. */
+/** One unreadable event must not affect the others: it is shown as raw JSON. */
 function addEvent(builder: Builder, event: EventBase): void {
     const adder = ADDERS[event.kind];
     const nBefore = builder.items.length;

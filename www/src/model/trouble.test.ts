@@ -22,7 +22,7 @@ const CASES: readonly (readonly [string, string, string])[] = [
     ["SomethingNew", "…", "other"],
 ];
 
-test("what can be done depends on the cause, not on the code alone", () => {
+test("the advice depends on the cause, not only on the code", () => {
     for (const [code, detail, kind] of CASES) assert.equal(troubleKind(code, detail), kind, `${code} ${detail}`);
 });
 

@@ -1,6 +1,6 @@
 /*
- * Why a run ended in an error, as far as it changes what the user can do about it. The wire's code is coarse: an account
- * that has run out and one that asked too often have the same, and so have a wrong host name and a provider that is down.
+ * The causes of failed runs that need different advice. The wire's code is coarse: an account
+ * without credit and a rate limit have the same code, and so have a wrong host name and a provider that is down.
  */
 
 export type TroubleKind =
@@ -30,14 +30,14 @@ export type TroubleKind =
 interface Row {
     readonly kind: TroubleKind;
     readonly code: string;
-    /** What the detail must say; any detail where it is left out. */
+    /** The detail must match; without a pattern any detail does. */
     readonly detail?: RegExp;
 }
 
 const EMPTY_ACCOUNT =
     /insufficient_quota|usage_limit_reached|exceeded your current quota|insufficient balance|credit|billing|budget.?(has been )?exceeded|exceededbudget/i;
 
-/** The first row that fits counts. */
+/** The first row that matches counts. */
 const ROWS: readonly Row[] = [
     { kind: "accountEmpty", code: "LLMRateLimitError", detail: EMPTY_ACCOUNT },
     { kind: "accountEmpty", code: "LLMBadRequestError", detail: EMPTY_ACCOUNT },
@@ -45,7 +45,7 @@ const ROWS: readonly Row[] = [
     { kind: "askedTooOften", code: "LLMRateLimitError" },
     { kind: "keyRefused", code: "LLMAuthenticationError" },
     { kind: "addressRefused", code: "LLMBadRequestError", detail: /base URL is refused/ },
-    { kind: "addressBad", code: "LLMBadRequestError", detail: /base URL is no good/ },
+    { kind: "addressBad", code: "LLMBadRequestError", detail: /base URL is not valid/ },
     { kind: "apiUnsupported", code: "LLMBadRequestError", detail: /Responses API/ },
     { kind: "modelUnknown", code: "LLMBadRequestError", detail: /model.*(not (found|exist)|unknown|invalid)|(unknown|invalid) model/i },
     { kind: "requestRefused", code: "LLMBadRequestError" },

@@ -4,13 +4,13 @@ import { visiblePieces } from "./visible_text";
 
 const shown = (text: string) => visiblePieces(text).map((piece) => piece.text).join("");
 
-test("plain text, its lines and tabs stay one piece", () => {
+test("plain text with its lines and tabs stays one piece", () => {
     const text = "rm -rf build\n\tmake all # größer, 日本語, 🙂";
     assert.deepEqual(visiblePieces(text), [{ text, isName: false }]);
     assert.deepEqual(visiblePieces(""), []);
 });
 
-test("characters that hide or reorder are named", () => {
+test("characters that hide or reorder text are shown by name", () => {
     assert.equal(shown("echo \u202etxt.exe\u202c"), "echo ⟨U+202E⟩txt.exe⟨U+202C⟩");
     assert.equal(shown("a\u200bb\u2066c\ufeffd"), "a⟨U+200B⟩b⟨U+2066⟩c⟨U+FEFF⟩d");
     assert.equal(shown("ls\r\u001b[2K\u0008rm\u007f"), "ls⟨U+000D⟩⟨U+001B⟩[2K⟨U+0008⟩rm⟨U+007F⟩");
@@ -18,7 +18,7 @@ test("characters that hide or reorder are named", () => {
     assert.equal(shown("x\ufe0fy\u3164z\ud800"), "x⟨U+FE0F⟩y⟨U+3164⟩z⟨U+D800⟩");
 });
 
-test("a run of them is one piece, however long it is", () => {
+test("a sequence of such characters is one piece, however long it is", () => {
     assert.deepEqual(visiblePieces(`a${"\u200b".repeat(3)} \u200bb`), [
         { text: "a", isName: false },
         { text: "⟨U+200B⟩⟨U+200B⟩⟨U+200B⟩", isName: true },
@@ -28,7 +28,7 @@ test("a run of them is one piece, however long it is", () => {
     ]);
 });
 
-test("only the names are marked, so that a command cannot write one itself", () => {
+test("only names are marked, so that a command cannot imitate one", () => {
     assert.deepEqual(visiblePieces("⟨U+202E⟩\u202e"), [
         { text: "⟨U+202E⟩", isName: false },
         { text: "⟨U+202E⟩", isName: true },

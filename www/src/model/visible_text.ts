@@ -1,6 +1,6 @@
 /*
- * A text with nothing in it that cannot be seen: what is approved must be what is executed, so characters that hide,
- * reorder or look like a space are told apart from those that can be read.
+ * Makes all characters of a text visible: the user must approve exactly what is executed, so characters that hide,
+ * reorder or look like a space are shown by name.
  */
 
 export interface Piece {

@@ -3,16 +3,16 @@ import { test } from "node:test";
 import type { EventBase } from "../api/wire";
 import { asksModel, retryOf } from "./waiting_model";
 
-test("an end that another attempt follows says why, when, and which", () => {
+test("a failed attempt with a retry gives the reason, the time and the number", () => {
     const frame = { type: "item_aborted" as const, item_id: "a", attempt: 2, reason: "busy", attempts: 5, retry_in_ms: 8000 };
     assert.deepEqual(retryOf(frame, 1000), { reason: "busy", attempt: 3, attempts: 5, nextAt: 9000 });
 });
 
-test("an end for good is no retry", () => {
+test("a final failure is not a retry", () => {
     assert.equal(retryOf({ type: "item_aborted", item_id: "a", attempt: 2, reason: "stopped" }, 0), null);
 });
 
-test("the model is waited for while nothing of it is carried out", () => {
+test("the run waits for the model while no call is executed", () => {
     const call = Object.assign({ id: "a", kind: "ActionEvent", timestamp: "", source: "agent" }, { action: { kind: "X" }, tool_call_id: "c" });
     const result = Object.assign({ id: "b", kind: "ObservationEvent", timestamp: "", source: "environment" }, { action_id: "a" });
     const events: EventBase[] = [call, result];

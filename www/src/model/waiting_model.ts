@@ -22,10 +22,10 @@ export function retryOf(frame: Extract<Frame, { type: "item_aborted" }>, now: nu
     };
 }
 
-/** Whoever hears nothing for so long is told that the model is asked, and silent. */
+/** After this time without a sign of progress the page says that the model is silent. */
 export const SILENT_AFTER_MS = 20_000;
 
-/** True while the model is what is waited for: a run without a call that is carried out. */
+/** True while the run waits for the model: no call is being executed. */
 export function asksModel(events: readonly EventBase[], status: ExecutionStatus): boolean {
     return status === "running" && openCalls(events).length === 0;
 }

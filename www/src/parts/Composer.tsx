@@ -10,14 +10,14 @@ export interface ComposerHandle {
 }
 
 interface ComposerProps {
-    /** Whose draft this is. */
+    /** The conversation of the draft. */
     draftKey: string;
     label: string;
     placeholder: string;
     isBusy?: boolean;
-    /** What the send button says where sending means something else. */
+    /** The send button's text, if sending does something else. */
     sendLabel?: string;
-    /** What the send button says while busy. */
+    /** The send button's text while busy. */
     busyLabel?: string;
     /** True when the message was taken; the box is emptied then. */
     onSend: (message: string) => boolean | Promise<boolean>;
@@ -29,7 +29,7 @@ function isTouchOnly(): boolean {
     return window.matchMedia("(hover: none) and (pointer: coarse)").matches;
 }
 
-/** Enter sends; where there is no keyboard but the one on the screen, it makes a new line. */
+/** Enter sends; on devices with only an on-screen keyboard it inserts a new line. */
 function wantsSend(event: KeyboardEvent): boolean {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return false;
     return event.ctrlKey || event.metaKey || !isTouchOnly();
@@ -61,7 +61,7 @@ export function Composer(props: ComposerProps) {
         box.current.style.height = `${box.current.scrollHeight}px`;
     }, [draft]);
 
-    /* Where a keyboard is at hand, typing can begin at once; elsewhere it would cover half the screen. */
+    /* With a hardware keyboard typing can begin at once; an on-screen keyboard would cover half the screen. */
     useEffect(() => {
         if (!isTouchOnly()) box.current?.focus({ preventScroll: true });
     }, []);

@@ -7,14 +7,14 @@ import { text } from "../text";
 import { Icon } from "./Icon";
 import { VisibleText } from "./VisibleText";
 
-/** The second click of a double click must not land on the next question. */
+/** The second click of a double click must not decide about the next calls. */
 const DOUBLE_CLICK_MS = 600;
 
 function asText(value: unknown): string {
     return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
-/** Members that say nothing: the tag of the shape, and what was left out. */
+/** False for the tag of the shape and for empty members. */
 function isSaid([name, value]: [string, unknown]): boolean {
     return name !== "kind" && value !== null && value !== undefined && value !== false && value !== "";
 }
@@ -99,7 +99,7 @@ function Panel({ session, state, calls }: { session: Session; state: SessionStat
     );
 }
 
-/** The calls that the user has to decide about, each with all of it shown, and the two decisions beside them. */
+/** The calls that wait for approval, each shown completely, with the buttons to approve and reject. */
 export function ConfirmationPanel({ session, state }: { session: Session; state: SessionState }) {
     const { log, status, decided } = state;
     const calls = useMemo(() => waitingCalls(log.events, status, decided), [log.events, status, decided]);

@@ -11,7 +11,7 @@ import { StatusDot } from "./StatusDot";
 const REFRESH_EVERY_MS = 15_000;
 const SKELETON_ROWS = [0, 1, 2, 3];
 
-/** Reads the list again from time to time, and whenever somebody comes back to the page. */
+/** Refreshes the list from time to time, and whenever the user returns to the page. */
 function useFreshList(): void {
     useEffect(() => {
         const refresh = () => {

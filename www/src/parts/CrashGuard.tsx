@@ -2,7 +2,7 @@ import { Component, type ReactNode } from "react";
 import { text } from "../text";
 import { Notice } from "./Notice";
 
-/** The last net: a part that throws while drawing must not leave a blank page. */
+/** Last resort: a component that throws while rendering must not leave a blank page. */
 export class CrashGuard extends Component<{ children: ReactNode }, { hasCrashed: boolean }> {
     override state = { hasCrashed: false };
 

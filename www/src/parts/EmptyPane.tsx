@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** What stands in place of a screen's content when there is none. */
+/** Placeholder for a screen without content. */
 export function EmptyPane({ title, advice, children }: { title: string; advice?: string; children?: ReactNode }) {
     return (
         <main className="empty-pane" id="content" tabIndex={-1}>

@@ -34,7 +34,7 @@ function useNowAt(at: number | null): number {
     return now;
 }
 
-/** Says why an answer of the model takes long, where it does: failed attempts at once, silence after a while. */
+/** Says why the model's answer takes long: failed attempts at once, silence after a while. */
 export function ModelWait({ state }: { state: SessionState }) {
     const { retry, heardAt, log, status } = state;
     const isAsking = asksModel(log.events, status);

@@ -4,12 +4,12 @@ import { Wordmark } from "./Wordmark";
 interface NoticeProps {
     title: string;
     advice: string;
-    /** A command to be typed where deft runs. */
+    /** A command to run on deft's host. */
     command?: string;
     children?: ReactNode;
 }
 
-/** A whole screen that has one thing to say. */
+/** A screen with a single message. */
 export function Notice({ title, advice, command, children }: NoticeProps) {
     return (
         <main className="notice" id="content" tabIndex={-1}>

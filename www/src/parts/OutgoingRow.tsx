@@ -5,7 +5,7 @@ import { text } from "../text";
 interface OutgoingRowProps {
     message: OutgoingMessage;
     link: Link;
-    /** True when sending it again would reject what waits. */
+    /** True when sending it again would reject the waiting calls. */
     rejects: boolean;
     onResend: (key: string) => void;
     onDiscard: (key: string) => void;

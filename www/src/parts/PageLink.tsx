@@ -6,13 +6,13 @@ interface PageLinkProps {
     className: string;
     /** True on the screen that it leads to. */
     isOpen: boolean;
-    /** Where it has no words of its own. */
+    /** For a link without a text. */
     label?: string;
     testId?: string;
     children: ReactNode;
 }
 
-/** A link to another screen: it can be opened in a tab of its own, and else needs no load. */
+/** A link to another screen: it can be opened in a new tab, and otherwise needs no page load. */
 export function PageLink({ path, className, isOpen, label, testId, children }: PageLinkProps) {
     return (
         <a

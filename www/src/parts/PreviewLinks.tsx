@@ -8,7 +8,7 @@ interface PreviewLinksProps {
     moment: string;
 }
 
-/** What programs in the sandbox serve, each in a tab of its own. */
+/** Links to the web servers in the sandbox; each opens in a new tab. */
 export function PreviewLinks({ id, moment }: PreviewLinksProps) {
     const [previews, setPreviews] = useState<readonly Preview[]>([]);
 

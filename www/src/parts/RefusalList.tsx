@@ -14,7 +14,7 @@ function placeOf({ host, port, protocol }: Refusal) {
     return port === null ? `${host}, ${protocol}` : `${host}:${port}`;
 }
 
-/** Where the sandbox was not let to: often why a command failed. */
+/** Refused connections of the sandbox: often the reason why a command failed. */
 export function RefusalList({ id, moment }: RefusalListProps) {
     const [refusals, setRefusals] = useState<readonly Refusal[]>([]);
 

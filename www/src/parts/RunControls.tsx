@@ -26,7 +26,7 @@ function runOffer(words: string): Offer {
 const OFFERS: Readonly<Record<ExecutionStatus, readonly Offer[]>> = {
     running: [PAUSE, STOP],
     paused: [runOffer(text.controls.resume)],
-    /* Its decisions stand beside what they are about: see ConfirmationPanel. */
+    /* Approve and reject are next to the calls: see ConfirmationPanel. */
     waiting_for_confirmation: [],
     error: [runOffer(text.controls.retry)],
     stuck: [runOffer(text.controls.retry)],
@@ -50,7 +50,7 @@ function Buttons({ session, state }: { session: Session; state: SessionState }) 
     const { asked, log, status, decided } = state;
     const mustDecide = useMemo(() => waitingCalls(log.events, status, decided).length > 0, [log.events, status, decided]);
     return OFFERS[status].filter(({ control }) => control !== "run" || !mustDecide).map((offer) => {
-        /* A pause can take a while; stopping hard stays possible meanwhile. */
+        /* A pause can take a while; Stop stays enabled until then. */
         const isBlocked = asked !== null && !(asked === "pause" && offer.control === "interrupt");
         return (
             <button
@@ -68,7 +68,7 @@ function Buttons({ session, state }: { session: Session; state: SessionState }) 
     });
 }
 
-/** One line: how it stands, what it cost, and what can be done about it. */
+/** One line: the status, the cost, and the buttons of the run. */
 export function RunControls({ session, state }: { session: Session; state: SessionState }) {
     const isLinked = state.link === "open";
     const hint = text.statusHint[state.status];

@@ -1,10 +1,10 @@
 import { text } from "../text";
 import { Banner } from "./Banner";
 
-/** The same in one line, where there is less room. */
+/** The same in one line, for a conversation. */
 export function ScriptedLine({ isServers }: { isServers: boolean }) {
     const [model, key] = text.scripted.settings;
-    /* Where the server has a real model, this conversation asked for the scripted one itself. */
+    /* If the server has a real model, this conversation chose the scripted one itself. */
     if (!isServers) return <p className="scripted-line">{text.scripted.title}</p>;
     return (
         <p className="scripted-line">
@@ -13,7 +13,7 @@ export function ScriptedLine({ isServers }: { isServers: boolean }) {
     );
 }
 
-/** Says that no real model is configured, and how to bring one. */
+/** Says that no real model is configured, and how to set one. */
 export function ScriptedBanner() {
     const [model, key] = text.scripted.settings;
     return (

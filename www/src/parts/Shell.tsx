@@ -18,12 +18,12 @@ interface ShellProps {
     children: ReactNode;
 }
 
-/** Signing out that fails leaves the session as it was; asking the server again shows how things stand. */
+/** If signing out fails, the session is unchanged; the refresh shows whether the server is reachable. */
 function signOutOrStay(): void {
     leave().catch(() => refreshConversations());
 }
 
-/** The list beside the open screen; on a phone below the start screen, and out of the way elsewhere. */
+/** The list next to the open screen; on a phone it is shown below the start screen only. */
 export function Shell({ screen, openId, onNew, children }: ShellProps) {
     const hasList = screen === "home" || screen === "unknown";
     return (

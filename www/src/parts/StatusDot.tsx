@@ -1,7 +1,7 @@
 import type { ExecutionStatus } from "../api/wire";
 import { text } from "../text";
 
-/** Shape and colour both tell the status; the words are there for whoever sees neither. */
+/** Shape and colour show the status; the text is for screen readers. */
 export function StatusDot({ status }: { status: ExecutionStatus }) {
     return (
         <span className={`dot dot-${status}`} title={text.status[status]}>

@@ -12,7 +12,7 @@ import { StreamRow } from "./StreamRow";
 import { TimelineRow } from "./TimelineRow";
 import { useFollowEnd } from "./follow_end";
 
-/** Older events are asked for before the reader meets the edge. */
+/** Older events are requested before the reader reaches the edge. */
 const OLDER_MARGIN = "400px 0px 0px 0px";
 
 function Beginning({ session, state }: { session: Session; state: SessionState }) {
@@ -60,7 +60,7 @@ export function Timeline({ session, state }: { session: Session; state: SessionS
     const last = useMemo(() => ({ items, streams, outbox }), [items, streams, outbox]);
     const { scroller, isAtEnd, onScroll, toEnd } = useFollowEnd(log.events[0]?.id, last, onFollowing);
 
-    /* Whoever says something wants to see the answer. */
+    /* A user who sends a message wants to see the answer. */
     const nOutgoing = outbox.length;
     const nBefore = useRef(nOutgoing);
     useEffect(() => {
@@ -80,7 +80,7 @@ export function Timeline({ session, state }: { session: Session; state: SessionS
                 ref={scroller}
                 onScroll={onScroll}
                 onClick={() => {
-                    /* What a click unfolds may push the end away; whoever reads it must not be carried off. */
+                    /* Unfolding may push the end away; the view must stay with the reader. */
                     requestAnimationFrame(onScroll);
                 }}
             >

@@ -78,7 +78,7 @@ function bodyOf(item: Item): ReactNode {
     }
 }
 
-/** Which knot the thread gets beside the item. */
+/** The knot of the thread next to the item. */
 function knotOf(item: Item): string {
     if (item.type === "message") return item.author;
     if (item.type !== "tool") return item.type;

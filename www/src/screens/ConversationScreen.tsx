@@ -90,7 +90,7 @@ function OpenConversation({ session, me, composer }: OpenConversationProps) {
 
 const FIRST_WORDS_MAX_CHARS = 60;
 
-/** What a conversation without a title is called: how it began, where that is loaded. */
+/** A conversation without a title is named after its first message, if that is loaded. */
 function firstWords({ log }: SessionState): string | null {
     const first = log.events[0];
     if (log.olderPageId !== null || first?.kind !== "MessageEvent") return null;
@@ -162,7 +162,7 @@ function Head({ session, title }: { session: Session; title: string }) {
     );
 }
 
-/** The newest result of a tool, or the end of a run. */
+/** Changes with each new tool result and at the end of a run. */
 function momentOf({ log, status }: SessionState): string {
     const newest = log.events.filter(({ kind }) => kind === "ObservationEvent").at(-1);
     return `${status} ${newest?.id ?? ""}`;

@@ -32,7 +32,7 @@ function isLimited(cause: unknown): boolean {
     return cause instanceof ApiError && cause.status === 429;
 }
 
-/** What the server says of a link for another user than the one who is signed in. */
+/** The server's answer to a link for another user than the one who is signed in. */
 function otherUser(cause: unknown): OtherUser | null {
     return cause instanceof ApiError && cause.status === 409 ? (cause.body as OtherUser) : null;
 }
@@ -44,13 +44,13 @@ function failureOf(cause: unknown): Failure {
     return isRefusal(cause) ? { kind: "used" } : { kind: "other", reason: messageOf(cause) };
 }
 
-/** Where the person wanted to go before signing in. */
+/** Where the user wanted to go before signing in. */
 function goOn(): void {
     replaceWith(returnPath(takeReturn()));
     void loadAccount();
 }
 
-/** A link that was used before, or half of one, does no harm to whoever is signed in already. */
+/** A used or incomplete link does not affect a user who is already signed in. */
 async function signInOrStay(token: string): Promise<void> {
     if (token === "") {
         await fetchMe();

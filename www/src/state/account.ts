@@ -1,4 +1,4 @@
-/* Who is signed in on this page. */
+/* The signed-in user of this page. */
 import { fetchMe, signOut } from "../api/account";
 import { ApiError, messageOf, onSignedOut } from "../api/http";
 import type { Me } from "../api/wire";
@@ -28,7 +28,7 @@ export async function loadAccount(): Promise<void> {
 /** Throws when the server did not end the session. */
 export async function leave(): Promise<void> {
     await signOut();
-    /* Whoever signs in next begins at the beginning. */
+    /* The next user begins at the start screen. */
     replaceWith("/");
     account.set({ state: "signed-out" });
 }

@@ -28,7 +28,7 @@ export const conversationList = new Store<ConversationList>({
 /* Answers may overtake each other; only the newest question counts. */
 let lastRefresh = 0;
 
-/** Reads again what is shown. A failure leaves what was there. */
+/** Refreshes what is shown. After a failure the old list stays. */
 export async function refreshConversations(): Promise<void> {
     const mine = ++lastRefresh;
     const held = conversationList.get();
@@ -86,7 +86,7 @@ export async function remove(id: string): Promise<void> {
     await refreshConversations();
 }
 
-/** What the open conversation knows sooner than the list. */
+/** Changes that the open conversation knows earlier than the list. */
 export function noteConversation(info: Pick<ConversationInfo, "id"> & Partial<ConversationInfo>): void {
     const { items } = conversationList.get();
     if (!items.some((held) => held.id === info.id)) return;

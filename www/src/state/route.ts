@@ -1,4 +1,4 @@
-/* The address bar: four screens, and whatever else is a wrong address. */
+/* The address bar: four screens; any other address is unknown. */
 import { Store } from "./store";
 
 export type Route =
@@ -20,13 +20,13 @@ export function routeOf(path: string, hash: string): Route {
     return id === undefined ? { screen: "unknown" } : { screen: "conversation", id };
 }
 
-/** The address of a screen that somebody may want to come back to; "" for the others. */
+/** The address of a screen to return to after signing in; "" for the others. */
 export function placeOf(where: Route): string {
     if (where.screen === "conversation") return pathOf(where.id);
     return where.screen === "secrets" ? SECRETS_PATH : "";
 }
 
-/** Where to go after signing in: a place of this page, whatever was kept; else the beginning. */
+/** Where to go after signing in: the stored path if it is one of this page, otherwise the start screen. */
 export function returnPath(kept: string | null): string {
     return placeOf(routeOf(kept ?? "", "")) || "/";
 }

@@ -1,8 +1,8 @@
 /*
- * What the user says in an open conversation, on its way to the server: messages, one at a time and kept until they
+ * Sends what the user enters in an open conversation: messages, one at a time and kept until they
  * have arrived, and decisions about calls that wait.
  *
- * While calls wait for a decision, words reject them: they must never be what lets them run. Each request names the
+ * While calls wait for a decision, a text rejects them: it must never approve them. Each request names the
  * calls that were seen, and the server refuses it where others wait by then.
  */
 import { approveCalls, rejectCalls, sendMessage } from "../api/conversations";
@@ -37,7 +37,7 @@ export class Sender {
         void this.sendQueued();
     }
 
-    /** What the text means is decided anew: by what waits now. */
+    /** Whether the text is a message or a rejection depends on the calls that wait now. */
     resend(key: string): void {
         const again = { ...this.purpose(), state: "sending" as const, error: null };
         this.changeOutbox(this.state().outbox.map((held) => (held.key === key ? { ...held, ...again } : held)));
@@ -48,7 +48,7 @@ export class Sender {
         this.changeOutbox(removed(this.state().outbox, key));
     }
 
-    /** The user's word on calls that wait; ids: those that were on the screen. */
+    /** The user's decision about waiting calls; ids: those on the screen. */
     async decide(decision: Decision, ids: readonly string[]): Promise<void> {
         const { asked, decided } = this.state();
         if (asked !== null || ids.every((id) => decided.has(id))) return;
@@ -82,7 +82,7 @@ export class Sender {
         this.change({ decided: new Set([...this.state().decided, ...ids]) });
     }
 
-    /** Calls that the server would not decide about so wait no longer; after any other failure they still do. */
+    /** If the server refuses the decision, the calls no longer wait; after any other failure they still do. */
     private takeRefusal(cause: unknown, ids: readonly string[]): void {
         if (hasStatus(cause, STATUS_OTHERS_WAIT)) return;
         this.change({ decided: new Set([...this.state().decided].filter((id) => !ids.includes(id))) });

@@ -2,7 +2,7 @@
  * One open conversation: its history, its live events, its status, the messages on their way.
  *
  * Order of opening: the socket first; its `sync` frame says that nothing from here on is missed; then the newest
- * page by REST. What the socket brought meanwhile waits in the log and is joined without repeats.
+ * page by REST. Events that the socket delivers before that are kept in the log and merged without duplicates.
  */
 import { ApiError, messageOf } from "../api/http";
 import {
@@ -34,7 +34,7 @@ const DRAW_EVERY_MS = 16;
 
 export class Session {
     readonly store: Store<SessionState>;
-    /** Ahead of the store while a burst of frames is being taken in. */
+    /** Ahead of the store while a burst of frames is processed. */
     private state: SessionState;
     private drawTimer: number | undefined;
     private readonly socket: SessionSocket;
@@ -165,7 +165,7 @@ export class Session {
             stats: info.stats ?? this.state.stats,
             model: info.agent?.llm ?? this.state.model,
         });
-        /* The socket knows the status sooner; the answer counts only until it speaks. */
+        /* The socket knows the status sooner; the answer counts only until the socket is open. */
         if (this.state.link !== "open") this.change({ status: info.execution_status });
     }
 
@@ -184,7 +184,7 @@ export class Session {
     private takeLink(link: Link): void {
         this.change({ link });
         if (link === "gone") this.change({ load: "gone" });
-        /* A connection that is refused does not say why; the answer to a plain question does. */
+        /* A refused WebSocket does not say why; the answer to a plain request does. */
         if (link === "waiting") void this.readInfo();
     }
 
@@ -196,7 +196,7 @@ export class Session {
         if (frame.type === "transient" || frame.type === "durable") this.takeEvent(frame.event);
     }
 
-    /** Any word of the answer, and any event, ends a silence and the wait for another attempt. */
+    /** Any part of the answer, and any event, ends a silence and the wait for another attempt. */
     private takeSign(frame: Frame): void {
         const now = Date.now();
         if (frame.type === "item_aborted") this.change({ retry: retryOf(frame, now), heardAt: now });
@@ -229,7 +229,7 @@ export class Session {
         if (status === this.state.status) return;
         this.change({ status });
         noteConversation({ id: this.id, execution_status: status });
-        /* A run's end is when the server may have found a title. */
+        /* The server may have generated a title at the end of a run. */
         if (status !== "running") void this.readInfo();
     }
 }

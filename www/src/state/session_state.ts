@@ -1,4 +1,4 @@
-/* What the page knows of an open conversation. */
+/* The page's state of an open conversation. */
 import type { Control } from "../api/conversations";
 import type { Link } from "../api/session_socket";
 import type { ExecutionStatus, Stats } from "../api/wire";
@@ -23,7 +23,7 @@ export interface SessionState {
     readonly retry: Retry | null;
     /** When the server was last heard of; milliseconds since the epoch. */
     readonly heardAt: number;
-    /** What its model is, as far as it is known. */
+    /** Its model, as far as it is known. */
     readonly model: ModelChoice | undefined;
     readonly link: Link;
     readonly isLoadingOlder: boolean;

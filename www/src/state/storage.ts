@@ -1,5 +1,5 @@
 /*
- * What this browser keeps for its user: drafts, unsent messages, the theme. Storage may be closed or full; the page
+ * What this browser stores for its user: drafts, unsent messages, the theme. Storage may be disabled or full; the page
  * then works without.
  */
 import type { OutgoingMessage } from "../model/outbox";
@@ -43,12 +43,12 @@ function isOutgoing(value: unknown): value is OutgoingMessage {
     );
 }
 
-/** Entries of an older page lack what they saw; how they are sent again is decided then anyway. */
+/** Entries of an older version of the page lack `seen`; it is determined again when they are resent. */
 function withSeen(message: OutgoingMessage): OutgoingMessage {
     return { ...message, seen: [], isRejection: (message as Partial<OutgoingMessage>).isRejection === true };
 }
 
-/** Messages that were not known to have arrived when the page was left. */
+/** Messages that were not confirmed when the page was closed. */
 export function loadOutbox(conversation: string): OutgoingMessage[] {
     try {
         const held: unknown = JSON.parse(read(`deft.outbox.${conversation}`) ?? "[]");
@@ -71,12 +71,12 @@ export function forgetConversation(conversation: string): void {
 const RETURN_KEY = "deft.return";
 const RETURN_MAX_AGE_MS = 3_600_000;
 
-/** Where somebody was when they turned out to be signed out; another tab may be the one that signs in. */
+/** The path at which the user turned out to be signed out; another tab may be the one that signs in. */
 export function saveReturn(path: string): void {
     write(RETURN_KEY, path === "" ? "" : JSON.stringify({ path, at: Date.now() }));
 }
 
-/** The place, once, and not for long; what it is worth is for the caller to judge. */
+/** Returns the stored path once, if it is recent; the caller must validate it. */
 export function takeReturn(): string | null {
     try {
         const held = JSON.parse(read(RETURN_KEY) ?? "null") as { path?: unknown; at?: unknown } | null;

@@ -10,7 +10,7 @@ export interface Badge {
     words: string;
 }
 
-/** What the head of a card says of a call without a result of its own to show. */
+/** The text in the card's header for a call without a result to show. */
 export function badgeOf(outcome: Outcome): Badge | null {
     switch (outcome.state) {
         case "running":
@@ -35,7 +35,7 @@ interface CardProps {
     icon: IconName;
     title: ReactNode;
     badge: Badge | null;
-    /** Cards that only tell what was read begin closed. */
+    /** Cards of read-only calls begin closed. */
     isClosedAtFirst?: boolean;
     children?: ReactNode;
 }
@@ -49,7 +49,7 @@ function Marks({ item, badge }: { item: ToolItem; badge: Badge | null }) {
     );
 }
 
-/** The frame that all tool calls share: what was done, how it ended, and the details below. */
+/** The frame of all tool cards: the call, its outcome, and the details below. */
 export function Card({ item, icon, title, badge, isClosedAtFirst = false, children }: CardProps) {
     const [isOpen, setIsOpen] = useState(!isClosedAtFirst);
     const bodyId = useId();

@@ -33,7 +33,7 @@ function Row({ row }: { row: DiffRow | undefined }) {
     );
 }
 
-/** The change that an observation carries: whole files before and after, where it is a change at all. */
+/** The change in an observation: the whole files before and after, if it has both. */
 function useDiff(observation: Tagged | null): Diff | null {
     return useMemo(() => {
         if (observation === null || observation.is_error === true) return null;

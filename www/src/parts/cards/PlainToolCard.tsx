@@ -7,7 +7,7 @@ import { Card, OutcomeWords, badgeOf, hasWords } from "./Card";
 
 const SHOWN_LINES = 12;
 
-/** The arguments without the tag that says what they are for. */
+/** The arguments without the `kind` tag. */
 function argumentText(action: Tagged): string {
     const members = Object.fromEntries(Object.entries(action).filter(([name]) => name !== "kind"));
     return Object.keys(members).length === 0 ? "" : JSON.stringify(members, null, 2);
@@ -23,7 +23,7 @@ function Labelled({ words, label }: { words: string; label: string }) {
     );
 }
 
-/** Any tool without a card of its own: what was asked and what came back, as it is. */
+/** Card for all other tools: arguments and result, unchanged. */
 export function PlainToolCard({ item }: { item: ToolItem }) {
     const observation = item.outcome.state === "done" ? item.outcome.observation : null;
     const result = contentText(observation?.content).trim();

@@ -4,10 +4,10 @@ import { troubleKind } from "../../model/trouble";
 import { text } from "../../text";
 import { Icon } from "../Icon";
 
-/** True where the conversation chose its model itself. */
+/** True if the conversation chose its model itself. */
 export const OwnModel = createContext(false);
 
-/** What ended the run, and what to do about it. */
+/** The cause of a failed run, with advice. */
 export function TroubleCard({ item }: { item: TroubleItem }) {
     const isOwn = useContext(OwnModel);
     const kind = troubleKind(item.code, item.detail);

@@ -66,7 +66,7 @@ static void take_part(struct relay *relay, const char *part, size_t len)
     relay->whole = relay->len;
 }
 
-static void take(struct relay *relay, const char *bytes, size_t len)
+static void take_bytes(struct relay *relay, const char *bytes, size_t len)
 {
     while (len > 0) {
         const char *end = memchr(bytes, '\n', len);
@@ -98,7 +98,7 @@ static void add_note(struct relay *relay)
  * Writes complete lines only: a line that was begun is not dropped any more. False when the command
  * is gone.
  */
-static bool give(struct relay *relay)
+static bool write_pending(struct relay *relay)
 {
     ssize_t n = write(relay->out_fd, relay->pending, relay->whole);
 
@@ -122,7 +122,7 @@ static bool may_read(const struct relay *relay)
 }
 
 /* Waits for input or output. False when the wait failed. */
-static bool look(struct relay *relay, struct pollfd fds[2])
+static bool poll_once(struct relay *relay, struct pollfd fds[2])
 {
     bool is_reading = may_read(relay);
     int n = 0;
@@ -143,12 +143,12 @@ static void pump(struct relay *relay)
     char chunk[CHUNK_BYTES];
     struct pollfd fds[2];
 
-    while (look(relay, fds)) {
+    while (poll_once(relay, fds)) {
         ssize_t n = 0;
 
         if ((fds[OUTPUT].revents & POLLERR) != 0)
             return;
-        if ((fds[OUTPUT].revents & POLLOUT) != 0 && !give(relay))
+        if ((fds[OUTPUT].revents & POLLOUT) != 0 && !write_pending(relay))
             return;
         if (fds[INPUT].revents == 0)
             continue;
@@ -156,7 +156,7 @@ static void pump(struct relay *relay)
         if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
             return;
         if (n > 0)
-            take(relay, chunk, (size_t)n);
+            take_bytes(relay, chunk, (size_t)n);
     }
 }
 
@@ -189,7 +189,7 @@ static void finish(struct relay *relay, pid_t pid)
 
     (void)fcntl(relay->out_fd, F_SETFL, flags & ~O_NONBLOCK);
     relay->whole = relay->len;
-    while (relay->whole > 0 && give(relay)) {
+    while (relay->whole > 0 && write_pending(relay)) {
     }
     fd_close(&relay->out_fd);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {

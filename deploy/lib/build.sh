@@ -1,5 +1,5 @@
 # Builds the programs and the page in DEFT_BUILD, from a copy of the sources, so that the checkout
-# stays as it is. A stamp holds the hash of what went in: where nothing changed, nothing is done.
+# is not changed. A stamp holds the hash of the inputs: if they are unchanged, nothing is done.
 # shellcheck shell=sh
 
 # stamp_is NAME HASH
@@ -11,7 +11,7 @@ stamp_set() {
     printf '%s\n' "$2" >"$DEFT_STAMPS/$1"
 }
 
-# The files of the checkout: those that git knows or would take; all, where git has no say.
+# The files of the checkout: those that git tracks or does not ignore; without git, all.
 sources_list() (
     cd "$DEFT_HOME"
     if [ -e .git ]; then
@@ -24,7 +24,7 @@ sources_list() (
     done
 )
 
-# Brings the copy of the sources up to date. Only what changed is copied, with the time of the copy: a
+# Updates the copy of the sources. Only changed files are copied, with the time of the copy: a
 # file's own time may be older than what was compiled from an earlier state of it.
 sources_copy() (
     exec 8>"$DEFT_BUILD/lock"
@@ -52,18 +52,18 @@ sources_hash() (
     grep -E -- "$1" ../sources | tr '\n' '\0' | xargs -0 -r sha256sum | sha256sum | cut -d' ' -f1
 )
 
-# What the compiler sees.
+# The inputs of the compiler.
 BUILD_SOURCES='^(configure\.ac|Makefile\.am|m4/|lib/|fcgi/|gateway/|worker/|runtime/|sandbox/|relay/|launcher/|sql/|scripted/|tests/([^/]*$|unit/|fuzz/|lint/|bench/.*\.[ch]$))'
 
 # Compiles, and installs into DEFT_APP.
 build_programs() {
     _hash=$DEFT_BUILD_KIND-$(sources_hash "$BUILD_SOURCES")
     if stamp_is programs "$_hash"; then
-        remark "the programs are as the sources"
+        remark "up to date"
         return
     fi
     remark "compiling"
-    # Trials share the build with the instance that is up.
+    # Trials share the build with the running instance.
     exec 8>"$DEFT_BUILD/lock-programs"
     flock 8
     build_configure
@@ -85,18 +85,18 @@ build_configure() {
         as_builder sh -c 'cd "$1" && ../src/configure --quiet $2' sh "$DEFT_BUILD/$DEFT_BUILD_KIND" "$_flags"
 }
 
-# First, for PostgreSQL starts by it while the rest is compiled.
+# First, because PostgreSQL is started by it while the rest is compiled.
 build_install_launcher() {
     as_builder make -s -C "$DEFT_BUILD/$DEFT_BUILD_KIND" -j"$(nproc)" deft-launch
     mkdir -p "$DEFT_APP/bin"
     install "$DEFT_BUILD/$DEFT_BUILD_KIND/deft-launch" "$DEFT_APP/bin/deft-launch"
 }
 
-# Builds the page, and puts it in the place of the last one at once.
+# Builds the page, and replaces the previous one in one step.
 build_page() {
     _hash=$(sources_hash '^www/')
     if stamp_is page "$_hash"; then
-        remark "the page is as its sources"
+        remark "up to date"
         return
     fi
     exec 8>"$DEFT_BUILD/lock-page"
@@ -117,7 +117,7 @@ build_page() {
     remark "built"
 }
 
-# node_packages FOLDER: what its package-lock.json says, fetched where it changed.
+# node_packages FOLDER: installs the packages of its package-lock.json if that changed.
 node_packages() {
     _folder=$DEFT_BUILD/src/$1
     _lock=$(sources_hash "^$1/package(-lock)?\.json$")

@@ -1,14 +1,14 @@
 # The instance's own PostgreSQL cluster in DEFT_VAR/pg, and deft's schema in it.
 # shellcheck shell=sh
 
-# The programs of the version that made the cluster; for a new cluster those of the newest one.
+# The programs of the version that created the cluster; for a new cluster those of the newest one.
 database_find_programs() {
     _version=$(cat "$DEFT_VAR/pg/data/PG_VERSION" 2>/dev/null || :)
     if [ -n "$_version" ]; then
         POSTGRES_BIN=/usr/lib/postgresql/$_version/bin
         [ -x "$POSTGRES_BIN/postgres" ] || {
-            echo "The data in $DEFT_VAR/pg/data are of PostgreSQL $_version, which is not installed."
-            echo "Install postgresql-$_version, or move the data (deploy/README.md)."
+            echo "$DEFT_VAR/pg/data was created by PostgreSQL $_version, which is not installed."
+            echo "Install postgresql-$_version, or migrate the data (deploy/README.md)."
             return 1
         }
         return
@@ -28,7 +28,7 @@ database_prepare() {
     database_find_programs
     _made=''
     if [ ! -f "$DEFT_VAR/pg/data/PG_VERSION" ]; then
-        remark "making the cluster"
+        remark "creating the cluster"
         database_make_cluster
         _made=yes
     fi
@@ -57,7 +57,7 @@ database_make_cluster() {
 database_await_launcher() {
     wait_until 1800 launcher_is_there_or_never || :
     [ -x "$DEFT_APP/bin/deft-launch" ] || {
-        echo "The server waits for deft-launch, which was not built."
+        echo "PostgreSQL cannot start: deft-launch was not built."
         return 1
     }
 }
@@ -86,29 +86,27 @@ database_ask() {
     "${POSTGRES_BIN:-/usr/bin}/psql" -X -q -A -t -v ON_ERROR_STOP=1 -h "$DEFT_RUN/pg" -U deft -d "$1" -c "$2"
 }
 
-# The stamp lies beside the data, so that it goes where they go.
+# The stamp is next to the data, so that it moves with them.
 database_deploy() {
     _hash=$(sources_hash '^sql/')
     if [ "$(cat "$DEFT_VAR/pg/deployed" 2>/dev/null)" = "$_hash" ]; then
-        remark "$1$(database_version), schema as in sql/"
+        remark "$1$(database_version), schema up to date"
         return
     fi
     remark "$1deploying the schema"
     [ "$(database_ask postgres "SELECT count(*) FROM pg_database WHERE datname = 'deft'")" = 1 ] ||
         database_ask postgres 'CREATE DATABASE deft'
-    database_sqitch deft deploy --verify
+    database_migrate deft
     printf '%s\n' "$_hash" >"$DEFT_VAR/pg/deployed"
     remark "$1$(database_version), schema deployed"
 }
 
-# database_sqitch DATABASE COMMAND...
-database_sqitch() {
-    _target=db:pg:$1
-    shift
+# database_migrate DATABASE
+database_migrate() {
     (
         cd "$DEFT_BUILD/src/sql"
         PGHOST=$DEFT_RUN/pg PGUSER=deft SQITCH_FULLNAME=deft SQITCH_EMAIL=deft@localhost \
-            as_user deft-postgres sqitch "$@" "$_target"
+            as_user deft-postgres sh migrate.sh "db:pg:$1"
     )
 }
 

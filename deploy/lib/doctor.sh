@@ -1,4 +1,4 @@
-# ./deft doctor: looks at everything deft stands on; a line per check, with what to do where it fails.
+# ./deft doctor: checks everything that deft needs; one line per check, with a fix if it fails.
 # shellcheck shell=sh
 
 DISK_MIN_MB=4000
@@ -8,40 +8,40 @@ command_doctor() {
     refuse_arguments doctor "$@"
     users_load
     DOCTOR_BAD=0
-    doctor_check "Debian 12 or 13" "deft is tried on these only" doctor_is_debian
+    doctor_check "Debian 12 or 13" "deft is tested on these only" doctor_is_debian
     doctor_check "at least $DISK_MIN_MB MB free for $DEFT_VAR" "free some space, or set DEFT_VAR to a larger disk" doctor_has_space "$(doctor_var)"
-    doctor_check "at least $MEMORY_MIN_MB MB of memory" "sandboxes need memory: stop something, or add some" doctor_has_memory
-    doctor_check "all packages are there" "./deft up installs: $(doctor_missing | tr '\n' ' ')" doctor_has_packages
+    doctor_check "at least $MEMORY_MIN_MB MB of memory" "stop other programs, or add memory: sandboxes need it" doctor_has_memory
+    doctor_check "all packages are installed" "./deft up installs: $(doctor_missing | tr '\n' ' ')" doctor_has_packages
     if has_engine; then
         doctor_check "the container engine answers at $DEFT_DOCKER_SOCKET" "./deft up starts it; its log: $DEFT_LOG/engine.log" engine_answers
         doctor_check_engine_disk
-        doctor_check "the image $DEFT_SANDBOX_IMAGE is there" "./deft up makes it" image_exists
+        doctor_check "the image $DEFT_SANDBOX_IMAGE exists" "./deft up builds it" image_exists
     else
-        doctor_check "bubblewrap makes sandboxes" "user namespaces must be allowed: kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0" tree_works
-        doctor_check "the files of sandboxes are there" "./deft up makes them" [ -d "$(tree_path)" ]
+        doctor_check "bubblewrap can create sandboxes" "user namespaces must be allowed: kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0" tree_works
+        doctor_check "the root file system of sandboxes exists" "./deft up builds it" [ -d "$(tree_path)" ]
         printf '  note  sandboxes are %s\n' "$ISOLATES_LESS"
     fi
     doctor_check "the supervisor runs" "./deft up" services_pid
     for _process in $SERVICES_ALL; do
-        doctor_check "$_process runs" "./deft logs $_process says why not; ./deft up starts it" service_is_up "$_process"
+        doctor_check "$_process runs" "./deft logs $_process shows why not; ./deft up starts it" service_is_up "$_process"
     done
     for _process in $SERVICES_ALL; do
-        doctor_check "$_process runs as $(process_user "$_process")" "./deft up gives it its user" service_has_its_user "$_process"
+        doctor_check "$_process runs as $(process_user "$_process")" "./deft up restarts it as that user" service_has_its_user "$_process"
     done
-    doctor_check "what sandboxes are refused on the network is logged" "the log of runtime says why it is not: ./deft logs runtime, refusals.not_logged" network_shows_refusals
-    doctor_check "names that sandboxes ask for are led to the resolver" "./deft logs runtime says why not: egress.not_loaded" network_leads_names
-    doctor_check "ports $DEFT_APP_PORT and $DEFT_AGENT_PORT are ours" "set DEFT_APP_PORT and DEFT_AGENT_PORT to free ones" doctor_has_ports
+    doctor_check "refused connections of sandboxes are logged" "./deft logs runtime shows why not: refusals.logging_unavailable" network_shows_refusals
+    doctor_check "DNS queries of sandboxes go to deft's resolver" "./deft logs runtime shows why not: egress.load_failed" network_leads_names
+    doctor_check "ports $DEFT_APP_PORT and $DEFT_AGENT_PORT are available to deft" "set DEFT_APP_PORT and DEFT_AGENT_PORT to free ones" doctor_has_ports
     doctor_check "the database answers" "./deft logs postgres" database_answers
     doctor_check "the page is served at $DEFT_APP_URL" "./deft logs nginx" web_answers_page
     doctor_check "the agent API answers at $DEFT_AGENT_URL" "./deft logs fcgi" web_answers /health
-    doctor_check "keys are readable by root alone" "chown -R root $DEFT_KEYS; chmod 700 $DEFT_KEYS; chmod 600 $DEFT_KEYS/*" doctor_keys_closed
-    doctor_check "keys of processes are readable by each process alone" "./deft up" doctor_process_keys_closed
-    doctor_check "logs and data are closed to others" "chmod 750 $DEFT_LOG; chmod 700 $DEFT_VAR/pg $DEFT_VAR/pg/data" doctor_data_closed
+    doctor_check "keys are readable by root only" "chown -R root $DEFT_KEYS; chmod 700 $DEFT_KEYS; chmod 600 $DEFT_KEYS/*" doctor_keys_closed
+    doctor_check "keys of each process are readable by that process only" "./deft up" doctor_process_keys_closed
+    doctor_check "logs and data are not readable by other users" "chmod 750 $DEFT_LOG; chmod 700 $DEFT_VAR/pg $DEFT_VAR/pg/data" doctor_data_closed
     [ "$DOCTOR_BAD" -eq 0 ] || {
-        say "$DOCTOR_BAD of the checks failed; begin with the first one."
+        say "$DOCTOR_BAD checks failed; fix the first one first."
         return 1
     }
-    say "All is well."
+    say "All checks passed."
 }
 
 # doctor_check WHAT ADVICE CHECK...
@@ -69,11 +69,11 @@ doctor_has_space() {
     [ "$(df -Pm "$1" | awk 'NR == 2 { print $4 }')" -ge $DISK_MIN_MB ]
 }
 
-# Images and workspaces may lie on another disk than ours.
+# Images and workspaces may be on another disk than DEFT_VAR.
 doctor_check_engine_disk() {
     _root=$(engine_call GET /info --max-time 5 2>/dev/null | grep -o '"DockerRootDir":"[^"]*"' | cut -d'"' -f4)
     { [ -d "$_root" ] && [ "$(stat -c %d "$_root")" != "$(stat -c %d "$(doctor_var)")" ]; } || return 0
-    doctor_check "at least $DISK_MIN_MB MB free for the engine's files in $_root" "docker system df -v says what they take; or give the engine a larger disk" doctor_has_space "$_root"
+    doctor_check "at least $DISK_MIN_MB MB free for the engine's files in $_root" "docker system df -v shows their sizes; or give the engine a larger disk" doctor_has_space "$_root"
 }
 
 doctor_has_memory() {
@@ -101,7 +101,7 @@ doctor_data_closed() {
     [ -z "$(find "$DEFT_LOG" "$DEFT_VAR/pg" "$DEFT_VAR/pg/data" -maxdepth 0 -perm /007)" ]
 }
 
-# A process's copies of its keys: root's, for the group of its user.
+# A process's copies of its keys: owned by root, readable by the group of its user.
 doctor_process_keys_closed() {
     for _name in $SERVICES_ALL; do
         [ -z "$(find "$DEFT_SERVICES/$_name/keys" \( -perm /027 -o ! -user root -o ! -group "$(process_group "$_name")" \))" ] || return 1

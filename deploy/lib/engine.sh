@@ -1,5 +1,5 @@
-# The container engine. Where none answers, ours is started, for the whole host: other instances may
-# use it too. Who uses it is noted in ENGINE_STATE/users; the last one to go down stops it.
+# The container engine. If none answers, one is started for the whole host: other instances may
+# use it too. ENGINE_STATE/users lists its instances; the last one that goes down stops it.
 # shellcheck shell=sh
 
 ENGINE_STATE=/run/deft-engine
@@ -27,7 +27,7 @@ engine_start() {
         systemctl start docker.service
         echo systemd >"$ENGINE_STATE/pid"
     else
-        # The engine picks the storage driver that the host can do; some file systems bear only vfs.
+        # The engine picks a storage driver that the host supports; some file systems support only vfs.
         _logged=$(wc -c <"$DEFT_LOG/engine.log" 2>/dev/null || echo 0)
         engine_run || { engine_mend_networks "$_logged" && engine_run; } ||
             { ! engine_has_images && engine_run --storage-driver=vfs; } || return 1
@@ -35,7 +35,7 @@ engine_start() {
     engine_note_use
 }
 
-# The note says where the user's supervisor keeps its pid, so that a note left behind is known as such.
+# The file names the pid file of the instance's supervisor, so that stale entries are recognized.
 engine_note_use() {
     printf '%s\n' "$DEFT_RUN/runsvdir.pid" >"$ENGINE_STATE/users/$DEFT_INSTANCE"
 }
@@ -51,21 +51,21 @@ engine_has_users() {
     return 1
 }
 
-# engine_mend_networks BYTES: Docker 20.10, ended in the middle of a change, stores half of a network, and panics
-# at each later start; BYTES of the log are from before this one. deft makes its networks again.
+# engine_mend_networks BYTES: Docker 20.10, killed during a change, stores half of a network, and panics
+# at each later start; the first BYTES of the log are from earlier starts. deft creates its networks again.
 engine_mend_networks() {
     tail -c "+$(($1 + 1))" "$DEFT_LOG/engine.log" | grep -qF 'libnetwork.(*controller).reservePools(' || return 1
-    echo "the engine's list of networks is broken: it starts without it (it is kept as local-kv.db.broken)"
+    echo "the engine's network database is corrupt: starting without it (saved as local-kv.db.broken)"
     mv "$ENGINE_NETWORKS/local-kv.db" "$ENGINE_NETWORKS/local-kv.db.broken"
 }
 
-# With another storage driver an engine would see nothing of what it has.
+# With another storage driver an engine would not see its existing images.
 engine_has_images() {
     [ -n "$(find /var/lib/docker/image -path '*/imagedb/content/*/*' ! -path '*/image/vfs/*' -print -quit 2>/dev/null)" ]
 }
 
-# engine_forget FILE PROGRAM: takes away a note of a pid that is not the program's. Where /run outlives the
-# host, the pid may be another process's: dockerd would not start for it, or would end it as its containerd.
+# engine_forget FILE PROGRAM: removes a pid file whose pid is not the program's. If /run outlives the
+# host, the pid may be another process's: dockerd would refuse to start, or would end it as its containerd.
 engine_forget() {
     [ ! -f "$1" ] || grep -qs "$2" "/proc/$(cat "$1")/cmdline" || rm -f "$1"
 }
@@ -87,7 +87,7 @@ engine_run() {
         if [ $_left -eq 0 ] || ! kill -0 "$_dockerd" 2>/dev/null; then
             kill "$_dockerd" 2>/dev/null || :
             rm -f "$ENGINE_STATE/pid"
-            echo "dockerd did not come up; the end of $DEFT_LOG/engine.log:"
+            echo "dockerd did not start; the end of $DEFT_LOG/engine.log:"
             tail -n 12 "$DEFT_LOG/engine.log"
             return 1
         fi
@@ -103,16 +103,23 @@ engine_version() {
     engine_call GET /version 2>/dev/null | sed -n 's/.*"Version":"\([0-9][^"]*\)","ApiVersion.*/\1/p'
 }
 
+# Notes that this instance needs the engine until engine_stop, also after its supervisor has ended.
+engine_note_end() {
+    [ -f "$ENGINE_STATE/users/$DEFT_INSTANCE" ] || return 0
+    echo $$ >"$DEFT_RUN/down.pid"
+    printf '%s\n' "$DEFT_RUN/down.pid" >"$ENGINE_STATE/users/$DEFT_INSTANCE"
+}
+
 # Stops the engine only if an `up` started it, no other instance uses it, and nothing else runs in it.
 engine_stop() {
     rm -f "$ENGINE_STATE/users/$DEFT_INSTANCE"
     [ -f "$ENGINE_STATE/pid" ] || return 0
     if engine_has_users; then
-        say "  the container engine stays: another instance uses it"
+        say "  the container engine keeps running: another instance uses it"
         return
     fi
     if engine_runs_others; then
-        say "  the container engine stays: it runs containers that are not this instance's"
+        say "  the container engine keeps running: it has containers of other users"
         return
     fi
     _pid=$(cat "$ENGINE_STATE/pid")
@@ -126,9 +133,10 @@ engine_stop() {
     wait_until 30 is_gone "$_pid" || kill -KILL "$_pid" 2>/dev/null || :
 }
 
+# True as well if the engine answers but cannot list them: it fails while another program removes one.
 engine_runs_others() {
-    _all=$(engine_call GET /containers/json 2>/dev/null | grep -o '"Id":' | wc -l)
-    _ours=$(engine_call GET "/containers/json?filters=%7B%22label%22%3A%5B%22deft.instance%3D$DEFT_INSTANCE%22%5D%7D" 2>/dev/null |
-        grep -o '"Id":' | wc -l)
-    [ "$_all" -gt "$_ours" ]
+    engine_answers || return 1
+    _ours=$(engine_call GET "/containers/json?filters=%7B%22label%22%3A%5B%22deft.instance%3D$DEFT_INSTANCE%22%5D%7D" 2>/dev/null) || return 0
+    _all=$(engine_call GET /containers/json 2>/dev/null) || return 0
+    [ "$(printf '%s' "$_all" | grep -o '"Id":' | wc -l)" -gt "$(printf '%s' "$_ours" | grep -o '"Id":' | wc -l)" ]
 }

@@ -1,48 +1,48 @@
-# What `./deft --help`, `./deft COMMAND --help` and `./deft --version` print. None of it needs root.
+# The texts of `./deft --help`, `./deft COMMAND --help` and `./deft --version`. None of them needs root.
 # shellcheck shell=sh
 
 usage() {
     cat <<'USAGE'
-deft: AI coding agents at work in sandboxes, on your own machine.
+deft: a self-hosted platform for AI coding agents that work in sandboxes.
 
   ./deft up               build what changed, start what is not running, print a sign-in link
   ./deft down [--purge]   stop what `up` started; --purge also removes sandboxes and all data
-  ./deft status           what runs, since when, how much memory it takes; exit 1 if not all is well
+  ./deft status           show each process with its memory; exit status 1 if one is down
   ./deft logs [process]   follow the logs: postgres, nginx, fcgi, gateway, worker, runtime
   ./deft key [NAME]       print a new API key
   ./deft key --runtime NAME  print a new key of the Runtime API (/runtime-api)
-  ./deft key --list       the keys that there are: id, when made, valid or revoked, kind, name
-  ./deft key --revoke ID  let no client in with that key any more; a name is fine where one key has it
+  ./deft key --list       list the keys: id, time of creation, state, kind, name
+  ./deft key --revoke ID  revoke a key, by its id, or by its name if that is unique
   ./deft link             print a new one-time sign-in link
-  ./deft test [pattern]   run the tests, or those whose name holds the pattern
+  ./deft test [pattern]   run all tests, or those whose name contains the pattern
   ./deft test --conformance
-                          run the tests of the documents' checklists, and say what each list lacks
+                          run the tests of the protocol checklists, and list items without a test
   ./deft bench [figure] [--json]
                           measure the figures of SPECIFICATION.md
-  ./deft doctor           look for what could be wrong, and say how to mend it
-  ./deft COMMAND --help   what a command does, and the settings that matter to it
-  ./deft --version        the version of this checkout
-  ./deft --help           this text
+  ./deft doctor           check everything that deft needs, with a fix for each failed check
+  ./deft COMMAND --help   describe a command and its settings
+  ./deft --version        print the version of this checkout
+  ./deft --help           print this text
 
-Settings come from the environment, or from lines NAME=VALUE in the file deft.env beside this script:
+Settings come from the environment, or from lines NAME=VALUE in the file deft.env next to this script:
 USAGE
     help_settings
 }
 
 help_settings() {
     cat <<'SETTINGS'
-  LLM_MODEL, LLM_API_KEY, LLM_BASE_URL   the language model; `up` keeps it, an empty value takes it
-                                         away; without one a scripted model plays
+  LLM_MODEL, LLM_API_KEY, LLM_BASE_URL   the language model; `up` stores it, an empty value removes
+                                         it; without one a scripted model is used
   DEFT_APP_PORT (3000), DEFT_AGENT_PORT (8000), DEFT_LISTEN (127.0.0.1)
-  DEFT_APP_URL       what browsers call the page (http://localhost and its port)
-  DEFT_AGENT_URL     what clients call the agent API (http://localhost and its port)
-  DEFT_HOSTNAMES     more host names to answer to, separated by spaces
-  DEFT_VAR           where everything is kept (var beside this script)
-  DEFT_INSTANCE      prefix of containers, volumes and networks (made from DEFT_VAR)
+  DEFT_APP_URL       URL of the page for browsers (http://localhost and its port)
+  DEFT_AGENT_URL     URL of the agent API for clients (http://localhost and its port)
+  DEFT_HOSTNAMES     further host names of the page, separated by spaces
+  DEFT_VAR           the state directory (var next to this script)
+  DEFT_INSTANCE      prefix of containers, volumes and networks (derived from DEFT_VAR)
   DEFT_DOCKER_SOCKET the container engine (/var/run/docker.sock)
-  DEFT_RUNTIME       process: no container engine, sandboxes are processes of this host (bubblewrap),
-                     which isolates less; docker
-  DEFT_SANDBOX_BROWSER  1: sandboxes have a Chromium, agents get the browser tools; `up` makes the image
+  DEFT_RUNTIME       docker (the default), or process: no container engine, sandboxes are
+                     processes of this host (bubblewrap), which isolates less
+  DEFT_SANDBOX_BROWSER  1: sandboxes have Chromium, agents get browser tools; `up` builds the image
 SETTINGS
 }
 
@@ -50,15 +50,15 @@ help_up() {
     cat <<'HELP'
 Usage: ./deft up
 
-Installs the packages that are missing, builds what changed, deploys the database's schema, starts each
-process as a user of its own, and prints a one-time sign-in link. It may be run again at any time: what
-is as it should be stays as it is.
+Installs missing packages, builds what changed, applies database migrations, starts each process as a
+user of its own, and prints a one-time sign-in link. It can be run again at any time: steps that are
+already done are skipped.
 
 Settings, from the environment or from lines NAME=VALUE in deft.env:
 HELP
     help_settings
     cat <<'HELP'
-Settings of single processes are in docs/operations.md; all have DEFT_, LLM_, LOG_ or OH_ names.
+docs/operations.md lists the settings of each process; names begin with DEFT_, LLM_, LOG_ or OH_.
 HELP
 }
 
@@ -66,9 +66,9 @@ help_down() {
     cat <<'HELP'
 Usage: ./deft down [--purge [--yes]]
 
-Stops what `up` started. Conversations, keys and the files of sandboxes stay.
-  --purge  also removes them, after a question: conversations, keys, sandboxes, workspaces, logs
-  --yes    with --purge: do not ask
+Stops what `up` started. Conversations, keys and the files of sandboxes are kept.
+  --purge  also remove conversations, keys, sandboxes, workspaces and logs, after a confirmation
+  --yes    with --purge: do not ask for confirmation
 Settings: DEFT_VAR (which instance).
 HELP
 }
@@ -77,8 +77,8 @@ help_status() {
     cat <<'HELP'
 Usage: ./deft status
 
-Prints a line for each process, with its user and its memory, then what the processes need. The exit
-status is 1 when something is down, or runs as another user than it should.
+Prints one line for each process, with its user and memory, then one for each service that they need.
+The exit status is 1 if something is down or runs as the wrong user.
 Settings: DEFT_VAR (which instance).
 HELP
 }
@@ -87,9 +87,9 @@ help_logs() {
     cat <<'HELP'
 Usage: ./deft logs [PROCESS]
 
-Follows what the processes print, or one of them: postgres, nginx, fcgi, gateway, worker, runtime.
-The files are var/log/PROCESS/current; root and members of the group deft-log may read them.
-Settings: DEFT_VAR (which instance), LINES_SHOWN (20: lines of the past).
+Follows the logs of all processes or of one: postgres, nginx, fcgi, gateway, worker, runtime.
+The files are var/log/PROCESS/current, readable by root and members of the group deft-log.
+Settings: DEFT_VAR (which instance), LINES_SHOWN (20: earlier lines to show).
 HELP
 }
 
@@ -100,12 +100,12 @@ Usage: ./deft key [NAME]
        ./deft key --list
        ./deft key --revoke ID
 
-Makes, lists and revokes API keys. A key is shown once, when it is made.
-  NAME            print a new API key of that name (deft key)
-  --runtime NAME  print a new key of the Runtime API
-  --list          the keys that there are: id, when made (UTC), valid or revoked, kind, name
-  --revoke ID     let no client in with that key any more, and remove the sandboxes that it asked for;
-                  a name is fine where one valid key has it
+Creates, lists and revokes API keys. A key is shown only once, when it is created.
+  NAME            create an API key of that name ("deft key") and print it
+  --runtime NAME  create a key of the Runtime API and print it
+  --list          list the keys: id, time of creation (UTC), valid or revoked, kind, name
+  --revoke ID     revoke a key and remove the sandboxes that it created; instead of the id, the
+                  name of the key if only one valid key has it
 Settings: DEFT_VAR (which instance).
 HELP
 }
@@ -114,20 +114,23 @@ help_link() {
     cat <<'HELP'
 Usage: ./deft link
 
-Prints a new one-time sign-in link, which is valid for a day.
-Settings: DEFT_VAR (which instance), DEFT_APP_URL (where the link leads).
+Prints a new one-time sign-in link, valid for a day.
+Settings: DEFT_VAR (which instance), DEFT_APP_URL (the link's host).
 HELP
 }
 
 help_test() {
     cat <<'HELP'
 Usage: ./deft test [PATTERN]
-       ./deft test --conformance
+       ./deft test --all | --conformance | --slowest
 
-Brings up an instance of its own, runs the tests against it, and removes it.
-  PATTERN        only files whose path, or else tests whose name, holds it; also: lint, asan, tsan, page
-  --conformance  the tests of the documents' checklists; says what each list lacks
-Settings: DEFT_KEEP (1: leave the instance up), DEFT_RUNTIME.
+Starts instances of its own, runs the tests against them, and removes them.
+  PATTERN        only files whose path, or tests whose name, contains it; or a suite: page, lint, asan,
+                 tsan, or analyze, fuzz and races, which a normal run leaves out
+  --all          all suites including those three; takes hours
+  --conformance  the tests of the protocol checklists; lists items without a test
+  --slowest      print the thirty slowest files and programs of the last run; runs nothing
+Settings: DEFT_KEEP (1: keep the instances), DEFT_RUNTIME, DEFT_TEST_INSTANCES_MAX (two per processor).
 HELP
 }
 
@@ -135,9 +138,9 @@ help_bench() {
     cat <<'HELP'
 Usage: ./deft bench [FIGURE] [--json]
 
-Brings up an instance of its own and measures the figures of SPECIFICATION.md, or one of them.
+Starts an instance of its own and measures all figures of SPECIFICATION.md, or one.
   --json  print the figures as JSON
-Settings: DEFT_KEEP (1: leave the instance up), DEFT_BENCH_LOAD_MINUTES (8: of the figure `load`).
+Settings: DEFT_KEEP (1: keep the instance), DEFT_BENCH_LOAD_MINUTES (8: duration of the figure `load`).
 HELP
 }
 
@@ -145,8 +148,8 @@ help_doctor() {
     cat <<'HELP'
 Usage: ./deft doctor
 
-Looks at everything that deft needs, a line for each check, with what to do where it fails. The exit
-status is 1 when a check failed.
+Checks everything that deft needs: one line for each check, and a fix if it fails. The exit status is
+1 if a check failed.
 Settings: those of `up`.
 HELP
 }
@@ -161,16 +164,16 @@ is_asked_for_help() {
     return 1
 }
 
-# refuse_arguments COMMAND [ARGUMENT...]: for a command that takes none.
+# refuse_arguments COMMAND [ARGUMENT...]: for commands without arguments.
 refuse_arguments() {
     case ${2-} in
     '') [ $# -eq 1 ] || die "$1 takes no arguments" "./deft $1 --help" ;;
-    -*) die "$1 does not know '$2'" "./deft $1 --help" ;;
+    -*) die "$1: unknown option '$2'" "./deft $1 --help" ;;
     *) die "$1 takes no arguments" "./deft $1 --help" ;;
     esac
 }
 
-# The version, and the commit where this is a checkout with git.
+# The version, and the commit of a git checkout.
 print_version() {
     _version=$(sed -n 's/^AC_INIT(\[deft\], \[\(.*\)\])$/\1/p' "$DEFT_HOME/configure.ac")
     _commit=$(git -c safe.directory="$DEFT_HOME" -C "$DEFT_HOME" rev-parse --short HEAD 2>/dev/null || :)

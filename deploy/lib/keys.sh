@@ -1,4 +1,4 @@
-# API keys and sign-in links: deft-fcgi makes them, in the environment of its service.
+# API keys and sign-in links: created by deft-fcgi, in the environment of its service.
 # shellcheck shell=sh
 
 command_key() {
@@ -6,11 +6,11 @@ command_key() {
     2:--runtime) set -- --new-runtime-key "$2" ;;
     1:--list) set -- --list-keys ;;
     2:--revoke) set -- --revoke-key "$2" ;;
-    1:--runtime) die "key --runtime needs a name" "./deft key --help" ;;
-    1:--revoke) die "key --revoke needs an id, or a name" "./deft key --list shows both" ;;
-    *:-*) die "key does not know '$*'" "./deft key --help" ;;
+    1:--runtime) die "key --runtime requires a name" "./deft key --help" ;;
+    1:--revoke) die "key --revoke requires an id or a name" "./deft key --list shows both" ;;
+    *:-*) die "key: unknown arguments '$*'" "./deft key --help" ;;
     [01]:*) set -- --new-key "${1:-deft key}" ;;
-    *) die "key takes one name at most" "./deft key --help" ;;
+    *) die "key takes at most one name" "./deft key --help" ;;
     esac
     key_check_up
     key_run "$@"
@@ -24,7 +24,7 @@ command_link() {
 
 key_check_up() {
     users_load
-    service_is_up fcgi && service_is_up postgres || die "deft is not up" "./deft up"
+    service_is_up fcgi && service_is_up postgres || die "deft is not running" "./deft up"
 }
 
 key_link() {

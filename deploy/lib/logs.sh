@@ -1,17 +1,17 @@
-# ./deft logs: follows what the processes print.
+# ./deft logs: follows the logs of the processes.
 # shellcheck shell=sh
 
 command_logs() {
     case $#:${1-} in
-    *:-*) die "logs does not know '$1'" "./deft logs --help" ;;
+    *:-*) die "logs: unknown option '$1'" "./deft logs --help" ;;
     [01]:*) ;;
-    *) die "logs takes one process at most" "./deft logs --help" ;;
+    *) die "logs takes at most one process" "./deft logs --help" ;;
     esac
     _names=${1:-$SERVICES_ALL}
     for _name in $_names; do
         case " $SERVICES_ALL " in
         *" $_name "*) ;;
-        *) die "there is no process '$_name'" "the processes are: $SERVICES_ALL" ;;
+        *) die "unknown process '$_name'" "processes: $SERVICES_ALL" ;;
         esac
         [ -f "$DEFT_LOG/$_name/current" ] || die "$_name has no log yet" "./deft up"
     done
@@ -29,7 +29,7 @@ logs_stop() {
     done
 }
 
-# A line of JSON becomes: process  time  severity  message  name=value ...; other lines stay as they are.
+# A line of JSON becomes: process  time  severity  message  name=value ...; other lines are printed unchanged.
 logs_format() {
     sed -u -E -e '/^\{.*\}$/{
 s/\}$//

@@ -1,22 +1,22 @@
-# What deft-runtime leaves in the packet filter. The rules that refuse are every instance's, and stay
-# while any of them is up. Those that show what is refused, and those of lists, bear four digits of
-# their instance's.
+# Removes deft-runtime's packet filter rules. The rules that block are shared by all instances, and are
+# kept while any of them is running. The rules that log refused packets, and those of allow lists, have
+# four digits of their instance in their name.
 # shellcheck shell=sh
 
-# As runtime/backend/bridge.c makes them.
+# The same as in runtime/backend/bridge.c.
 network_tag() {
     printf '%s' "$DEFT_INSTANCE" | sha256sum | cut -c1-4
 }
 
-# network_cut TOOL TABLE CHAIN BRIDGES FROM: takes a chain of ours away, and the jump to it.
+# network_cut TOOL TABLE CHAIN BRIDGES FROM: removes a chain of deft, and the jump to it.
 network_cut() {
     "$1" -w 5 -t "$2" -D "$5" -i "$4" -j "$3" 2>/dev/null || :
     "$1" -w 5 -t "$2" -F "$3" 2>/dev/null || :
     "$1" -w 5 -t "$2" -X "$3" 2>/dev/null || :
 }
 
-# Of this instance alone: nobody looks at what they show any more. A sandbox that goes on is held to
-# its list all the same.
+# The rules of this instance: no process reads their log any more. A sandbox that keeps running stays
+# restricted to its list.
 network_remove_own() {
     command -v iptables >/dev/null || return 0
     _tag=$(network_tag)
@@ -35,7 +35,7 @@ network_remove_own() {
     done
 }
 
-# Of all instances: only where none is up, and no sandbox has a network.
+# The rules of all instances: only if none is running, and no sandbox has a network.
 network_remove_shared() {
     command -v iptables >/dev/null || return 0
     ! engine_has_users || return 0
@@ -48,13 +48,13 @@ network_remove_shared() {
     network_cut ip6tables filter DEFT-OUT dsb+ FORWARD
 }
 
-# Questions of sandboxes for names go to the resolver; true as well where there are no rules.
+# DNS queries of sandboxes go to the resolver; also true without packet filter rules.
 network_leads_names() {
     [ "${DEFT_NETWORK_RULES:-1}" != 0 ] && [ "$DEFT_RUNTIME" = docker ] || return 0
     iptables -w 5 -t nat -S "DEFT-NAMES-$(network_tag)" 2>/dev/null | grep -q -- '-j REDIRECT'
 }
 
-# True as well where nothing is refused.
+# Refused connections are logged; also true if nothing is refused.
 network_shows_refusals() {
     [ "${DEFT_NETWORK_RULES:-1}" != 0 ] && [ "$DEFT_RUNTIME" = docker ] || return 0
     iptables -w 5 -S "DEFT-OUT-$(network_tag)" 2>/dev/null | grep -q -- '-j NFLOG'

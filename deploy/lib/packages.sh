@@ -1,4 +1,4 @@
-# Debian's packages: only what is missing gets installed, and no service of theirs is started.
+# Debian packages: only missing ones are installed, and none of their services is started.
 # shellcheck shell=sh
 
 PACKAGES_MARK='of ./deft up, for as long as it installs packages'
@@ -25,11 +25,11 @@ $package "*) continue ;;
 packages_install() {
     _missing=$(packages_missing "$@" | tr '\n' ' ')
     if [ -z "$_missing" ]; then
-        remark "nothing is missing"
+        remark "nothing to install"
         return
     fi
     remark "installing $(printf '%s' "$_missing" | wc -w) packages"
-    # Also when this is interrupted: the host must not be left with its services barred.
+    # Also when interrupted: otherwise the host's services could not start any more.
     trap packages_services_on EXIT
     trap 'exit 143' INT TERM
     packages_keep_services_off
@@ -37,18 +37,18 @@ packages_install() {
     packages_apt $_missing
     packages_services_on
     trap - EXIT
-    remark "$(printf '%s' "$_missing" | wc -w) packages installed, with what they need"
+    remark "$(printf '%s' "$_missing" | wc -w) packages installed, plus dependencies"
 }
 
-# A list that cannot be fetched need not matter: the packages may be in another one.
+# A failed update may not matter: the packages may be in another list.
 packages_apt() {
     export DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1
-    apt-get -q -o DPkg::Lock::Timeout=120 update || echo "apt-get update failed; going on with the lists that are here"
+    apt-get -q -o DPkg::Lock::Timeout=120 update || echo "apt-get update failed; continuing with the existing package lists"
     apt-get -qy -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 -o APT::Install-Recommends=false install "$@"
 }
 
-# Debian starts a service when its package comes. deft has its own nginx and PostgreSQL beside the
-# host's, so the packages get none: no start, no main cluster, nothing at the next boot.
+# Debian starts a service when its package is installed. deft runs its own nginx and PostgreSQL next to the
+# host's, so the packaged services are suppressed: no start, no main cluster, nothing at the next boot.
 packages_keep_services_off() {
     PACKAGES_QUIET=''
     for _package in nginx postgresql docker.io; do

@@ -1,4 +1,4 @@
-# deft's own processes: the environment that each of them gets.
+# deft's own processes: the environment of each of them.
 # shellcheck shell=sh
 
 PROCESSES='fcgi gateway worker runtime resolver'
@@ -15,14 +15,14 @@ process_set_common() {
     rm -f "$DEFT_SERVICES/$1/env/"* "$DEFT_SERVICES/$1/keys/"*
     env | sed -n 's/^\(\(DEFT\|LOG\|OH\)_[A-Z0-9_]*\)=.*/\1/p' | while read -r _setting; do
         case $1:$_setting in
-        # It needs no more than where to listen, whom to ask, and whom it answers.
+        # It needs only its port, its upstream servers and its private names.
         resolver:DEFT_RESOLVER_*) ;;
         resolver:*) continue ;;
         esac
         case $_setting in
-        # What trial.sh tells the tests, and what is about the script itself.
+        # Settings of trial.sh for the tests, and of the script itself.
         DEFT | DEFT_API_KEY | DEFT_SIGN_IN_LINK | DEFT_*_BINARY | DEFT_SANDBOX_IMAGE | DEFT_DOCKER_SOCKET) continue ;;
-        # Keys go to those alone who need them.
+        # Keys are given only to the processes that need them.
         DEFT_SECRET_KEY* | DEFT_HASH_KEY* | DEFT_RUNTIME_API_KEY*) continue ;;
         OH_DEFERRED_INIT) [ "$1" != runtime ] || continue ;;
         OH_SECRET_KEY | OH_SANDBOX_MAX_NUM_SANDBOXES | OH_SANDBOX_STARTUP_GRACE_SECONDS) [ "$1" = fcgi ] || continue ;;
@@ -30,7 +30,7 @@ process_set_common() {
         DEFT_RESOLVER_*) [ "$1" = resolver ] || continue ;;
         DEFT_RUNTIME_ADMIN_KEY | DEFT_RUNTIME_ADMIN_PASSWORD | OH_SANDBOX_LIFECYCLE_* | OH_SANDBOX_EGRESS*) [ "$1" = runtime ] || continue ;;
         OH_*) [ "$1" = worker ] || continue ;;
-        DEFT_APP | DEFT_BIN | DEFT_BUILD* | DEFT_KEYS | DEFT_LOG | DEFT_SERVICES | DEFT_TRIAL | DEFT_KEEP) continue ;;
+        DEFT_APP | DEFT_BIN | DEFT_BUILD* | DEFT_KEYS | DEFT_LOG | DEFT_SERVICES | DEFT_TRIAL | DEFT_TEST_* | DEFT_KEEP) continue ;;
         esac
         eval "_value=\$$_setting"
         service_set "$1" "$_setting" "$_value"
@@ -42,7 +42,7 @@ process_set_common() {
     service_set "$1" DEFT_RUN "$DEFT_RUN"
     service_set "$1" DEFT_MODE "$DEFT_MODE"
     service_set "$1" DEFT_DATABASE_URL "host=$DEFT_RUN/pg user=deft_$1 dbname=deft"
-    # The gateway only has to know tokens again: it opens nothing that is sealed.
+    # The gateway only compares hashes of tokens: it does not decrypt anything.
     if [ "$1" = gateway ]; then
         service_set "$1" DEFT_HASH_KEY "$(process_hash_key)"
     else
@@ -52,7 +52,7 @@ process_set_common() {
     service_set "$1" DEFT_AGENT_URL "$DEFT_AGENT_URL"
 }
 
-# The key of the hashes of tokens, which follows from the root key.
+# The key of the hashes of tokens, derived from the root key.
 process_hash_key() {
     DEFT_SECRET_KEY_FILE=$DEFT_KEYS/secret_key DEFT_DATABASE_URL=$DEFT_DATABASE_URL DEFT_FCGI_SOCKET=none "$DEFT_APP/bin/deft-fcgi" --hash-key
 }
@@ -65,7 +65,7 @@ process_set_own() {
         service_set "$1" DEFT_FCGI_STREAM_SOCKET "$DEFT_RUN/fcgi/stream.sock"
         service_set "$1" DEFT_FCGI_PROBE_SOCKET "$DEFT_RUN/fcgi/probe.sock"
         service_set "$1" DEFT_CORS_ORIGINS "$DEFT_CORS_ORIGINS"
-        # Another instance of this host has another port, but its cookies are the same browser's.
+        # Instances on one host differ in the port only, and browsers share cookies between ports.
         service_set "$1" DEFT_SESSION_COOKIE "deft_session_$DEFT_APP_PORT"
         service_set "$1" DEFT_MODELS_FILE "${DEFT_MODELS_FILE:-$DEFT_APP/share/deft/models.json}"
         process_set_runtime_client "$1"

@@ -1,11 +1,11 @@
-# Words for the person at the terminal.
+# Messages on the terminal.
 # shellcheck shell=sh
 
 say() {
     printf '%s\n' "$*"
 }
 
-# die MESSAGE [HOW TO MEND IT]
+# die MESSAGE [FIX]
 die() {
     printf 'deft: %s\n' "$1" >&2
     [ -z "${2-}" ] || printf '      %s\n' "$2" >&2
@@ -25,7 +25,7 @@ seconds() {
     printf '%d.%d' $(($1 / 1000)) $(($1 % 1000 / 100))
 }
 
-# wait_until SECONDS COMMAND...: asks ten times a second until COMMAND succeeds.
+# wait_until SECONDS COMMAND...: tries ten times a second until COMMAND succeeds.
 wait_until() {
     _left=$(($1 * 10))
     shift

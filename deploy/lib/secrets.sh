@@ -1,11 +1,11 @@
-# Secrets: made once, kept in files that root alone may read, handed to the processes in environment
+# Secrets: generated once, stored in files readable by root only, passed to the processes in environment
 # folders (chpst -e), never on a command line.
 # shellcheck shell=sh
 
 secrets_make() {
     secret_make secret_key
     secret_make runtime_api_key
-    # What the caller says about the language model is kept; an empty value takes it away.
+    # The caller's settings of the language model are stored; an empty value removes one.
     for _name in LLM_MODEL LLM_API_KEY LLM_BASE_URL; do
         eval "_known=\${$_name+yes} _value=\${$_name-}"
         [ -n "$_known" ] || continue

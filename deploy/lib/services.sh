@@ -1,18 +1,18 @@
-# Supervision by runit: one folder per process in DEFT_SERVICES, watched by a runsvdir of our own.
-# A process that dies is started again after a second; what it prints goes to rotated logs.
+# Supervision by runit: one folder per process in DEFT_SERVICES, watched by a separate runsvdir.
+# A process that dies is restarted after a second; its output goes to rotated logs.
 # shellcheck shell=sh
 
-# Stopped in this order, so that nobody loses what it stands on.
+# Processes are stopped in this order, each before those that it needs.
 SERVICES_ALL='nginx gateway fcgi worker runtime resolver postgres'
 
-# All folders are there before the supervisor is: it looks for new ones every five seconds only.
+# All folders exist before the supervisor starts: it looks for new ones only every five seconds.
 services_write() {
     for _name in $SERVICES_ALL; do
         service_write "$_name"
     done
 }
 
-# service_write NAME: makes the folder from deploy/services/NAME; a service that is new does not start by itself.
+# service_write NAME: creates the folder from deploy/services/NAME; a new service does not start by itself.
 service_write() {
     _folder=$DEFT_SERVICES/$1
     if [ ! -d "$_folder" ]; then
@@ -62,7 +62,7 @@ service_set() {
             chown "root:$(process_group "$1")" "$_value.new"
             chmod 440 "$_value.new"
             mv "$_value.new" "$_value"
-            # An empty file takes the variable away: one of the caller's would count before the file.
+            # An empty file removes the variable: the caller's would take precedence over the file.
             : >"$DEFT_SERVICES/$1/env/$2"
             set -- "$1" "$2_FILE"
         fi
@@ -80,14 +80,14 @@ is_secret() {
     esac
 }
 
-# What a service is started with: when this changes, it has to be started again.
+# A hash of everything that a service is started with: if it changes, the service is restarted.
 service_hash() (
     cd "$DEFT_SERVICES/$1"
     {
         cat run
         find env keys -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum
         [ ! -f "$DEFT_APP/bin/deft-$1" ] || sha256sum "$DEFT_APP/bin/deft-$1"
-        # It gives this one to every sandbox, as it was when it started.
+        # It mounts this program, as it was at its start, into every sandbox.
         [ "$1" != runtime ] || sha256sum "$DEFT_APP/bin/deft-action"
     } | sha256sum | cut -d' ' -f1
 )
@@ -96,18 +96,18 @@ service_is_up() {
     sv status "$DEFT_SERVICES/$1" 2>/dev/null | grep -q '^run:'
 }
 
-# Has run for a second or longer: who dies at once is started again every second.
+# True if it has run for a second or longer: a process that fails at once is restarted every second.
 service_is_steady() {
     sv status "$DEFT_SERVICES/$1" 2>/dev/null | grep -Eq '^run:[^;]*\) [1-9][0-9]*s'
 }
 
-# services_start NAMES...: starts what is not running, and again what changed; SERVICES_CHANGED names them.
+# services_start NAMES...: starts what is not running and restarts what changed; SERVICES_CHANGED lists them.
 services_start() {
     _again=''
     for _name; do
         _hash=$(service_hash "$_name")
         if ! service_is_up "$_name"; then
-            # sv would wait for each one in turn; who calls looks at all of them afterwards.
+            # sv would wait for each one in turn; the caller checks all of them afterwards.
             printf u >"$DEFT_SERVICES/$_name/supervise/control"
         elif ! stamp_is "service-$_name" "$_hash"; then
             _again="$_again $DEFT_SERVICES/$_name"
@@ -123,7 +123,7 @@ services_start() {
     [ -z "$_again" ] || sv -w 30 force-restart $_again >/dev/null
 }
 
-# The pid of our runsvdir, or failure. A pid alone may belong to another process by now.
+# The pid of this instance's runsvdir, or failure. The number alone may belong to another process by now.
 services_pid() {
     _pid=$(cat "$DEFT_RUN/runsvdir.pid" 2>/dev/null) || return 1
     tr '\0' ' ' 2>/dev/null <"/proc/$_pid/cmdline" | grep -qF "runsvdir -P $DEFT_SERVICES" || return 1
@@ -132,7 +132,7 @@ services_pid() {
 
 services_watch() {
     services_pid >/dev/null && return 0
-    # What was running before the host went down waits for its turn.
+    # Services that ran before the host went down are started later, in order.
     for _name in $SERVICES_ALL; do
         [ ! -d "$DEFT_SERVICES/$_name" ] || : >"$DEFT_SERVICES/$_name/down"
     done
@@ -142,7 +142,7 @@ services_watch() {
     wait_until 5 services_pid
 }
 
-# service_watched NAME: runsvdir has seen its folder (it looks every five seconds).
+# service_watched NAME: waits until runsvdir has seen its folder (it looks every five seconds).
 service_watched() {
     wait_until 10 sv status "$DEFT_SERVICES/$1"
 }

@@ -1,10 +1,10 @@
-# ./deft status: one line per process, then what they stand on. Exit status 1 when something is down.
+# ./deft status: one line per process, then one per service that they need. Exit status 1 if something is down.
 # shellcheck shell=sh
 
 command_status() {
     refuse_arguments status "$@"
     users_load
-    [ -d "$DEFT_SERVICES" ] || die "deft is not up here" "./deft up"
+    [ -d "$DEFT_SERVICES" ] || die "deft is not running" "./deft up"
     _bad=''
     printf '%-10s %-8s %8s %10s %12s  %s\n' process state pid up memory user
     status_processes || _bad=yes
@@ -53,7 +53,7 @@ status_processes() {
         esac
         _user=$(user_of "$_pid")
         service_has_its_user "$_process" || {
-            _user="$_user, and should be $(process_user "$_process"): ./deft up"
+            _user="$_user (should be $(process_user "$_process"): run ./deft up)"
             _down=yes
         }
         printf '%-10s %-8s %8s %10s %9s kB  %s\n' "$_process" running "$_pid" "$(ps -o etime= -p "$_pid" | tr -d ' ')" "$_kb" "$_user"
@@ -67,7 +67,7 @@ user_of() {
     id -nu "$(sed -n 's/^Uid:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$1/status")" 2>/dev/null || :
 }
 
-# service_has_its_user NAME: it runs, as the user that it should; of nginx the workers.
+# service_has_its_user NAME: it runs as the right user; for nginx its workers do.
 service_has_its_user() {
     _pids=$(cat "$DEFT_SERVICES/$1/supervise/pid" 2>/dev/null)
     [ "$1" != nginx ] || _pids=$(ps -o pid= --ppid "${_pids:-0}")

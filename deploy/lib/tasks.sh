@@ -1,11 +1,11 @@
-# Steps of a longer work: each one a line with its result and its seconds; several may run side by side.
-# A step writes what it did with `remark`, and its output goes to a log of its own.
+# Steps of a command: each prints one line with its result and duration; steps can run in parallel.
+# A step sets the text of its line with `remark`; its output goes to a log of its own.
 # shellcheck shell=sh
 
 TASKS_RUNNING=''
 TASKS_FAILED=''
 
-# task NAME COMMAND...: begins a step in the background.
+# task NAME COMMAND...: starts a step in the background.
 task() {
     _task=$1
     shift
@@ -26,12 +26,12 @@ task() {
     trap 'tasks_stop; exit 130' INT TERM HUP
 }
 
-# remark TEXT: what a step did, for its line.
+# remark TEXT: the text in the step's line.
 remark() {
     printf '%s\n' "$*" >"$TASK_REMARK"
 }
 
-# Waits for all steps that were begun; ends the script when one failed.
+# Waits for all started steps; ends the script if one failed.
 tasks_wait() {
     _ticks=0
     while [ -n "$TASKS_RUNNING" ]; do
@@ -54,7 +54,7 @@ tasks_wait() {
     [ -z "$TASKS_FAILED" ] || exit 1
 }
 
-# On a terminal the last line names what is still at work.
+# On a terminal the last line names the running steps.
 tasks_show_clock() {
     [ -t 1 ] || return 0
     _ticks=$((_ticks + 1))
@@ -80,23 +80,23 @@ task_report() {
     TASKS_FAILED="$TASKS_FAILED $1"
     printf '  FAIL %-9s %-56s %7s s\n' "$1" "$_remark" "$(seconds "$_ms")"
     sed -e 's/^/       | /' "$DEFT_LOG/up/$1.log" | tail -n 20
-    printf '       whole log: %s\n       mend it:   %s\n' "$DEFT_LOG/up/$1.log" "$(task_advice "$1")"
+    printf '       whole log: %s\n       fix:       %s\n' "$DEFT_LOG/up/$1.log" "$(task_advice "$1")"
 }
 
-# What helps when a step failed.
+# The fix to suggest if a step failed.
 task_advice() {
     case $1 in
     packages) echo "check the network and 'apt-get update', then run ./deft up again" ;;
     build) echo "the last lines name the file; ./deft doctor checks the compiler and libraries" ;;
-    page) echo "check that npm reaches its registry; 'rm -rf $DEFT_BUILD/src/www/node_modules' begins anew" ;;
+    page) echo "check that npm reaches its registry; 'rm -rf $DEFT_BUILD/src/www/node_modules' removes the installed packages" ;;
     image) echo "check that 'apt-get update' works; ./deft doctor checks the container engine" ;;
-    database) echo "see ./deft logs postgres; data lies in $DEFT_VAR/pg" ;;
-    start) echo "./deft status names the process that is down, ./deft logs NAME says why" ;;
-    *) echo "./deft doctor may know more" ;;
+    database) echo "see ./deft logs postgres; the data is in $DEFT_VAR/pg" ;;
+    start) echo "./deft status shows the process that is down, ./deft logs NAME the reason" ;;
+    *) echo "run ./deft doctor" ;;
     esac
 }
 
-# Ends all steps with everything that they started.
+# Ends all steps with all their processes.
 tasks_stop() {
     tasks_clear_clock
     for _entry in $TASKS_RUNNING; do
@@ -113,7 +113,7 @@ tree_of() {
     done
 }
 
-# kill_tree PID: parents first, so that none goes on when its child has ended.
+# kill_tree PID: parents first, so that none continues when its child has ended.
 kill_tree() {
     # shellcheck disable=SC2046 # pids are words
     kill $(tree_of "$1") 2>/dev/null || :

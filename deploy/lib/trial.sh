@@ -1,52 +1,88 @@
-# ./deft test and ./deft bench: each brings up a complete instance of its own, with its own state, ports
-# and containers, beside one that may be up; when it ends, nothing of it is left. The programs are
+# ./deft test and ./deft bench: each starts complete instances of its own, with their own state, ports
+# and containers, next to one that may be running, and removes them when it ends. The programs are
 # compiled once for all trials, in DEFT_VAR/build.
 # shellcheck shell=sh
 
 command_test() {
-    [ $# -le 1 ] || die "test takes one pattern at most"
+    [ $# -le 1 ] || die "test takes at most one pattern"
     case ${1-} in
-    --conformance) ;;
-    -*) die "test does not know '$1'" "./deft test [pattern]; ./deft test --conformance" ;;
+    --slowest)
+        trial_say_slowest
+        return
+        ;;
+    --conformance | --all) ;;
+    -*) die "test: unknown option '$1'" "./deft test --help" ;;
     esac
     exec 3>&1
     trial_begin checked
     users_make
     users_prepare_var
     trial_packages run build engine process test
+    TRIAL_INSTANCES=$(trial_count_instances "$@")
+    task npm trial_fetch
     trial_run tests/run "$@"
 }
+
+# The npm packages of the tests, fetched while `up` compiles.
+trial_fetch() {
+    exec 8>"$DEFT_BUILD/lock-tests"
+    flock 8
+    remark "the tests' packages are installed"
+    node_packages tests
+    node_packages tests/ui
+}
+
+SLOWEST_SHOWN=30
+
+# Prints the slowest files and programs of the last run, with their seconds.
+trial_say_slowest() {
+    [ -s "$DEFT_BUILD/times" ] || die "no test run was recorded" "./deft test"
+    sort -rn "$DEFT_BUILD/times" | grep -v '^[0-9.]* suite ' | head -n "$SLOWEST_SHOWN" | awk '{ printf "%8s s  %s %s\n", $1, $2, $3 }'
+}
+
+# trial_count_instances [PATTERN]: as many as files can run at once. Most files wait most of the time, so that a
+# processor serves two; an instance takes less than a gigabyte.
+trial_count_instances() (
+    case ${1-} in
+    --*) set -- '' ;;
+    esac
+    cd "$DEFT_BUILD/src/tests"
+    files=$(find . -name node_modules -prune -o -name '*.test.mjs' -print | sed 's|^\.|tests|' | grep -cF -- "${1-}") || :
+    most=${DEFT_TEST_INSTANCES_MAX:-$(($(nproc) * 2))}
+    [ "$files" -gt 0 ] || files=1
+    echo $((files < most ? files : most))
+)
 
 command_bench() {
     for _option; do
         case $_option in
         --json) ;;
-        -*) die "bench does not know '$_option'" "./deft bench [figure] [--json]" ;;
+        -*) die "bench: unknown option '$_option'" "./deft bench [figure] [--json]" ;;
         esac
     done
-    # Standard output is for the figures alone.
+    # Standard output is for the figures only.
     exec 3>&1 1>&2
     trial_begin release
     users_make
     users_prepare_var
     trial_packages run build engine bench
-    [ -x "$DEFT_HOME/tests/bench/run" ] || die "there is no tests/bench/run"
+    [ -x "$DEFT_HOME/tests/bench/run" ] || die "tests/bench/run does not exist"
     trial_run tests/bench/run "$@"
 }
 
 # trial_begin KIND: of the build, `checked` (a warning is an error) or `release`.
 trial_begin() {
     DEFT_BUILD_KIND=$1
-    [ -z "${DEFT_TRIAL-}" ] || die "a trial cannot run in a trial"
-    # Settings of the caller and of deft.env are for the instance that is up, not for this one.
+    [ -z "${DEFT_TRIAL-}" ] || die "test and bench cannot run inside each other"
+    # Settings of the caller and of deft.env are for the running instance, not for this one.
     for _name in $(env | sed -n 's/^\(LLM_[A-Z0-9_]*\|OH_[A-Z0-9_]*\|DEFT_HOSTNAMES\|DEFT_APP_URL\|DEFT_AGENT_URL\|DEFT_CORS_ORIGINS\|DEFT_LISTEN\|DEFT_INSTANCE\)=.*/\1/p'); do
         unset "$_name"
     done
-    # All tests are one user, who begins more at once than a person would.
+    # All tests share one user, who starts more at once than a person would.
     export DEFT_RUN_SLOTS=1000
 }
 
-# Trials take turns at the packages, the sources and the compiler, and then run side by side.
+# Trials take turns for the packages, the sources and the compiler, and then run in parallel.
 trial_packages() {
     exec 9>"$DEFT_VAR/lock"
     flock 9
@@ -65,16 +101,52 @@ trial_run() {
     trap 'trial_end 130' INT TERM HUP
     trap 'trial_end $?' EXIT
     flock -u 9
-    TRIAL_APP_PORT=$(port_find_free 20000)
-    TRIAL_AGENT_PORT=$(port_find_free $((TRIAL_APP_PORT + 1)))
+    trial_ports
     trial_wait trial_deft up || exit 1
+    tasks_wait
+    trial_further_begin
     trial_environment || exit 1
     _status=0
     trial_wait trial_script "$@" || _status=$?
     exit $_status
 }
 
-# trial_script ARGUMENTS...: what the trial is for. (The shell has it ignore Ctrl-C, being in the background.)
+# Starts the further instances while the tests begin; the environment of each is in a file, once it is up. Must
+# precede trial_environment, whose settings are those of the first instance.
+trial_further_begin() {
+    DEFT_TEST_INSTANCES=$TRIAL_VAR/instances
+    mkdir "$DEFT_TEST_INSTANCES"
+    export DEFT_TEST_INSTANCES
+    TRIAL_FURTHER=''
+    [ "${TRIAL_INSTANCES:-1}" -gt 1 ] || return 0
+    trial_further &
+    TRIAL_FURTHER=$!
+}
+
+trial_further() {
+    for _number in $(seq 2 "$TRIAL_INSTANCES"); do
+        trial_further_one "$_number" || warn "instance $_number of the tests did not start"
+    done >"$TRIAL_VAR/instances.log" 2>&1
+}
+
+# In a subshell, because everything that is derived from TRIAL_VAR differs.
+trial_further_one() (
+    _file=$DEFT_TEST_INSTANCES/$1
+    TRIAL_VAR=$TRIAL_VAR/$1
+    mkdir -m 755 "$TRIAL_VAR"
+    trial_ports
+    trial_deft up || exit 1
+    trial_environment || exit 1
+    env -0 >"$_file.new"
+    mv "$_file.new" "$_file"
+)
+
+trial_ports() {
+    TRIAL_APP_PORT=$(port_find_free 20000)
+    TRIAL_AGENT_PORT=$(port_find_free $((TRIAL_APP_PORT + 1)))
+}
+
+# trial_script ARGUMENTS...: the trial's work. (As a background job it would ignore Ctrl-C.)
 trial_script() {
     cd "$TRIAL_BUILD/src"
     exec env --default-signal "./$_script" "$@" >&3 3>&- 9>&-
@@ -90,7 +162,7 @@ trial_wait() {
     return $_result
 }
 
-# Ends what trial_wait still waits for, with everything that it started.
+# Ends the command of trial_wait, with all its processes.
 trial_stop_child() {
     [ -n "${TRIAL_CHILD-}" ] || return 0
     _tree=$(tree_of "$TRIAL_CHILD" | tr '\n' ' ')
@@ -100,7 +172,7 @@ trial_stop_child() {
     wait_until 20 trial_has_ended $_tree || kill -9 $_tree 2>/dev/null || :
 }
 
-# trial_has_ended PIDS...: none of them runs; one that only waits for its parent to look does not.
+# trial_has_ended PIDS...: none of them runs; zombies do not count.
 trial_has_ended() {
     for _pid; do
         case $(ps -o stat= -p "$_pid") in
@@ -110,14 +182,14 @@ trial_has_ended() {
     done
 }
 
-# trial_deft COMMAND...: this same script on the trial's instance.
+# trial_deft COMMAND...: ./deft for the instance of TRIAL_VAR; the environment of the tests names the first one.
 trial_deft() {
-    env --default-signal -u DEFT_RUN DEFT_TRIAL=yes DEFT_VAR="$TRIAL_VAR/var" DEFT_BUILD="$TRIAL_BUILD" DEFT_BUILD_KIND="$DEFT_BUILD_KIND" \
+    env --default-signal -u DEFT_RUN -u DEFT_INSTANCE DEFT_TRIAL=yes DEFT_VAR="$TRIAL_VAR/var" DEFT_BUILD="$TRIAL_BUILD" DEFT_BUILD_KIND="$DEFT_BUILD_KIND" \
         DEFT_APP_PORT="$TRIAL_APP_PORT" DEFT_AGENT_PORT="$TRIAL_AGENT_PORT" "$DEFT_HOME/deft" "$@" 3>&- 9>&-
 }
 
-# port_find_free FROM: a port where nothing listens; begins at a random place, so that two trials rarely meet, and
-# stays below 32768, where the kernel takes those of connections that go out.
+# port_find_free FROM: a free port; begins at a random number, so that two trials rarely collide, and
+# stays below 32768, where the kernel's range for outgoing connections begins.
 port_find_free() {
     _port=$(($1 + $(od -An -N2 -tu2 /dev/urandom) % 6000))
     while port_is_taken "$_port"; do
@@ -126,7 +198,7 @@ port_find_free() {
     echo "$_port"
 }
 
-# What the tests see.
+# The environment of the tests.
 trial_environment() {
     DEFT_VAR=$TRIAL_VAR/var
     DEFT_APP_PORT=$TRIAL_APP_PORT
@@ -156,12 +228,23 @@ trial_end() {
     trap - EXIT
     trap '' INT TERM HUP
     trial_stop_child
+    TRIAL_CHILD=${TRIAL_FURTHER-}
+    trial_stop_child
     tasks_stop
     if [ -n "${DEFT_KEEP-}" ]; then
-        say "deft: kept, as DEFT_KEEP is set: DEFT_VAR=$TRIAL_VAR/var DEFT_APP_PORT=${TRIAL_APP_PORT-} DEFT_AGENT_PORT=${TRIAL_AGENT_PORT-} ./deft status"
+        say "deft: kept because DEFT_KEEP is set: DEFT_VAR=$TRIAL_VAR/var DEFT_APP_PORT=${TRIAL_APP_PORT-} DEFT_AGENT_PORT=${TRIAL_AGENT_PORT-} ./deft status"
         exit "$1"
     fi
-    [ ! -d "$TRIAL_VAR/var" ] || trial_deft down --purge --yes >/dev/null 2>&1 || :
+    for _var in "$TRIAL_VAR" "$TRIAL_VAR"/[0-9]*; do
+        trial_remove "$_var" &
+    done
+    wait
     rm -rf "$TRIAL_VAR"
     exit "$1"
+}
+
+# trial_remove VAR: removes one of its instances, with its remains in the engine.
+trial_remove() {
+    TRIAL_VAR=$1
+    [ ! -d "$TRIAL_VAR/var" ] || trial_deft down --purge --yes >/dev/null 2>&1 || :
 }

@@ -1,4 +1,4 @@
-# ./deft up: packages first, then image, programs, page and database side by side, then the processes.
+# ./deft up: packages first, then image, programs, page and database in parallel, then the processes.
 # shellcheck shell=sh
 
 command_up() {
@@ -34,7 +34,7 @@ command_up() {
     [ -n "${DEFT_TRIAL-}" ] || up_say_how
 }
 
-# What a person does next.
+# The next steps of the user.
 up_say_how() {
     say ""
     say "  Open this once to sign in:  $(key_link)"
@@ -42,27 +42,27 @@ up_say_how() {
     if [ -s "$DEFT_KEYS/LLM_MODEL" ]; then
         say "  Language model:             $(secret_read LLM_MODEL)"
     else
-        say "  Language model:             none, a scripted one plays; LLM_MODEL=... LLM_API_KEY=... ./deft up"
+        say "  Language model:             none (scripted); to use one: LLM_MODEL=... LLM_API_KEY=... ./deft up"
     fi
     has_engine || say "  Sandboxes:                  $ISOLATES_LESS"
     say ""
 }
 
 up_check_host() {
-    command -v apt-get >/dev/null || die "this is not Debian: there is no apt-get" "deft up knows Debian 12 and 13"
-    # Needed before any package can be fetched; Debian's smallest systems have them.
+    command -v apt-get >/dev/null || die "this is not Debian: apt-get is missing" "./deft up supports Debian 12 and 13"
+    # Needed before any package can be installed; Debian's smallest systems have them.
     for _tool in flock setpriv useradd sha256sum tar; do
         command -v $_tool >/dev/null || die "$_tool is missing" "apt-get install util-linux passwd coreutils tar"
     done
 }
 
-# One `up`, `down` or `key` at a time; descriptor 9 is closed in everything that stays.
+# One `up` or `down` at a time; descriptor 9 is closed in all long-running processes.
 up_lock() {
     exec 9>"$DEFT_VAR/lock"
-    flock -n 9 || die "another ./deft up or down is at work on $DEFT_VAR" "wait for it to end"
+    flock -n 9 || die "another ./deft up or down is running on $DEFT_VAR" "wait until it ends"
 }
 
-# The last step: what is not running is started, what changed is started again.
+# The last step: starts what is not running, restarts what changed.
 up_start() {
     database_find_programs
     web_write
@@ -82,7 +82,7 @@ up_start() {
     fi
 }
 
-# Up means that requests are answered and every process has lived for a second.
+# deft is up when requests are answered and every process has run for a second.
 up_wait() {
     wait_until 20 web_answers /health || {
         echo "http://$(web_address):$DEFT_AGENT_PORT/health does not answer."
@@ -92,7 +92,7 @@ up_wait() {
     }
     for _name in nginx $PROCESSES; do
         wait_until 20 service_is_steady "$_name" && continue
-        echo "$_name does not stay up. The end of its log:"
+        echo "$_name keeps failing. The end of its log:"
         tail -n 40 "$DEFT_LOG/$_name/current" | uniq | tail -n 12
         return 1
     done

@@ -1,10 +1,10 @@
-# Who does what: root sets up and supervises; the owner of the checkout builds; each process runs as a
-# system user of its own, which `up` makes. The users are the host's: instances share them.
+# Users: root sets up and supervises; the owner of the checkout builds; each process runs as a
+# system user of its own, which `up` creates. Instances on one host share the users.
 # Decision: docs/decisions/0033-users-of-processes.md
 # shellcheck shell=sh
 
-# process_user NAME: of nginx that of its workers. nginx's master is root's, for its ports and for the
-# socket of the Runtime API; deft-runtime is, since it makes containers and packet filter rules, or the
+# process_user NAME: for nginx, that of its workers. nginx's master runs as root, for its ports and for the
+# socket of the Runtime API; deft-runtime, because it creates containers and packet filter rules, or the
 # users of sandboxes.
 process_user() {
     case $1 in
@@ -18,9 +18,9 @@ process_group() {
     process_user "$1"
 }
 
-# process_as NAME: the start of a command line that gives a process its user, its groups, and no way back.
+# process_as NAME: the command prefix that sets a process's user and groups, irrevocably.
 # Group deft may enter the folder of the database's socket, group deft-runtime that of the Runtime API's.
-# (chpst -u with several groups leaves root's among them.)
+# (chpst -u with several groups keeps root's among them.)
 process_as() {
     case $1 in
     fcgi | gateway | worker) _more=--groups=deft,deft-runtime ;;
@@ -30,7 +30,7 @@ process_as() {
         return
         ;;
     runtime)
-        # Packet filter rules; or the files, users and ends of processes that are sandboxes.
+        # For packet filter rules; or for the files, users and processes of sandboxes without an engine.
         _capabilities=+net_admin,+net_raw,+dac_override
         has_engine || _capabilities=+chown,+dac_override,+fowner,+kill,+setgid,+setuid,+sys_ptrace,+sys_resource
         echo "setpriv --no-new-privs --bounding-set=-all,$_capabilities --"
@@ -47,11 +47,11 @@ process_as() {
 USERS_OF_PROCESSES='deft-fcgi deft-gateway deft-worker deft-resolver deft-nginx deft-postgres deft-log'
 GROUPS_OF_PROCESSES='deft deft-runtime'
 
-# users_become_root ARGUMENTS...: runs the same command again with sudo where it has to.
+# users_become_root ARGUMENTS...: runs the same command with sudo, if necessary.
 users_become_root() {
     [ "$(id -u)" -ne 0 ] || return 0
     command -v sudo >/dev/null ||
-        die "this needs root, and sudo is not installed" "run it as root"
+        die "this command needs root, and sudo is not installed" "run it as root"
     _keep=$(env | sed -n 's/^\(\(DEFT\|LLM\|LOG\|OH\)_[A-Z0-9_]*\)=.*/\1/p' | tr '\n' ',')
     exec sudo --preserve-env="${_keep}CI" -- "$DEFT_HOME/deft" "$@"
 }
@@ -60,7 +60,7 @@ users_load() {
     BUILD_USER=$(stat -c %U -- "$DEFT_HOME")
 }
 
-# Makes the users and groups of the processes that are not there yet.
+# Creates the missing users and groups of the processes.
 users_make() {
     users_load
     for _group in $GROUPS_OF_PROCESSES; do
@@ -72,7 +72,7 @@ users_make() {
     done
 }
 
-# as_user USER COMMAND...: without a login, with nothing inherited but the environment.
+# as_user USER COMMAND...: without a login; inherits only the environment.
 as_user() {
     _user=$1
     shift
@@ -89,7 +89,7 @@ as_builder() {
 }
 
 users_prepare_var() {
-    mkdir -p "$DEFT_VAR" || die "cannot make the folder $DEFT_VAR" "set DEFT_VAR to a path that can be made"
+    mkdir -p "$DEFT_VAR" || die "cannot create $DEFT_VAR" "set DEFT_VAR to a path that can be created"
     is_traversable "$DEFT_VAR" ||
         die "the users of the processes (deft-fcgi and others) cannot reach $DEFT_VAR" \
             "chmod o+x the folders above it; or, when deft is down, move it and set DEFT_VAR, and DEFT_INSTANCE=$DEFT_INSTANCE"
@@ -108,7 +108,7 @@ users_prepare_folder() {
     chmod "$3" "$1"
 }
 
-# The folders of sockets. Who may enter one may connect; a socket has its folder's group (the 2).
+# The folders of sockets. A user who may enter one may connect; a socket has its folder's group (setgid).
 # DEFT_RUN may lie in /run, which is empty after a restart of the host.
 users_prepare_run() {
     users_prepare_folder "$DEFT_RUN" root:root 711
@@ -120,12 +120,12 @@ users_prepare_run() {
     users_prepare_folder "$DEFT_RUN/nginx" deft-nginx:deft-nginx 700
 }
 
-# What an earlier version made belongs to one user for all. Its processes are stopped, and find
-# everything theirs when they start again.
+# In an earlier version one user owned everything. Its processes are stopped, and own
+# their files when they start again.
 users_carry_over() {
     [ -d "$DEFT_VAR/pg/data" ] || return 0
     [ "$(stat -c %U "$DEFT_VAR/pg/data")" != deft-postgres ] || return 0
-    say "  ...  each process gets a user of its own: stopping those that run"
+    say "  ...  migrating to one user per process: stopping the processes"
     services_stop
     chown -R deft-postgres:deft-postgres "$DEFT_VAR/pg"
     for _name in $SERVICES_ALL; do

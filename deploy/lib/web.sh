@@ -1,21 +1,21 @@
-# nginx of this instance, with folders of its own; the host's nginx is not touched.
+# This instance's nginx, with folders of its own; the host's nginx is not affected.
 # shellcheck shell=sh
 
 # Renders nginx/ into DEFT_VAR/nginx.
 web_write() {
-    # An address of the host's own is a name too; a wildcard is not (browsers let pages reach 0.0.0.0).
+    # A specific address is a host name, too; a wildcard is not (browsers let pages reach 0.0.0.0).
     case $DEFT_LISTEN in
     127.0.0.1 | 0.0.0.0) ;;
     *) DEFT_HOSTNAMES="$DEFT_HOSTNAMES $DEFT_LISTEN" ;;
     esac
     mkdir -p "$DEFT_VAR/nginx" "$DEFT_APP/share/deft/www"
-    for _part in nginx app agent runtime errors answer-headers page-headers fastcgi-preview; do
+    for _part in nginx app agent runtime errors answer-headers page-headers fastcgi-preview fastcgi-socket; do
         render "$DEFT_HOME/nginx/$_part.conf.in" | web_ipv6 >"$DEFT_VAR/nginx/$_part.conf"
     done
     render "$DEFT_HOME/nginx/preview.conf.in" | sed "s,@PREVIEW_HOSTS@,$(web_preview_hosts),g" | web_ipv6 >"$DEFT_VAR/nginx/preview.conf"
     web_write_origin app app /agent "\$agent_uri"
     web_write_origin agent agent '' "\$request_uri"
-    # Beside the agent API the app origin has an API of its own, with nothing to strip.
+    # The app origin also has an API of its own, without a prefix to strip.
     web_write_fastcgi app app "\$request_uri"
 }
 
@@ -29,8 +29,8 @@ web_write_fastcgi() {
     done
 }
 
-# The names below which previews have theirs, as alternatives of a regular expression; an address of
-# numbers has no names below it. (Doubled backslashes: sed takes one away.)
+# The parent names of preview hosts, as alternatives of a regular expression; an IP address
+# has no names below it. (Doubled backslashes: sed removes one.)
 web_preview_hosts() {
     _hosts=localhost
     for _host in $DEFT_HOSTNAMES; do
@@ -51,7 +51,7 @@ web_write_origin() {
     web_write_fastcgi "$1" "$_kind" "$4"
 }
 
-# `localhost` means ::1 too, where the host has it.
+# `localhost` is also ::1, if the host has IPv6.
 web_ipv6() {
     if [ "$DEFT_LISTEN" = 127.0.0.1 ] && grep -qs '^00000000000000000000000000000001 ' /proc/net/if_inet6; then
         sed 's/#IPV6 //'
@@ -60,7 +60,7 @@ web_ipv6() {
     fi
 }
 
-# The configuration may change while nginx runs: it reads it again, and drops no connection.
+# A changed configuration is reloaded without dropping connections.
 web_reload() {
     nginx -t -q -e stderr -p "$DEFT_RUN/nginx/" -c "$DEFT_VAR/nginx/nginx.conf"
     _hash=$(cat "$DEFT_VAR/nginx/"*.conf | sha256sum | cut -d' ' -f1)
@@ -70,30 +70,38 @@ web_reload() {
     stamp_set nginx-settings "$_hash"
 }
 
-# web_answers PATH: the agent origin says 200.
+# web_answers PATH: the agent origin answers 200.
 web_answers() {
     web_is_ours "$DEFT_AGENT_PORT" &&
         curl -sf -o /dev/null --noproxy '*' --max-time 5 "http://$(web_address):$DEFT_AGENT_PORT$1"
 }
 
-# The app origin says 200.
+# The app origin answers 200.
 web_answers_page() {
     web_is_ours "$DEFT_APP_PORT" &&
         curl -sf -o /dev/null --noproxy '*' --max-time 5 "http://$(web_address):$DEFT_APP_PORT/"
 }
 
-# web_is_ours PORT: our nginx listens there, and nobody else on any address. Another instance of deft would
-# answer just as well, and an nginx that cannot have one of its addresses holds the others for a while.
+# web_is_ours PORT: this instance's nginx listens there, and no other program on any address. Another instance
+# would answer as well, and an nginx that cannot bind one address holds the others for a while.
 web_is_ours() {
-    # It may be started again while the kernel is asked.
-    _pids=$(web_pid)
-    _listeners=$(ss -ltnpH "sport = :$1")
-    _pids="$_pids $(web_pid)"
-    [ -n "$_listeners" ] || return 1
-    for _pid in $_pids; do
-        _listeners=$(printf '%s\n' "$_listeners" | grep -v "pid=$_pid," || :)
+    _all=$(ss -ltnpH "sport = :$1")
+    [ -n "$_all" ] && [ -z "$(printf '%s\n' "$_all" | web_strangers)" ]
+}
+
+# Filters the listeners on standard input: those that are not this nginx. An nginx that cannot bind is
+# restarted every few seconds, so it is recognized by its prefix, not only by its pid.
+web_strangers() {
+    while IFS= read -r _listener; do
+        for _pid in $(printf '%s\n' "$_listener" | grep -o 'pid=[0-9]*' | cut -d= -f2) ''; do
+            if [ -z "$_pid" ]; then
+                printf '%s\n' "$_listener"
+            elif [ ! -e "/proc/$_pid" ] || [ "$_pid" = "$(web_pid)" ] ||
+                tr '\0' ' ' <"/proc/$_pid/cmdline" 2>/dev/null | grep -qF -- "-p $DEFT_RUN/nginx/ "; then
+                break
+            fi
+        done
     done
-    [ -z "$_listeners" ]
 }
 
 web_pid() {
@@ -107,19 +115,21 @@ web_address() {
     esac
 }
 
-# port_is_taken PORT: something listens there, as the kernel's tables say.
+# port_is_taken PORT: a program listens there, according to the kernel's tables.
 port_is_taken() {
     grep -qsi "^ *[0-9]*: [0-9A-F]*:$(printf '%04X' "$1") [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6
 }
 
-# Another program may have our ports; our own nginx may have them already.
+# Checks that no other program uses the ports; this instance's nginx may use them already.
 web_check_ports() {
     for _setting in DEFT_APP_PORT DEFT_AGENT_PORT; do
         eval "_port=\$$_setting"
-        ! port_is_taken "$_port" || web_is_ours "$_port" || {
-            _who=$(ss -ltnpH "sport = :$_port" 2>/dev/null | sed -n 's/.*users:(("\([^"]*\)",pid=\([0-9]*\).*/ (\1, pid \2)/p' | head -n 1)
-            die "port $_port is taken by another program$_who" \
-                "choose another one: $_setting=$((_port + 1)) ./deft up, or write it into deft.env"
+        port_is_taken "$_port" || continue
+        _strangers=$(ss -ltnpH "sport = :$_port" | web_strangers)
+        [ -z "$_strangers" ] || {
+            _who=$(printf '%s\n' "$_strangers" | sed -n 's/.*users:(("\([^"]*\)",pid=\([0-9]*\).*/ (\1, pid \2)/p' | head -n 1)
+            die "port $_port is used by another program$_who" \
+                "choose another one: $_setting=$((_port + 1)) ./deft up, or set it in deft.env"
         }
     done
 }

@@ -17,8 +17,8 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "model/conversation/conversation.h"
+#include "store/conversation/async_store.h"
 #include "store/conversation/conversation_store.h"
-#include "store/conversation/live_store.h"
 #include "store/db/db.h"
 #include "store/runtime/sandbox_store.h"
 #include "store/user/user_store.h"
@@ -234,9 +234,9 @@ static void caller_that_was_asked_for_is_of_its_sandboxs_kind(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct caller_question answer = {.kind = CALLER_SANDBOX_KEY,
-                                         .user_id = uuid_random(),
-                                         .has_tenant = cases[i].has_tenant};
+        struct caller_query answer = {.kind = CALLER_SANDBOX_KEY,
+                                      .user_id = uuid_random(),
+                                      .has_tenant = cases[i].has_tenant};
         struct principal caller = {.kind = PRINCIPAL_NOBODY};
         struct error err = ERROR_INIT;
 

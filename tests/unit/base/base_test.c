@@ -9,6 +9,7 @@ int main(void)
     int n_failed = 0;
 
     json_setup();
+    n_failed += chunked_tests();
     n_failed += clock_tests();
     n_failed += confine_tests();
     n_failed += crash_tests();
@@ -21,7 +22,9 @@ int main(void)
     n_failed += lines_tests();
     n_failed += lock_tests();
     n_failed += log_tests();
+    n_failed += multipart_tests();
     n_failed += process_tests();
+    n_failed += query_tests();
     n_failed += sandbox_key_tests();
     n_failed += secret_tests();
     n_failed += settings_tests();

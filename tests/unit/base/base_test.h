@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+int chunked_tests(void);
 int clock_tests(void);
 int confine_tests(void);
 int crash_tests(void);
@@ -23,7 +24,9 @@ int json_tests(void);
 int lines_tests(void);
 int lock_tests(void);
 int log_tests(void);
+int multipart_tests(void);
 int process_tests(void);
+int query_tests(void);
 int sandbox_key_tests(void);
 int secret_tests(void);
 int settings_tests(void);

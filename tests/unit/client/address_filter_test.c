@@ -1,4 +1,4 @@
-#include "client/guard.h"
+#include "client/address_filter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +88,7 @@ static void private_addresses_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(private_addresses); i++) {
-        if (guard_text_allows(private_addresses[i], false))
+        if (address_filter_allows_text(private_addresses[i], false))
             fail_msg("%s passed", private_addresses[i]);
     }
 }
@@ -97,7 +97,7 @@ static void public_addresses_pass(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(public_addresses); i++) {
-        if (!guard_text_allows(public_addresses[i], false))
+        if (!address_filter_allows_text(public_addresses[i], false))
             fail_msg("%s was refused", public_addresses[i]);
     }
 }
@@ -144,7 +144,8 @@ static void special_purpose_blocks_are_refused_to_their_ends(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(special); i++) {
-        if (guard_text_allows(special[i].first, false) || guard_text_allows(special[i].last, false))
+        if (address_filter_allows_text(special[i].first, false) ||
+            address_filter_allows_text(special[i].last, false))
             fail_msg("%s to %s passed", special[i].first, special[i].last);
     }
 }
@@ -153,11 +154,11 @@ static void private_addresses_are_for_the_administrator_and_trusted_users(void *
 {
     (void)state;
     for (int trusted = 0; trusted < 2; trusted++) {
-        assert_true(guard_allows_private(ADDRESS_OF_DEFT, trusted));
-        assert_true(guard_allows_private(ADDRESS_OF_ADMINISTRATOR, trusted));
-        assert_int_equal(guard_allows_private(ADDRESS_OF_USER, trusted), trusted);
-        assert_false(guard_allows_private(ADDRESS_OF_SANDBOX, trusted));
-        assert_false(guard_allows_private(ADDRESS_UNSTATED, trusted));
+        assert_true(address_filter_allows_private(ADDRESS_OF_DEFT, trusted));
+        assert_true(address_filter_allows_private(ADDRESS_OF_ADMINISTRATOR, trusted));
+        assert_int_equal(address_filter_allows_private(ADDRESS_OF_USER, trusted), trusted);
+        assert_false(address_filter_allows_private(ADDRESS_OF_SANDBOX, trusted));
+        assert_false(address_filter_allows_private(ADDRESS_UNSTATED, trusted));
     }
 }
 
@@ -174,11 +175,11 @@ static void link_local_addresses_are_refused_whatever_is_allowed(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-        if (guard_text_allows(refused[i], true))
+        if (address_filter_allows_text(refused[i], true))
             fail_msg("%s passed", refused[i]);
     }
     for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
-        if (!guard_text_allows(allowed[i], true))
+        if (!address_filter_allows_text(allowed[i], true))
             fail_msg("%s was refused", allowed[i]);
     }
 }
@@ -192,16 +193,16 @@ static void socket_addresses_are_judged_alike(void **state)
     (void)state;
     assert_int_equal(inet_pton(AF_INET, "8.8.4.4", &v4.sin_addr), 1);
     memcpy(&storage, &v4, sizeof(v4));
-    assert_true(guard_allows((struct sockaddr *)&storage, false));
+    assert_true(address_filter_allows((struct sockaddr *)&storage, false));
     assert_int_equal(inet_pton(AF_INET, "10.1.1.1", &v4.sin_addr), 1);
     memcpy(&storage, &v4, sizeof(v4));
-    assert_false(guard_allows((struct sockaddr *)&storage, false));
-    assert_true(guard_allows((struct sockaddr *)&storage, true));
+    assert_false(address_filter_allows((struct sockaddr *)&storage, false));
+    assert_true(address_filter_allows((struct sockaddr *)&storage, true));
     assert_int_equal(inet_pton(AF_INET6, "::ffff:10.1.1.1", &v6.sin6_addr), 1);
     memcpy(&storage, &v6, sizeof(v6));
-    assert_false(guard_allows((struct sockaddr *)&storage, false));
+    assert_false(address_filter_allows((struct sockaddr *)&storage, false));
     storage.ss_family = AF_UNIX;
-    assert_false(guard_allows((struct sockaddr *)&storage, false));
+    assert_false(address_filter_allows((struct sockaddr *)&storage, false));
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
- * Which address a URL names, and which requests a lane makes by itself.
+ * Which address a URL names, and which requests can be made directly.
  */
-#include "client/lane.h"
+#include "client/direct_connections.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static void read_address(const char *url, struct strbuf *out)
 
     strbuf_reset(out);
     strbuf_append(out, "");
-    if (!lane_read_address(url, &address))
+    if (!direct_request_read_address(url, &address))
         return;
     assert_int_equal(address.sin_family, AF_INET);
     assert_non_null(inet_ntop(AF_INET, &address.sin_addr, host, sizeof(host)));
@@ -116,15 +116,15 @@ static void what_names_no_address_is_refused(void **state)
     }
 }
 
-static bool takes(const char *url, struct lane_target *target_out)
+static bool takes(const char *url, struct direct_target *target_out)
 {
     const struct http_request request = {.method = "GET", .url = url};
 
-    return lane_takes(&request, target_out);
+    return direct_request_is_possible(&request, target_out);
 }
 
-/* What libcurl would change on the way, the lane does not send as it is. */
-static void lane_leaves_paths_that_mean_others_to_libcurl(void **state)
+/* A path that libcurl would change is left to libcurl. */
+static void direct_request_leaves_paths_that_mean_others_to_libcurl(void **state)
 {
     static const char *const left[] = {
         "http://10.1.2.3:8000/.",         "http://10.1.2.3:8000/../x", "http://10.1.2.3:8000/a/.b",
@@ -132,7 +132,7 @@ static void lane_leaves_paths_that_mean_others_to_libcurl(void **state)
         "http://10.1.2.3:8000/\xc3\xa4",  "http://10.1.2.3:8000?a=b",  "http://10.1.2.3:65536/",
         "http://10.1.2.3:8000/a\r\nX: y", "http://[::1]:8000/",        "http://localhost:8000/",
     };
-    struct lane_target target = {.host = NULL};
+    struct direct_target target = {.host = NULL};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
@@ -152,7 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(address_is_read_whatever_the_path_is),
         cmocka_unit_test(what_names_no_address_is_refused),
-        cmocka_unit_test(lane_leaves_paths_that_mean_others_to_libcurl),
+        cmocka_unit_test(direct_request_leaves_paths_that_mean_others_to_libcurl),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

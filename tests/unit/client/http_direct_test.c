@@ -1,10 +1,14 @@
 /*
- * What a lane does by itself: it reads answers, and keeps connections.
+ * Direct connections: reading answers, keeping connections.
  */
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "client/http_fixture.h"
+
+/* The server reads one chunk of it: the rest fills the buffers of both sockets. */
+#define MORE_THAN_SOCKETS_HOLD (32 * 1024 * KIB)
 
 static void answers_of_all_forms_end(void **state)
 {
@@ -70,6 +74,17 @@ static void connection_with_more_than_an_answer_is_left(void **state)
     test_server_stop(server);
 }
 
+static void answer_with_two_lengths_is_refused(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = OK_HEAD "Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc",
+         .ending = TEST_CLOSE}};
+    struct test_server *server = test_server_start(replies, 1, NULL);
+
+    assert_int_not_equal(fixture_run_get(*state, test_server_url(server, "/")), ERROR_NONE);
+    test_server_stop(server);
+}
+
 static void long_body_is_sent_whole(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
@@ -90,6 +105,27 @@ static void long_body_is_sent_whole(void **state)
     test_server_stop(server);
 }
 
+/* The rest of the first request would be taken for the start of the second. */
+static void connection_is_left_after_half_a_request(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = NULL, .ending = TEST_HOLD, .is_early = true}, {.bytes = NULL}};
+    CLEANUP(mem_freep) char *body = mem_alloc(MORE_THAN_SOCKETS_HOLD);
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct test_server *server = test_server_start(replies, 2, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/"));
+
+    memset(body, 'x', MORE_THAN_SOCKETS_HOLD);
+    request.method = "POST";
+    request.body = body;
+    request.body_len = MORE_THAN_SOCKETS_HOLD;
+    assert_int_equal(fixture_run(*state, &request, &call), ERROR_NONE);
+    assert_int_equal(http_status(call), 200);
+    assert_int_equal(fixture_run_get(*state, test_server_url(server, "/")), ERROR_NONE);
+    assert_int_equal(test_server_n_connections(server), 2);
+    test_server_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,7 +133,10 @@ int main(void)
         cmocka_unit_test(dead_kept_connection_is_replaced),
         cmocka_unit_test(connection_with_more_than_an_answer_is_left),
         cmocka_unit_test(long_body_is_sent_whole),
+        cmocka_unit_test(connection_is_left_after_half_a_request),
+        cmocka_unit_test(answer_with_two_lengths_is_refused),
     };
 
-    return cmocka_run_group_tests_name("lane only", tests, fixture_set_up_lane, fixture_tear_down);
+    return cmocka_run_group_tests_name("direct only", tests, fixture_set_up_direct,
+                                       fixture_tear_down);
 }

@@ -1,7 +1,7 @@
 #include "client/http_fixture.h"
 
 #include "base/mem.h"
-#include "client/lane.h"
+#include "client/direct_connections.h"
 
 const struct test_reply plain_reply[] = {{.bytes = NULL}};
 const struct test_reply silent_reply[] = {{.bytes = "", .ending = TEST_HOLD}};
@@ -15,14 +15,14 @@ int fixture_set_up(void **state)
     return http_open(&fixture->http, &err);
 }
 
-int fixture_set_up_lane(void **state)
+int fixture_set_up_direct(void **state)
 {
     struct fixture *fixture = NULL;
 
     if (fixture_set_up(state) < 0)
         return -1;
     fixture = *state;
-    fixture->lane = http_lane_new();
+    fixture->direct = direct_connections_new();
     return 0;
 }
 
@@ -30,7 +30,7 @@ int fixture_tear_down(void **state)
 {
     struct fixture *fixture = *state;
 
-    http_lane_free(fixture->lane);
+    direct_connections_free(fixture->direct);
     http_free(fixture->http);
     mem_free(fixture);
     return 0;
@@ -39,10 +39,10 @@ int fixture_tear_down(void **state)
 int fixture_start(const struct fixture *fixture, const struct http_request *request,
                   struct http_call **call_out, struct error *err)
 {
-    struct http_request with_lane = *request;
+    struct http_request with_direct = *request;
 
-    with_lane.lane = fixture->lane;
-    return http_start(fixture->http, &with_lane, call_out, err);
+    with_direct.direct = fixture->direct;
+    return http_start(fixture->http, &with_direct, call_out, err);
 }
 
 struct http_request fixture_get(const char *url)

@@ -1,5 +1,6 @@
 /*
- * What the tests of lib/client/http share: a transport, with a lane or without, and calls on it.
+ * What the tests of lib/client/http share: a transport, with direct connections or without, and
+ * calls on it.
  */
 #ifndef DEFT_TESTS_UNIT_CLIENT_HTTP_FIXTURE_H
 #define DEFT_TESTS_UNIT_CLIENT_HTTP_FIXTURE_H
@@ -23,18 +24,18 @@
 extern const struct test_reply plain_reply[];
 extern const struct test_reply silent_reply[];
 
-/* Everything is tested twice: on the transport's thread, and in a lane. */
+/* Everything is tested twice: on the transport's thread, and over direct connections. */
 struct fixture {
     struct http *http;
-    struct http_lane *lane; /* NULL: none */
+    struct direct_connections *direct; /* NULL: none */
 };
 
 /* For cmocka_run_group_tests(): *state is a struct fixture. */
 int fixture_set_up(void **state);
-int fixture_set_up_lane(void **state);
+int fixture_set_up_direct(void **state);
 int fixture_tear_down(void **state);
 
-/* http_start() with the fixture's lane, if it has one. */
+/* http_start() over the fixture's direct connections, if it has any. */
 int fixture_start(const struct fixture *fixture, const struct http_request *request,
                   struct http_call **call_out, struct error *err) NONNULL MUST_CHECK;
 struct http_request fixture_get(const char *url) NONNULL MUST_CHECK;

@@ -260,12 +260,13 @@ int main(void)
         cmocka_unit_test(call_ends_while_its_server_proves_itself),
         cmocka_unit_test(streamed_body_waits_for_the_proof),
     };
-    const struct CMUnitTest lane_tests[] = {cmocka_unit_test(kept_connection_proves_once)};
+    const struct CMUnitTest direct_tests[] = {cmocka_unit_test(kept_connection_proves_once)};
     int n_failed =
         cmocka_run_group_tests_name("transport", tests, fixture_set_up, fixture_tear_down);
 
-    n_failed += cmocka_run_group_tests_name("lane", tests, fixture_set_up_lane, fixture_tear_down);
-    n_failed += cmocka_run_group_tests_name("lane only", lane_tests, fixture_set_up_lane,
+    n_failed +=
+        cmocka_run_group_tests_name("direct", tests, fixture_set_up_direct, fixture_tear_down);
+    n_failed += cmocka_run_group_tests_name("direct only", direct_tests, fixture_set_up_direct,
                                             fixture_tear_down);
     return n_failed;
 }

@@ -449,6 +449,7 @@ int main(void)
             return 1;
     }
     n_failed = cmocka_run_group_tests_name("transport", tests, fixture_set_up, fixture_tear_down);
-    n_failed += cmocka_run_group_tests_name("lane", tests, fixture_set_up_lane, fixture_tear_down);
+    n_failed +=
+        cmocka_run_group_tests_name("direct", tests, fixture_set_up_direct, fixture_tear_down);
     return n_failed;
 }

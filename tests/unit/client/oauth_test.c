@@ -1,5 +1,6 @@
 /*
- * The parts of signing in that need no server; those that do are tested with one, in e2e.
+ * The parts of signing in at a server: addresses, forms, and what its token endpoint answers. The
+ * whole exchange is tested in e2e.
  */
 #include "client/http.h"
 #include "client/oauth.h"
@@ -11,9 +12,15 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "client/test_server.h"
+
+enum { PATIENCE_MS = 60000 };
 
 /* RFC 7636, appendix B. */
 static void challenge_is_that_of_the_rfc(void **state)
@@ -86,6 +93,62 @@ static void client_shows_itself_as_the_provider_can_read(void **state)
     assert_string_equal(oauth_pick_method(basic, true), "client_secret_basic");
 }
 
+/* Asks a server that gives this answer for tokens; the code of the error. */
+static enum error_code ask_tokens(const char *answer)
+{
+    CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
+    struct test_reply reply = {.ending = TEST_CLOSE};
+    struct test_server *server = NULL;
+    struct oauth oauth = {NULL, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS};
+    json_auto_t *provider = json_object();
+    json_auto_t *client = json_object();
+    json_auto_t *form = json_object();
+    json_auto_t *tokens = NULL;
+    struct error err = ERROR_INIT;
+    struct http *http = NULL;
+
+    strbuf_appendf(&bytes, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", strlen(answer),
+                   answer);
+    reply.bytes = bytes.text;
+    server = test_server_start(&reply, 1, NULL);
+    assert_int_equal(http_open(&http, &err), 0);
+    oauth.http = http;
+    json_put_text(provider, "token_endpoint", test_server_url(server, "/token"));
+    json_put_text(client, "client_id", "deft");
+    if (oauth_ask_tokens(&oauth, provider, client, form, &tokens, &err) == 0)
+        assert_string_equal(json_text_or(tokens, "access_token", ""), "abc");
+    else
+        assert_null(tokens);
+    http_free(http);
+    test_server_stop(server);
+    return err.code;
+}
+
+/* The token goes into a header of each later request. */
+static void token_that_does_not_fit_in_a_header_is_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "{\"access_token\":\"abc\\r\\nX-Admin: 1\"}",
+        "{\"access_token\":\"abc\\nX-Admin: 1\"}",
+        "{\"access_token\":\"abc\\r\"}",
+        "{\"access_token\":\"\"}",
+        "{\"access_token\":7}",
+        "{}",
+        "[]",
+        "abc",
+        "{\"access_token\":\"abc\",\"token_type\":\"mac\"}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        if (ask_tokens(wrong[i]) != ERROR_INVALID)
+            fail_msg("%s", wrong[i]);
+    }
+    assert_int_equal(ask_tokens("{\"access_token\":\"abc\",\"token_type\":\"bearer\"}"),
+                     ERROR_NONE);
+    assert_int_equal(ask_tokens("{\"access_token\":\"abc\"}"), ERROR_NONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +156,7 @@ int main(void)
         cmocka_unit_test(form_encodes_what_a_form_cannot_hold),
         cmocka_unit_test(addresses_that_must_not_be_called_are_refused),
         cmocka_unit_test(client_shows_itself_as_the_provider_can_read),
+        cmocka_unit_test(token_that_does_not_fit_in_a_header_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

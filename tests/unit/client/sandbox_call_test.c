@@ -73,7 +73,7 @@ static void check_shows_no_key_and_wants_a_proof(void **state)
     set_endpoint(&endpoint, server, SANDBOX_KEYS_DERIVED);
     assert_int_equal(sandbox_check_alive(fixture->http, &endpoint, 60000, &err), -1);
     assert_int_equal(err.code, ERROR_UNAVAILABLE);
-    assert_non_null(strstr(err.message, "did not prove itself"));
+    assert_non_null(strstr(err.message, "did not authenticate"));
     test_server_prove(server, secret_reveal(&endpoint.proof_key), NULL);
     assert_int_equal(sandbox_check_alive(fixture->http, &endpoint, 60000, &err), 0);
     assert_null(strstr(test_server_request(server, 1), secret_reveal(&endpoint.call_key)));

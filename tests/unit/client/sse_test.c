@@ -94,6 +94,26 @@ static void long_lines_are_refused(void **state)
     assert_int_equal(err.code, ERROR_TOO_LARGE);
 }
 
+/* The bound is that of the line, not of the piece that arrives. */
+static void long_lines_in_pieces_are_refused(void **state)
+{
+    CLEANUP(sse_done) struct sse sse = SSE_INIT(MAX_BYTES);
+    struct sse_event event = {NULL, NULL, 0};
+    struct error err = ERROR_INIT;
+    size_t n_sent = 0;
+    int rc = 0;
+
+    (void)state;
+    for (; n_sent <= 2UL * MAX_BYTES && rc == 0; n_sent += 10) {
+        struct sse_input input = {"0123456789", 10};
+
+        rc = sse_next(&sse, &input, &event, &err);
+    }
+    assert_int_equal(rc, -1);
+    assert_int_equal(err.code, ERROR_TOO_LARGE);
+    assert_in_range(n_sent, MAX_BYTES, MAX_BYTES + 20);
+}
+
 static void long_events_are_refused(void **state)
 {
     CLEANUP(sse_done) struct sse sse = SSE_INIT(MAX_BYTES);
@@ -120,6 +140,7 @@ int main(void)
         cmocka_unit_test(unfinished_events_are_not_given),
         cmocka_unit_test(long_lines_are_refused),
         cmocka_unit_test(long_events_are_refused),
+        cmocka_unit_test(long_lines_in_pieces_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,7 @@ static size_t body_length(const char *head, bool *is_chunked_out)
     return found != NULL ? (size_t)strtoul(found + strlen("\r\nContent-Length:"), NULL, 10) : 0;
 }
 
-static bool is_whole(const struct strbuf *request)
+static bool is_whole(const struct strbuf *request, bool is_early)
 {
     const char *end = strstr(request->text, "\r\n\r\n");
     bool is_chunked = false;
@@ -77,17 +77,35 @@ static bool is_whole(const struct strbuf *request)
 
     if (end == NULL)
         return false;
+    if (is_early)
+        return true;
     len = body_length(request->text, &is_chunked);
     if (is_chunked)
         return strstr(end, "\r\n0\r\n\r\n") != NULL;
     return request->len >= (size_t)(end - request->text) + 4 + len;
 }
 
+/* Under the server's lock. */
+static const struct test_reply *reply_to(const struct test_server *server, size_t i)
+{
+    return &server->replies[i < server->n_replies ? i : server->n_replies - 1];
+}
+
+static bool next_is_early(struct test_server *server)
+{
+    bool is_early = false;
+
+    lock_take(&server->lock);
+    is_early = reply_to(server, server->n_requests)->is_early;
+    lock_release(&server->lock);
+    return is_early;
+}
+
 static bool read_request(const struct connection *connection, struct strbuf *request)
 {
     CLEANUP(mem_freep) char *buffer = mem_alloc(READ_BYTES);
 
-    while (!is_whole(request)) {
+    while (!is_whole(request, next_is_early(connection->server))) {
         ssize_t n = 0;
 
         if (!wait_for(connection->server, connection->fd, POLLIN, -1))
@@ -104,16 +122,18 @@ static const struct test_reply *note_request(const struct connection *connection
                                              struct strbuf *request)
 {
     struct test_server *server = connection->server;
+    const struct test_reply *reply = NULL;
     size_t i = 0;
 
     lock_take(&server->lock);
     i = server->n_requests++;
+    reply = reply_to(server, i);
     server->n_after_proof += connection->has_proven;
     if (i < REQUESTS_MAX)
         server->requests[i] = strbuf_take(request);
     condition_wake_all(&server->arrived);
     lock_release(&server->lock);
-    return &server->replies[i < server->n_replies ? i : server->n_replies - 1];
+    return reply;
 }
 
 static bool send_all(const struct connection *connection, const char *bytes, size_t len)

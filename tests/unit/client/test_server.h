@@ -28,6 +28,7 @@ struct test_reply {
     size_t piece;      /* sent in pieces of so many bytes; 0: at once */
     int delay_ms;      /* before the first byte */
     enum test_ending ending;
+    bool is_early; /* sent once the head has come, whatever is still to come of the body */
 };
 
 /* Request i gets replies[i]; later ones get the last. unix_path: NULL for TCP on a free port. */

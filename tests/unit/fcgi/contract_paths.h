@@ -4,7 +4,7 @@
 #ifndef DEFT_TESTS_UNIT_FCGI_CONTRACT_PATHS_H
 #define DEFT_TESTS_UNIT_FCGI_CONTRACT_PATHS_H
 
-#include "fcgi/request.h"
+#include "fcgi/core/request.h"
 
 enum { CONTRACT_PATH_MAX_BYTES = 200 };
 

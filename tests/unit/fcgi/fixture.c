@@ -18,15 +18,17 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "client/http.h"
-#include "fcgi/dispatch.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
-#include "fcgi/waits.h"
+#include "fcgi/core/dispatch.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/wait_slots.h"
 #include "llm/llm.h"
 #include "store/db/db.h"
 #include "store/db/hints.h"
 #include "store/user/user_store.h"
 #include "support/pg.h"
+#include "web/reply_output.h"
+#include "web/request_input.h"
 
 enum { PARAMS_MAX = 32 };
 
@@ -81,7 +83,7 @@ int fixture_setup(void **state)
     context->started_ms = clock_monotonic_ms();
     context->started_at_us = clock_utc_us();
     context->last_active_ms = &fixture->last_active_ms;
-    context->waits = waits_new((size_t)(fixture->settings.n_threads + 1) / 2);
+    context->wait_slots = wait_slots_new((size_t)(fixture->settings.n_threads + 1) / 2);
     must(keyring_init(&context->keyring, &fixture->settings.secret_key, &err), &err);
     context->db = test_db_open(4);
     must(http_open(&context->http, &err), &err);
@@ -109,7 +111,7 @@ size_t test_take_waits(struct fixture *fixture)
     struct uuid user = waiter(0);
     size_t n = 0;
 
-    while (waits_begin(fixture->context.waits, &user, &ignored) == 0)
+    while (wait_slot_take(fixture->context.wait_slots, &user, &ignored) == 0)
         user = waiter(++n);
     return n;
 }
@@ -119,7 +121,7 @@ void test_give_waits(struct fixture *fixture, size_t n)
     for (size_t i = 0; i < n; i++) {
         struct uuid user = waiter(i);
 
-        waits_end(fixture->context.waits, &user);
+        wait_slot_return(fixture->context.wait_slots, &user);
     }
 }
 
@@ -131,7 +133,7 @@ int fixture_teardown(void **state)
     llm_free(fixture->context.llm);
     http_free(fixture->context.http);
     db_free(fixture->context.db);
-    waits_free(fixture->context.waits);
+    wait_slots_free(fixture->context.wait_slots);
     secret_done(&fixture->settings.database_url);
     secret_done(&fixture->settings.secret_key);
     mem_free(fixture);
@@ -238,6 +240,29 @@ void assert_answer(const struct test_answer *answer, int status, const char *tex
 {
     if (answer->status != status || strstr(answer->body.text, text) == NULL)
         fail_msg("expected %d with %s, got %d: %.300s", status, text, answer->status,
+                 answer->body.text);
+}
+
+void assert_answer_json(const struct test_answer *answer, int status, const char *expected)
+{
+    json_error_t problem = {.text = ""};
+    json_auto_t *ours = json_loadb(answer->body.text, answer->body.len, JSON_DECODE_ANY, &problem);
+    json_auto_t *theirs = json_loads(expected, JSON_DECODE_ANY, &problem);
+
+    assert_non_null(theirs);
+    if (answer->status != status || ours == NULL || !json_equal(ours, theirs))
+        fail_msg("expected %d with %s, got %d: %.300s", status, expected, answer->status,
+                 answer->body.text);
+}
+
+void assert_answer_member(const struct test_answer *answer, int status, const char *name,
+                          const char *text)
+{
+    json_auto_t *body = answer_json(answer);
+    const char *member = json_string_value(json_object_get(body, name));
+
+    if (answer->status != status || member == NULL || !text_equal(member, text))
+        fail_msg("expected %d with %s \"%s\", got %d: %.300s", status, name, text, answer->status,
                  answer->body.text);
 }
 

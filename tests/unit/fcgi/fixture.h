@@ -13,7 +13,7 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
-#include "fcgi/context.h"
+#include "fcgi/core/fcgi_context.h"
 
 struct fixture {
     struct fcgi_settings settings;
@@ -48,8 +48,15 @@ struct test_answer test_dispatch(void *state, enum caller caller, const char *me
 /* The same with more parameters "NAME=value", ends with NULL; DEFT_ORIGIN is agent unless given. */
 struct test_answer test_dispatch_with(void *state, const char *const *params, const char *method,
                                       const char *path, const char *body);
-/* Fails the test unless the status is that and the body contains the text. */
+/* Fails the test unless the status is that and the body contains the text: a word of an error, or
+ * text that is no JSON. */
 void assert_answer(const struct test_answer *answer, int status, const char *text);
+/* Fails the test unless the status is that and the body is this JSON, by value. */
+void assert_answer_json(const struct test_answer *answer, int status, const char *expected);
+#define SUCCESS "{\"success\":true}"
+/* Fails the test unless the status is that and this member of the body's object is this text. */
+void assert_answer_member(const struct test_answer *answer, int status, const char *name,
+                          const char *text);
 /* The body as JSON; a new reference. */
 json_t *answer_json(const struct test_answer *answer);
 

@@ -9,46 +9,55 @@ FCGI_TEST_LIBS = \
 	libfcgifixture.a libtestsupport.a $(FCGI_HANDLER_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += \
-	fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_request_test \
-	fcgi_openai_test fcgi_openapi_test fcgi_router_test fcgi_sandbox_test fcgi_sandbox_key_test fcgi_sandboxes_test fcgi_settings_test fcgi_waits_test fcgi_workspace_path_test
-fcgi_conversations_test_SOURCES = tests/unit/fcgi/conversations_test.c
+	fcgi_conversation_run_test fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_init_test fcgi_request_test \
+	fcgi_openai_test fcgi_openapi_test fcgi_router_test fcgi_sandbox_test fcgi_sandbox_key_test fcgi_sandboxes_test fcgi_settings_test fcgi_socket_access_test fcgi_wait_slots_test fcgi_workspace_path_test
+fcgi_conversations_test_SOURCES = tests/unit/fcgi/agent/conversation/conversations_test.c
 fcgi_conversations_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_conversations_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_openai_test_SOURCES = tests/unit/fcgi/openai_test.c
+fcgi_conversation_run_test_SOURCES = tests/unit/fcgi/agent/conversation/conversation_run_test.c
+fcgi_conversation_run_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_conversation_run_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_init_test_SOURCES = tests/unit/fcgi/agent/init_api_test.c
+fcgi_init_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_init_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_openai_test_SOURCES = tests/unit/fcgi/agent/openai_test.c
 fcgi_openai_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_openai_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_openapi_test_SOURCES = tests/unit/fcgi/openapi_test.c
+fcgi_openapi_test_SOURCES = tests/unit/fcgi/openapi/openapi_test.c
 fcgi_openapi_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_openapi_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_request_test_SOURCES = tests/unit/fcgi/request_test.c
+fcgi_request_test_SOURCES = tests/unit/fcgi/core/request_test.c
 fcgi_request_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_request_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_router_test_SOURCES = tests/unit/fcgi/router_test.c tests/unit/fcgi/contract_paths.h
+fcgi_router_test_SOURCES = tests/unit/fcgi/core/router_test.c tests/unit/fcgi/contract_paths.h
 fcgi_router_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_router_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_workspace_path_test_SOURCES = tests/unit/fcgi/workspace/workspace_path_test.c
+fcgi_workspace_path_test_SOURCES = tests/unit/fcgi/agent/workspace/workspace_path_test.c
 fcgi_workspace_path_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_workspace_path_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_dispatch_test_SOURCES = tests/unit/fcgi/dispatch_test.c
+fcgi_dispatch_test_SOURCES = tests/unit/fcgi/core/dispatch_test.c
 fcgi_dispatch_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_dispatch_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_settings_test_SOURCES = tests/unit/fcgi/settings_test.c
+fcgi_socket_access_test_SOURCES = tests/unit/fcgi/agent/socket_access_test.c
+fcgi_socket_access_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_socket_access_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_settings_test_SOURCES = tests/unit/fcgi/settings/settings_test.c
 fcgi_settings_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_settings_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_events_test_SOURCES = tests/unit/fcgi/conversation/events_test.c
+fcgi_events_test_SOURCES = tests/unit/fcgi/agent/conversation/events_test.c
 fcgi_events_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_events_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_sandbox_test_SOURCES = \
-	tests/unit/fcgi/sandbox_test.c tests/unit/client/test_server.c tests/unit/client/test_server.h
+	tests/unit/fcgi/sandbox/sandbox_test.c tests/unit/client/test_server.c tests/unit/client/test_server.h
 fcgi_sandbox_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_sandbox_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_sandboxes_test_SOURCES = \
-	tests/unit/fcgi/sandboxes_test.c tests/unit/client/test_server.c tests/unit/client/test_server.h
+	tests/unit/fcgi/app/sandboxes_test.c tests/unit/client/test_server.c tests/unit/client/test_server.h
 fcgi_sandboxes_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_sandboxes_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_sandbox_key_test_SOURCES = tests/unit/fcgi/sandbox_key_test.c
+fcgi_sandbox_key_test_SOURCES = tests/unit/fcgi/core/sandbox_key_test.c
 fcgi_sandbox_key_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_sandbox_key_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_waits_test_SOURCES = tests/unit/fcgi/waits_test.c
-fcgi_waits_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
-fcgi_waits_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_wait_slots_test_SOURCES = tests/unit/fcgi/core/wait_slots_test.c
+fcgi_wait_slots_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_wait_slots_test_LDADD = $(FCGI_TEST_LIBS)

@@ -2,30 +2,55 @@
 GATEWAY_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir) $(LWS_CFLAGS)
 GATEWAY_TEST_LIBS = $(AUTH_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(CMOCKA_LIBS) -lpthread
 
-check_PROGRAMS += gateway_bash_window_test gateway_head_test gateway_frames_test
-gateway_head_test_SOURCES = tests/unit/gateway/head_test.c gateway/frame_heads.c \
-	gateway/handshake.c gateway/head.c
-gateway_head_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
-gateway_head_test_LDADD = $(GATEWAY_TEST_LIBS)
-gateway_frames_test_SOURCES = tests/unit/gateway/frames_test.c \
-	gateway/frame.c gateway/model_waits.c gateway/progress_log.c gateway/recent.c
+check_PROGRAMS += gateway_bash_window_test gateway_upgrade_request_test gateway_event_poller_test gateway_revocation_test \
+	gateway_event_reader_test gateway_frames_test gateway_masked_input_test gateway_request_head_test gateway_stream_test
+gateway_upgrade_request_test_SOURCES = tests/unit/gateway/ws/upgrade_request_test.c gateway/ws/frame_heads.c \
+	gateway/ws/upgrade_request.c
+gateway_upgrade_request_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_upgrade_request_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_frames_test_SOURCES = tests/unit/gateway/feed/frames_test.c \
+	gateway/core/frame.c gateway/feed/model_waits.c gateway/feed/delta_buffer.c gateway/feed/event_cache.c
 gateway_frames_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_frames_test_LDADD = $(GATEWAY_TEST_LIBS)
-gateway_bash_window_test_SOURCES = tests/unit/gateway/bash_window_test.c \
-	gateway/bash_window.c gateway/frame.c
+gateway_event_poller_test_SOURCES = tests/unit/gateway/feed/event_poller_test.c \
+	gateway/feed/event_poller.c
+gateway_event_poller_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_event_poller_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_event_reader_test_SOURCES = tests/unit/gateway/feed/event_reader_test.c gateway/core/frame.c \
+	gateway/feed/delta_buffer.c gateway/feed/event_cache.c gateway/feed/event_poller.c gateway/feed/event_reader.c \
+	gateway/feed/model_waits.c gateway/feed/replay.c gateway/feed/snapshot.c gateway/feed/stream.c \
+	gateway/feed/stream_registry.c
+gateway_event_reader_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_event_reader_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_masked_input_test_SOURCES = tests/unit/gateway/ws/masked_input_test.c gateway/ws/frame_heads.c \
+	gateway/ws/masked_input.c
+gateway_masked_input_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_masked_input_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_request_head_test_SOURCES = tests/unit/gateway/preview/request_head_test.c gateway/preview/request_head.c
+gateway_request_head_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_request_head_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_stream_test_SOURCES = tests/unit/gateway/feed/stream_test.c gateway/core/frame.c \
+	gateway/feed/delta_buffer.c gateway/feed/event_cache.c gateway/feed/snapshot.c gateway/feed/stream.c
+gateway_stream_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_stream_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_revocation_test_SOURCES = tests/unit/gateway/ws/revocation_test.c gateway/ws/revocation.c
+gateway_revocation_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_revocation_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_bash_window_test_SOURCES = tests/unit/gateway/bash/bash_window_test.c \
+	gateway/bash/bash_window.c gateway/core/frame.c
 gateway_bash_window_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_bash_window_test_LDADD = $(GATEWAY_TEST_LIBS)
 
-check_PROGRAMS += replay-gateway_head
-replay_gateway_head_SOURCES = tests/fuzz/gateway_head.c gateway/frame_heads.c gateway/handshake.c gateway/head.c tests/fuzz/replay.c
-replay_gateway_head_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS) \
-	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/gateway_head"'
-replay_gateway_head_LDADD = $(GATEWAY_TEST_LIBS)
+check_PROGRAMS += replay-gateway_frame_heads
+replay_gateway_frame_heads_SOURCES = tests/fuzz/gateway_frame_heads.c gateway/ws/frame_heads.c tests/fuzz/replay.c
+replay_gateway_frame_heads_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/gateway_frame_heads"'
+replay_gateway_frame_heads_LDADD = $(GATEWAY_TEST_LIBS)
 
 if FUZZ
-EXTRA_PROGRAMS += fuzz-gateway_head
-fuzz_gateway_head_SOURCES = tests/fuzz/gateway_head.c gateway/frame_heads.c gateway/handshake.c gateway/head.c
-fuzz_gateway_head_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
-fuzz_gateway_head_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-fuzz_gateway_head_LDADD = $(GATEWAY_TEST_LIBS)
+EXTRA_PROGRAMS += fuzz-gateway_frame_heads
+fuzz_gateway_frame_heads_SOURCES = tests/fuzz/gateway_frame_heads.c gateway/ws/frame_heads.c
+fuzz_gateway_frame_heads_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+fuzz_gateway_frame_heads_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_gateway_frame_heads_LDADD = $(GATEWAY_TEST_LIBS)
 endif

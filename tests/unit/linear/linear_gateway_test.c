@@ -8,44 +8,31 @@
 
 #include <cmocka.h>
 
+#include "auth/credential_header.h"
 #include "base/error.h"
-#include "base/strbuf.h"
-#include "gateway/frame_heads.h"
-#include "gateway/gateway.h"
-#include "gateway/handshake.h"
-#include "gateway/head.h"
+#include "gateway/ws/frame_heads.h"
+#include "gateway/ws/upgrade_request.h"
 #include "unit/linear/linear.h"
 
-static void run_head(const char *text, size_t len)
+/* The text as every part of a request. */
+static void run_upgrade(const char *text, size_t len)
 {
-    const struct gateway gateway = {.app_url = "http://deft.test"};
-    CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
-    struct handshake handshake = {.has_credential = false};
+    const struct upgrade_fields paths = {text, "key", "", "", "", "", "", ""};
+    const struct upgrade_fields rest = {
+        "/sockets/bash-events", "key", text, text, text, text, text, text};
+    struct upgrade_request upgrade = {.has_credential = false};
     struct error err = ERROR_INIT;
 
-    (void)!head_path(text, &value);
-    (void)!head_query(text, "none", &value);
-    (void)!head_header(text, "none", &value);
-    assert_true(head_count(text, "none") <= len);
-    if (handshake_read(&gateway, text, &handshake, &err) < 0)
+    (void)len;
+    (void)!credential_header_read(text, &upgrade.caller);
+    if (upgrade_request_read(&paths, &upgrade, &err) < 0)
+        assert_int_not_equal(err.code, ERROR_NONE);
+    if (upgrade_request_read(&rest, &upgrade, &err) < 0)
         assert_int_not_equal(err.code, ERROR_NONE);
 }
 
-#define SOCKET "GET /sockets/events/11111111-2222-3333-4444-555555555555"
-#define VERSION " HTTP/1.1\r\n"
-
-static const char *const heads[] = {SOCKET "?|a=b&|" VERSION "\r\n",
-                                    SOCKET "?a=|%41|" VERSION "\r\n",
-                                    SOCKET "?|session_api_key|" VERSION "\r\n",
-                                    SOCKET "?after_timestamp=|1|" VERSION "\r\n",
-                                    SOCKET VERSION "|a: b\r\n|\r\n",
-                                    SOCKET VERSION "a: |b|\r\n\r\n",
-                                    SOCKET VERSION "a:| |\r\n\r\n",
-                                    SOCKET VERSION "Cookie: |deft_session|=a\r\n\r\n",
-                                    SOCKET VERSION "Cookie: |a=b; |\r\n\r\n",
-                                    SOCKET VERSION "|Origin: a\r\n|\r\n",
-                                    "GET |/|" VERSION "\r\n",
-                                    NULL};
+static const char *const requests[] = {"/sockets/events/|1|", "/sockets/bash-events|/|", "key |a|",
+                                       "|1|", NULL};
 
 static void run_frames(const char *text, size_t len)
 {
@@ -67,8 +54,8 @@ static const char *const frames[] = {"|\x81\x80 abc|", "|\x81\x81 abcx|", "|\x81
 static void time_is_linear_in_what_the_gateway_reads(void **state)
 {
     static const struct linear_function functions[] = {
-        {"handshake_read", run_head, heads, LINEAR_FEW_BYTES, 0},
-        {"handshake_read", run_head, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"upgrade_request_read", run_upgrade, requests, LINEAR_FEW_BYTES, 0},
+        {"upgrade_request_read", run_upgrade, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"frame_heads_read", run_frames, frames, 0, 0},
         {"frame_heads_read", run_frames, linear_any_text, LINEAR_FEW_BYTES, 0},
     };

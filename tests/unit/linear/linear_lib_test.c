@@ -20,18 +20,18 @@
 #include "base/zip.h"
 #include "client/http1.h"
 #include "client/oauth.h"
-#include "llm/draft.h"
 #include "llm/json_repair.h"
-#include "llm/trouble.h"
+#include "llm/llm_error.h"
+#include "llm/response_builder.h"
 #include "model/conversation/conversation.h"
 #include "model/conversation/preview_answer.h"
 #include "model/event/event.h"
 #include "model/event/observation_text.h"
 #include "model/plain_line.h"
+#include "model/plugins/plugin_source.h"
 #include "model/plugins/repository.h"
-#include "model/plugins/source.h"
 #include "model/prompt/skills.h"
-#include "model/schema/pattern.h"
+#include "model/schema/regex.h"
 #include "model/tools/sub_agents.h"
 #include "model/tools/tools.h"
 #include "model/web_origin.h"
@@ -167,14 +167,15 @@ static const char *const urls[] = {"https://|a|", "https://a/|a/|", "https://|a@
 
 static void run_draft(const char *text, size_t len)
 {
-    CLEANUP(draft_done) struct draft draft = DRAFT_INIT;
+    CLEANUP(response_builder_done) struct response_builder draft = RESPONSE_BUILDER_INIT;
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
-    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
     struct error err = ERROR_INIT;
     json_auto_t *whole = NULL;
 
     if (json_parse_lenient(text, len, &whole, &err) == 0 &&
-        draft_take(&draft, whole, &trouble) == 0 && draft_finish(&draft, &reply, &trouble) == 0)
+        response_builder_add_answer(&draft, whole, &llm_error) == 0 &&
+        response_builder_finish(&draft, &reply, &llm_error) == 0)
         assert_non_null(reply.text);
 }
 
@@ -193,8 +194,8 @@ static const char *const drafts[] = {
 /* A stream that comes in pieces of one character. */
 static void run_pieces(const char *text, size_t len)
 {
-    CLEANUP(draft_done) struct draft draft = DRAFT_INIT;
-    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    CLEANUP(response_builder_done) struct response_builder draft = RESPONSE_BUILDER_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
     struct error err = ERROR_INIT;
     static const char piece[] =
         "{\"choices\":[{\"delta\":{\"content\":\"a\",\"tool_calls\":[" CALL "]}}]}";
@@ -204,20 +205,20 @@ static void run_pieces(const char *text, size_t len)
 
         (void)text;
         assert_int_equal(json_parse_lenient(piece, strlen(piece), &json, &err), 0);
-        assert_int_equal(draft_take(&draft, json, &trouble), 0);
+        assert_int_equal(response_builder_add_answer(&draft, json, &llm_error), 0);
     }
 }
 
 static void run_trouble(const char *text, size_t len)
 {
-    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
     CLEANUP(secret_done) struct secret secret = SECRET_INIT;
     json_auto_t *error = json_text(text, len);
 
     secret_set(&secret, "aaaaaa");
-    trouble.key = &secret;
-    trouble_from_answer(&trouble, 400, text, len);
-    trouble_from_error_member(&trouble, error);
+    llm_error.key = &secret;
+    llm_error_from_answer(&llm_error, 400, text, len);
+    llm_error_from_error_member(&llm_error, error);
 }
 
 static const char *const complaints[] = {"|litellm.|",
@@ -233,22 +234,22 @@ static const char *const complaints[] = {"|litellm.|",
 static void run_pattern(const char *text, size_t len)
 {
     struct error err = ERROR_INIT;
-    CLEANUP(pattern_freep) struct pattern *pattern = NULL;
+    CLEANUP(regex_freep) struct regex *pattern = NULL;
 
     (void)len;
-    if (pattern_new(text, &pattern, &err) == 0)
-        (void)!pattern_matches(pattern, "terminal");
+    if (regex_new(text, &pattern, &err) == 0)
+        (void)!regex_matches(pattern, "terminal");
 }
 
 static void run_names(const char *text, size_t len)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    CLEANUP(source_done) struct source source = SOURCE_INIT;
+    CLEANUP(plugin_source_done) struct plugin_source source = PLUGIN_SOURCE_INIT;
     struct web_origin origin;
     struct error err = ERROR_INIT;
 
     plain_line_append(&out, text, len);
-    if (source_read(text, NULL, NULL, &source, &err) < 0)
+    if (plugin_source_read(text, NULL, NULL, &source, &err) < 0)
         assert_int_equal(err.code, ERROR_INVALID);
     (void)!web_origin_read(text, &origin);
     (void)!web_origin_of_request("https://a", false, text, &origin);
@@ -279,11 +280,11 @@ static const char *const origins[] = {"https://|a|",
 /* A path within the repository is read whatever the source is. */
 static void run_repo_path(const char *text, size_t len)
 {
-    CLEANUP(source_done) struct source source = SOURCE_INIT;
+    CLEANUP(plugin_source_done) struct plugin_source source = PLUGIN_SOURCE_INIT;
     struct error err = ERROR_INIT;
 
     (void)len;
-    if (source_read("github:a/b", text, text, &source, &err) < 0)
+    if (plugin_source_read("github:a/b", text, text, &source, &err) < 0)
         assert_int_equal(err.code, ERROR_INVALID);
 }
 
@@ -479,16 +480,16 @@ static void time_is_linear_in_what_the_libraries_read(void **state)
         {"http1_next", run_http1, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"oauth_append_form", run_oauth, urls, LINEAR_FEW_BYTES, 0},
         {"oauth_append_form", run_oauth, linear_any_text, LINEAR_FEW_BYTES, 0},
-        {"draft_take", run_draft, drafts, LINEAR_OBJECTS},
-        {"draft_take, in pieces", run_pieces, one_text, LINEAR_OBJECTS},
-        {"trouble_from_answer", run_trouble, complaints, 0, 0},
-        {"trouble_from_answer", run_trouble, linear_any_text, 0, 0},
-        {"pattern_new", run_pattern, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"response_builder_add_answer", run_draft, drafts, LINEAR_OBJECTS},
+        {"response_builder_add_answer, in pieces", run_pieces, one_text, LINEAR_OBJECTS},
+        {"llm_error_from_answer", run_trouble, complaints, 0, 0},
+        {"llm_error_from_answer", run_trouble, linear_any_text, 0, 0},
+        {"regex_new", run_pattern, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"preview_answer_read", run_preview_answer, preview_answers, 0, 0},
         {"preview_answer_read", run_preview_answer, linear_any_text, 0, 0},
-        {"source_read", run_names, origins, LINEAR_FEW_BYTES, 0},
-        {"source_read", run_names, linear_any_text, LINEAR_FEW_BYTES, 0},
-        {"source_read, path", run_repo_path, origins, LINEAR_FEW_BYTES, 0},
+        {"plugin_source_read", run_names, origins, LINEAR_FEW_BYTES, 0},
+        {"plugin_source_read", run_names, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"plugin_source_read, path", run_repo_path, origins, LINEAR_FEW_BYTES, 0},
         {"repository_wish_read", run_wish, origins, LINEAR_FEW_BYTES, 0},
         {"content_read", run_content, contents, LINEAR_OBJECTS},
         {"skills_for_message", run_skills, linear_any_text, LINEAR_OBJECTS},

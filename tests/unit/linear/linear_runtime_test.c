@@ -18,12 +18,12 @@
 #include "runtime/build/build_form.h"
 #include "runtime/build/dockerfile.h"
 #include "runtime/build/image_source.h"
-#include "runtime/docker/frames.h"
+#include "runtime/docker/log_demux.h"
 #include "runtime/docker/tar.h"
-#include "runtime/egress/dns.h"
+#include "runtime/egress/denial_counter.h"
+#include "runtime/egress/dns_message.h"
 #include "runtime/egress/egress_policy.h"
-#include "runtime/egress/nflog.h"
-#include "runtime/egress/tally.h"
+#include "runtime/egress/nflog_parse.h"
 #include "unit/linear/linear.h"
 
 static void run_dockerfile(const char *text, size_t len)
@@ -154,16 +154,16 @@ static void run_dns(const char *text, size_t len)
     for (size_t at = 0; at + DNS_PACKET_BYTES <= len; at += DNS_PACKET_BYTES) {
         unsigned char answer[DNS_PACKET_BYTES];
         char packet[DNS_PACKET_BYTES];
-        struct dns_question question = {0};
+        struct dns_query question = {0};
 
         memcpy(packet, text + at, sizeof(packet));
         memcpy(packet, head, sizeof(head));
-        if (dns_read(packet, sizeof(packet), &question))
-            assert_true(dns_answer(packet, &question, DNS_UNKNOWN, NULL, 0, answer) > 0);
+        if (dns_query_parse(packet, sizeof(packet), &question))
+            assert_true(dns_reply_write(packet, &question, DNS_UNKNOWN, NULL, 0, answer) > 0);
     }
 }
 
-static void count_packet(void *context, const struct refused_packet *packet)
+static void count_packet(void *context, const struct denied_packet *packet)
 {
     (void)packet;
     *(size_t *)context += 1;
@@ -193,12 +193,12 @@ static const char *const images[] = {"|a|/b", "|a/|", "|.|/b", "|a,|", "|:|", "|
 
 static void run_frames(const char *text, size_t len)
 {
-    struct frames frames = FRAMES_INIT;
+    struct log_demux demux = LOG_DEMUX_INIT;
 
-    frames_feed(&frames, text, len);
+    log_demux_feed(&demux, text, len);
     for (size_t i = 0; i < len; i++)
-        frames_feed(&frames, text + i, 1);
-    frames_done(&frames);
+        log_demux_feed(&demux, text + i, 1);
+    log_demux_done(&demux);
 }
 
 static void run_lists(const char *text, size_t len)

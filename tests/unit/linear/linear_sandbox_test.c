@@ -13,38 +13,39 @@
 
 #include <cmocka.h>
 
+#include "base/codec/chunked.h"
+#include "base/codec/multipart.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "sandbox/action_routes.h"
 #include "sandbox/actions/journal_file.h"
 #include "sandbox/browser/cdp.h"
 #include "sandbox/browser/cdp_message.h"
-#include "sandbox/browser/content.h"
 #include "sandbox/browser/downloads.h"
 #include "sandbox/browser/input.h"
 #include "sandbox/browser/navigate.h"
-#include "sandbox/browser/state.h"
+#include "sandbox/browser/page_content.h"
+#include "sandbox/browser/page_state.h"
 #include "sandbox/core/account.h"
 #include "sandbox/core/textfile.h"
-#include "sandbox/editor/editor.h"
+#include "sandbox/editor/file_editor.h"
 #include "sandbox/files/unzip.h"
 #include "sandbox/git/credentials.h"
 #include "sandbox/git/git_address.h"
-#include "sandbox/http/chunked.h"
 #include "sandbox/http/file_path.h"
-#include "sandbox/http/inside.h"
-#include "sandbox/http/multipart.h"
-#include "sandbox/http/request.h"
-#include "sandbox/http/route.h"
+#include "sandbox/http/http_head.h"
+#include "sandbox/http/http_route.h"
+#include "sandbox/http/path_scope.h"
+#include "sandbox/http/server_request.h"
 #include "sandbox/ports/ports.h"
-#include "sandbox/routes.h"
-#include "sandbox/terminal/capture.h"
-#include "sandbox/terminal/keys.h"
 #include "sandbox/terminal/shell.h"
 #include "sandbox/terminal/shell_record.h"
-#include "sandbox/terminal/statements.h"
+#include "sandbox/terminal/shell_split.h"
+#include "sandbox/terminal/terminal_filter.h"
+#include "sandbox/terminal/terminal_keys.h"
 #include "unit/linear/linear.h"
 
 /* What a connection reads at once. */
@@ -62,7 +63,7 @@ static int drop(void *state, const char *bytes, size_t len, struct error *err)
 static void feed_multipart(const char *text, size_t len, size_t piece)
 {
     CLEANUP(multipart_done) struct multipart multipart = {.pending = STRBUF_INIT};
-    const struct multipart_target target = {NULL, drop};
+    const struct multipart_target target = {.take = drop};
     struct error err = ERROR_INIT;
     int rc = multipart_init(&multipart, "multipart/form-data; boundary=b", "file", &err);
 
@@ -98,18 +99,19 @@ static const char *const forms[] = {
 
 static void feed_capture(const char *text, size_t len, size_t piece)
 {
-    CLEANUP(capture_done) struct capture capture = {0};
+    CLEANUP(terminal_filter_done) struct terminal_filter filter = {0};
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
     bool marked = false;
 
-    capture_init(&capture);
-    capture_set_marker(&capture, "7770;n;1");
+    terminal_filter_init(&filter);
+    terminal_filter_set_marker(&filter, "7770;n;1");
     for (size_t at = 0; at < len;)
-        at += capture_feed(&capture, text + at, len - at < piece ? len - at : piece, &marked);
-    capture_take(&capture, &out);
+        at +=
+            terminal_filter_feed(&filter, text + at, len - at < piece ? len - at : piece, &marked);
+    terminal_filter_take(&filter, &out);
 }
 
-static void run_capture(const char *text, size_t len)
+static void run_filter(const char *text, size_t len)
 {
     feed_capture(text, len, PIECE_BYTES);
     feed_capture(text, len, 1);
@@ -160,7 +162,7 @@ static void run_path(const char *text, size_t len)
     struct error err = ERROR_INIT;
 
     (void)len;
-    if (inside_resolve(text, &out, &err) < 0)
+    if (path_scope_resolve(text, &out, &err) < 0)
         assert_int_equal(out.len, 0);
 }
 
@@ -238,9 +240,9 @@ static void run_browser(const char *text, size_t len)
 
     cdp_append_repaired(&out, text, len);
     if (cdp_parse(text, len, &json, &err) == 0)
-        (void)!state_append(&out, noted, json);
+        (void)!page_state_append(&out, noted, json);
     strbuf_append_bytes(&page, text, len);
-    if (content_append_window(&out, "u", &page, 0, &err) < 0)
+    if (page_content_append_window(&out, "u", &page, 0, &err) < 0)
         assert_int_not_equal(err.code, ERROR_NONE);
     downloads_append_name(&out, text);
     (void)!input_shown_text(text);
@@ -307,8 +309,8 @@ static void run_tables(const char *text, size_t len)
     if (journal_line_parse(text, len, &record, &err) < 0)
         assert_int_not_equal(err.code, ERROR_NONE);
     file_name_append_disposition(text, &out);
-    (void)!key_bytes(text);
-    (void)!key_control_letter(text);
+    (void)!terminal_key_bytes(text);
+    (void)!terminal_key_control_letter(text);
 }
 
 static const char *const tables[] = {"|a:x:1:1::/:/bin/sh\n|", "|:|", "| 0: 00000000:1F90 0 0A\n|",
@@ -334,14 +336,14 @@ static void run_credentials(const char *text, size_t len)
 
 static const char *const printed[] = {"|swordfish|", "|swordfis|", "|a|", NULL};
 
-static void edit(struct editor *editor, const char *const *names, const char *const *values)
+static void edit(struct file_editor *editor, const char *const *names, const char *const *values)
 {
     json_auto_t *args = json_object();
     json_t *observation = NULL;
 
     for (size_t i = 0; names[i] != NULL; i++)
         json_put_text(args, names[i], values[i]);
-    observation = editor_execute(editor, args, "/dev/shm");
+    observation = file_editor_execute(editor, args, "/dev/shm");
     assert_non_null(observation);
     json_decref(observation);
 }
@@ -350,7 +352,7 @@ static void edit(struct editor *editor, const char *const *names, const char *co
 static void run_editor(const char *text, size_t len)
 {
     static const char *const all[] = {"path", "command", "file_text", "old_str", "new_str", NULL};
-    struct editor *editor = editor_new();
+    struct file_editor *editor = file_editor_new();
     char path[] = "/dev/shm/deft-linear-XXXXXX";
     CLEANUP(fd_close) int fd = mkstemp(path);
     CLEANUP(strbuf_done) struct strbuf half = STRBUF_INIT;
@@ -365,20 +367,41 @@ static void run_editor(const char *text, size_t len)
     edit(editor, all, (const char *const[]){path, "view", NULL, NULL, NULL});
     edit(editor, all, (const char *const[]){path, "undo_edit", NULL, NULL, NULL});
     (void)unlink(path);
-    editor_free(editor);
+    file_editor_free(editor);
 }
 
 static void run_routes(const char *text, size_t len)
 {
     struct error err = ERROR_INIT;
     char *param = NULL;
-    struct statement statements[STATEMENTS_MAX];
+    struct shell_statement statements[SHELL_STATEMENTS_MAX];
 
     (void)len;
-    (void)!route_find(&action_routes, HTTP_GET, text, &param, &err);
+    (void)!http_route_find(&action_routes, METHOD_GET, text, &param, &err);
     mem_free(param);
-    (void)!statements_split(text, statements);
+    (void)!shell_split(text, statements);
 }
+
+/* In pieces, and byte by byte. */
+static void run_head(const char *text, size_t len)
+{
+    CLEANUP(http_head_done) struct http_head whole = HTTP_HEAD_INIT;
+    CLEANUP(http_head_done) struct http_head cut = HTTP_HEAD_INIT;
+    struct error err = ERROR_INIT;
+    size_t used = 1;
+
+    if (http_head_read(&whole, text, len, &used, &err) == 0 && whole.is_complete)
+        (void)!http_head_header(&whole, "x");
+    for (size_t at = 0; at < len && !cut.is_complete; at++) {
+        if (http_head_read(&cut, text + at, 1, &used, &err) < 0)
+            return;
+    }
+}
+
+static const char *const heads[] = {
+    "GET /|a/| HTTP/1.1\r\n\r\n",      "GET /|../| HTTP/1.1\r\n\r\n",
+    "GET /?|a=%41&| HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\n|A: b \r\n|\r\n",
+    "GET / HTTP/1.1\r\nA:| \r\n|\r\n", NULL};
 
 static void time_is_linear_in_what_a_sandbox_reads(void **state)
 {
@@ -386,27 +409,29 @@ static void time_is_linear_in_what_a_sandbox_reads(void **state)
         {"multipart_feed", run_multipart, forms, 0, 0},
         {"multipart_feed, byte by byte", run_multipart_bytes, forms, LINEAR_FEW_BYTES, 0},
         {"multipart_feed", run_multipart, linear_any_text, LINEAR_FEW_BYTES, 0},
-        {"capture_feed", run_capture, outputs, 0, 0},
-        {"capture_feed", run_capture, linear_any_text, 0, 0},
-        {"capture_feed over a long line", run_overwritten, overwriting, 0, 0},
+        {"terminal_filter_feed", run_filter, outputs, 0, 0},
+        {"terminal_filter_feed", run_filter, linear_any_text, 0, 0},
+        {"terminal_filter_feed over a long line", run_overwritten, overwriting, 0, 0},
+        {"http_head_read", run_head, heads, LINEAR_FEW_BYTES, 0},
+        {"http_head_read", run_head, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"chunked_next", run_chunked, chunks, 0, 0},
         {"chunked_next", run_chunked, linear_any_text, LINEAR_FEW_BYTES, 0},
-        {"inside_resolve", run_path, paths, LINEAR_FEW_BYTES, 0},
+        {"path_scope_resolve", run_path, paths, LINEAR_FEW_BYTES, 0},
         {"git_address_is_remote", run_git_address, addresses, LINEAR_FEW_BYTES, 0},
         {"git_address_is_remote", run_git_address, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"shell_record_next", run_record, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"unzip_into", run_unzip, archives, LINEAR_FEW_BYTES, 0},
         {"unzip_into", run_unzip, linear_any_text, LINEAR_FEW_BYTES, 0},
-        {"cdp_parse, state_append", run_browser, messages, LINEAR_FEW_BYTES, 0},
-        {"cdp_parse, state_append", run_browser, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"cdp_parse, page_state_append", run_browser, messages, LINEAR_FEW_BYTES, 0},
+        {"cdp_parse, page_state_append", run_browser, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"cdp_listen", run_cdp, cdp_streams, LINEAR_FEW_BYTES, 0},
         {"cdp_listen", run_cdp, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"ports_read, account_find", run_tables, tables, LINEAR_FEW_BYTES, 0},
         {"ports_read, account_find", run_tables, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"credentials_mask_append", run_credentials, printed, LINEAR_FEW_BYTES, 0},
         {"credentials_mask_append", run_credentials, linear_any_text, LINEAR_FEW_BYTES, 0},
-        {"editor_execute", run_editor, linear_any_text, LINEAR_FEW_BYTES, 0},
-        {"route_find", run_routes, paths, LINEAR_FEW_BYTES, 0},
+        {"file_editor_execute", run_editor, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"http_route_find", run_routes, paths, LINEAR_FEW_BYTES, 0},
         {"textfile_read", run_textfile, linear_any_text, LINEAR_FEW_BYTES, 0},
     };
 

@@ -23,11 +23,11 @@
 #include "model/masking/masker.h"
 #include "model/plugins/front_matter.h"
 #include "model/plugins/skill_file.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 #include "model/secrets/secret_registry.h"
 #include "model/tools/tool_repair.h"
 #include "sandbox/editor/line_diff.h"
-#include "sandbox/terminal/statements.h"
+#include "sandbox/terminal/shell_split.h"
 #include "sandbox/terminal/terminal_text.h"
 #include "unit/linear/linear.h"
 
@@ -109,6 +109,10 @@ static const char *const head_texts[] = {"---\n|a: b\n|---\n",
                                          "---\n| |\n---\n",
                                          "---\na: >\n|\n|---\n",
                                          "---\n|#|\n---\n",
+                                         "---\na: |[|\n---\n",
+                                         "---\na: [|{a: |\n---\n",
+                                         "---\na: |&b |\n---\n",
+                                         "---\na: b\n|  c: d\n|---\n",
                                          "---\n|:|\n---\n",
                                          "---\na: [|'|\n---\n",
                                          "|---\n|",
@@ -214,10 +218,10 @@ static const char *const event_streams[] = {"|data: a\n\n|",
 
 static void run_statements(const char *text, size_t len)
 {
-    struct statement statements[STATEMENTS_MAX];
-    size_t n = statements_split(text, statements);
+    struct shell_statement statements[SHELL_STATEMENTS_MAX];
+    size_t n = shell_split(text, statements);
 
-    assert_true(n <= STATEMENTS_MAX + 1);
+    assert_true(n <= SHELL_STATEMENTS_MAX + 1);
     assert_true(len > 0 || !terminal_text_is_literal(text));
 }
 
@@ -262,8 +266,8 @@ static void time_is_linear_in_the_text(void **state)
         {"json_parse_lenient", run_lenient_json, lenient_texts, 0, 0},
         {"tool_repair_parse", run_repair, argument_texts, 0, 0},
         {"redact_copy", run_redact, linear_any_text, 0, 0},
-        {"front_matter_read", run_front_matter, head_texts, 0, 0},
-        {"skill_from_file", run_skill, head_texts, 0, 0},
+        {"front_matter_read", run_front_matter, head_texts, 6000, 1000},
+        {"skill_from_file", run_skill, head_texts, 6000, 1000},
         {"title_from_text", run_title, linear_any_text, 0, 0},
         {"utf8_append_repaired", run_utf8, linear_any_text, 0, 0},
         {"percent_decode", run_decoders, linear_any_text, 0, 0},

@@ -22,17 +22,16 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/uuid.h"
-#include "client/call.h"
-#include "client/guard.h"
+#include "client/address_filter.h"
+#include "client/direct_connections.h"
 #include "client/http.h"
-#include "client/lane.h"
+#include "client/http_call.h"
 #include "client/oauth.h"
-#include "client/runtime_api.h"
 #include "llm/chat.h"
-#include "llm/features.h"
 #include "llm/llm.h"
+#include "llm/llm_error.h"
+#include "llm/model_info.h"
 #include "llm/route.h"
-#include "llm/trouble.h"
 #include "model/agent/agent_settings.h"
 #include "model/agent/hooks.h"
 #include "model/conversation/conversation.h"
@@ -41,10 +40,11 @@
 #include "model/event/progress.h"
 #include "model/masking/event_text.h"
 #include "model/openai/openai_ask.h"
-#include "model/plugins/package.h"
+#include "model/plugins/plugin_folder.h"
 #include "model/schema/client_arguments.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
+#include "model/schema/validation_error.h"
+#include "model/start/memory_size.h"
 #include "model/tools/mcp.h"
 #include "model/tools/tools.h"
 #include "unit/linear/linear.h"
@@ -66,9 +66,9 @@ static void run_tokens(const char *text, size_t len)
         assert_int_not_equal(err.code, ERROR_NONE);
     (void)!fernet_is_token(text);
     (void)!sandbox_nonce_is_valid(text);
-    (void)!runtime_memory_bytes(text);
+    (void)!memory_size_bytes(text);
     (void)!preview_port_of_label(text);
-    (void)!package_is_name(text);
+    (void)!plugin_name_is_valid(text);
 }
 
 static const char *const tokens[] = {"|1|",  "2026-01-01T00:00:00.|1|", "gAAAAA|a|", "|a-|",
@@ -76,26 +76,26 @@ static const char *const tokens[] = {"|1|",  "2026-01-01T00:00:00.|1|", "gAAAAA|
 
 static void run_addresses(const char *text, size_t len)
 {
-    CLEANUP(route_done) struct route route = ROUTE_INIT;
+    CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
     const struct oauth oauth = {.address_of = ADDRESS_OF_USER};
-    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
     struct sockaddr_in address;
     struct error err = ERROR_INIT;
 
     (void)len;
     if (text_starts_with(text, "https://") && oauth_check_url(&oauth, text, &err) < 0)
         assert_int_not_equal(err.code, ERROR_NONE);
-    (void)!guard_text_allows(text, false);
-    (void)!lane_read_address(text, &address);
+    (void)!address_filter_allows_text(text, false);
+    (void)!direct_request_read_address(text, &address);
     (void)!http_text_is_clean(text);
     (void)!http_header_is_clean(text, text);
-    if (llm_route_find(text, text, &route, &trouble) < 0)
+    if (llm_route_find(text, text, &route, &llm_error) < 0)
         assert_null(route.model);
-    (void)!features_wants_plain_text(text);
-    (void)!features_wants_reasoning_back(text);
-    (void)!features_takes_effort(text);
-    (void)!features_takes_cache_retention(text);
-    (void)!features_price_of(text);
+    (void)!model_info_wants_plain_text(text);
+    (void)!model_info_wants_reasoning_back(text);
+    (void)!model_info_takes_effort(text);
+    (void)!model_info_takes_cache_retention(text);
+    (void)!model_info_price_of(text);
 }
 
 static const char *const addresses[] = {"https://|a.|",
@@ -128,14 +128,14 @@ static void run_lines(const char *text, size_t len)
 static void run_chat(const char *text, size_t len)
 {
     const struct llm_plan plan = {.is_stream = true};
-    CLEANUP(route_done) struct route route = ROUTE_INIT;
+    CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
     CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
     CLEANUP(mem_freep) char *body = NULL;
-    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
     json_auto_t *spec = json_object();
     struct llm_request request = {.spec = spec, .tools = "[]", .usage_id = "agent"};
 
-    assert_int_equal(llm_route_find("openai/gpt-x", NULL, &route, &trouble), 0);
+    assert_int_equal(llm_route_find("openai/gpt-x", NULL, &route, &llm_error), 0);
     json_put_text(spec, "model", "openai/gpt-x");
     strbuf_append_char(&messages, '[');
     for (size_t at = 0; at < len; at += 100) {
@@ -223,7 +223,7 @@ static void run_events(const char *text, size_t len)
 static void use_settings(json_t *json)
 {
     const struct conversation_defaults defaults = {RUNTIME_LOCAL, "scripted/hello", NULL, false};
-    const struct place body = {NULL, "body", 0};
+    const struct json_path body = {NULL, "body", 0};
     json_auto_t *problems = json_array();
     json_auto_t *agent = agent_settings_read(json, &defaults, &body, problems);
     json_auto_t *conversation = conversation_settings_read(json, &body, problems);
@@ -234,7 +234,7 @@ static void use_settings(json_t *json)
     json_array_foreach (problems, i, problem) {
         CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
 
-        problem_append_text(problem, &words);
+        validation_error_append_text(problem, &words);
     }
 }
 

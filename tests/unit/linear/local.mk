@@ -7,16 +7,16 @@ LINEAR_TESTS = linear_fcgi_test linear_gateway_test linear_lib_test linear_runti
 check_PROGRAMS += $(LINEAR_TESTS)
 linear_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_test.c
 linear_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) $(LINEAR_CPPFLAGS)
-linear_test_LDADD = libsandbox.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lm
+linear_test_LDADD = libsandbox.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lm
 linear_sandbox_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_sandbox_test.c
 linear_sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) $(LINEAR_CPPFLAGS)
-linear_sandbox_test_LDADD = libsandbox.a $(MODEL_LIBS) $(LWS_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lm
+linear_sandbox_test_LDADD = libsandbox.a $(MODEL_LIBS) $(HTTP_PARSER_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lm
 linear_runtime_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_runtime_test.c \
-	runtime/build/build_context.c runtime/build/build_form.c runtime/egress/dns.c runtime/build/dockerfile.c \
-	runtime/egress/egress_policy.c runtime/docker/frames.c runtime/build/image_source.c runtime/egress/nflog_parse.c \
-	runtime/egress/rules.c runtime/backend/spawn.c runtime/egress/tally.c runtime/docker/tar.c
-linear_runtime_test_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(LINEAR_CPPFLAGS)
-linear_runtime_test_LDADD = $(BASE_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS)
+	runtime/build/build_context.c runtime/build/build_form.c runtime/egress/dns_message.c runtime/build/dockerfile.c runtime/build/dockerfile_text.c runtime/build/dockerfile_variables.c \
+	runtime/egress/egress_policy.c runtime/docker/log_demux.c runtime/build/image_source.c runtime/egress/nflog_parse.c \
+	runtime/egress/firewall.c runtime/backend/command_run.c runtime/egress/denial_counter.c runtime/docker/tar.c
+linear_runtime_test_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(LINEAR_CPPFLAGS) $(MNL_CFLAGS)
+linear_runtime_test_LDADD = $(MNL_LIBS) $(BASE_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS)
 linear_lib_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_lib_test.c
 linear_lib_test_CPPFLAGS = $(AM_CPPFLAGS) $(LINEAR_CPPFLAGS)
 linear_lib_test_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
@@ -25,7 +25,7 @@ linear_fcgi_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_fcgi_test.
 linear_fcgi_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(LINEAR_CPPFLAGS)
 linear_fcgi_test_LDADD = $(FCGI_HANDLER_LIBS) $(CMOCKA_LIBS)
 linear_gateway_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_gateway_test.c \
-	gateway/frame_heads.c gateway/handshake.c gateway/head.c
+	gateway/ws/frame_heads.c gateway/ws/upgrade_request.c
 linear_gateway_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS) $(LINEAR_CPPFLAGS)
 linear_gateway_test_LDADD = $(GATEWAY_TEST_LIBS)
 linear_wire_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_wire_test.c

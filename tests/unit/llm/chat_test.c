@@ -148,6 +148,23 @@ static void stream_is_put_together(void **state)
     }
 }
 
+static void only_the_first_choice_is_read(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = TEST_SSE_HEAD TEST_SSE(
+             "{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"B\"}},"
+             "{\"index\":0,\"delta\":{\"content\":\"A\"}}]}") TEST_STOP TEST_END,
+         .ending = TEST_CLOSE}};
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(replies, 1, NULL);
+    struct asked asked;
+
+    assert_int_equal(ask_server(&asked, *llm, server, "{\"stream\":true}"), 0);
+    assert_string_equal(asked.reply.text, "A");
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
 static void calls_of_careless_servers_are_told_apart(void **state)
 {
     static const struct test_reply replies[] = {
@@ -584,6 +601,7 @@ int main(void)
         cmocka_unit_test(messages_fit_the_model),
         cmocka_unit_test(plain_models_get_plain_text),
         cmocka_unit_test(long_tool_text_is_cut_in_the_middle),
+        cmocka_unit_test(only_the_first_choice_is_read),
     };
 
     return cmocka_run_group_tests(tests, llm_fixture_set_up, llm_fixture_tear_down);

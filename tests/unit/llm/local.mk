@@ -5,10 +5,13 @@ libllmfixture_a_CPPFLAGS = $(TEST_CPPFLAGS)
 
 LLM_TEST_LIBS = libllmfixture.a $(LLM_LIBS) $(CLIENT_TEST_LIBS) $(MODEL_LIBS)
 
-check_PROGRAMS += chat_test retry_test route_test scripted_test
+check_PROGRAMS += chat_test price_test retry_test route_test scripted_test
 chat_test_SOURCES = tests/unit/llm/chat_test.c
 chat_test_CPPFLAGS = $(TEST_CPPFLAGS)
 chat_test_LDADD = $(LLM_TEST_LIBS)
+price_test_SOURCES = tests/unit/llm/price_test.c
+price_test_CPPFLAGS = $(TEST_CPPFLAGS)
+price_test_LDADD = $(LLM_TEST_LIBS)
 retry_test_SOURCES = tests/unit/llm/retry_test.c
 retry_test_CPPFLAGS = $(TEST_CPPFLAGS)
 retry_test_LDADD = $(LLM_TEST_LIBS)

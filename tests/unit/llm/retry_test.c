@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
+#include "llm/llm_error.h"
 #include "llm/llm_fixture.h"
-#include "llm/trouble.h"
 
 /* What a server refuses with, what it becomes, and how often it is asked (of three attempts). */
 struct refusal {
@@ -107,12 +107,12 @@ static void key_is_not_repeated(void **state)
 static void expect_detail(const char *key, const char *words, const char *expected)
 {
     CLEANUP(secret_done) struct secret secret = SECRET_INIT;
-    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
 
     secret_set(&secret, key);
-    trouble.key = &secret;
-    (void)trouble_set(&trouble, LLM_CAUSE_UNAVAILABLE, "%s", words);
-    assert_string_equal(trouble.detail, expected);
+    llm_error.key = &secret;
+    (void)llm_error_set(&llm_error, LLM_CAUSE_UNAVAILABLE, "%s", words);
+    assert_string_equal(llm_error.detail, expected);
 }
 
 static void key_is_hidden_in_all_its_forms(void **state)
@@ -144,16 +144,16 @@ static void half_a_key_is_not_shown(void **state)
     secret_set(&secret, key);
     for (size_t before = 250; before < LLM_DETAIL_BYTES; before++) {
         CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
-        struct llm_trouble trouble = LLM_TROUBLE_INIT;
+        struct llm_error llm_error = LLM_ERROR_INIT;
 
-        trouble.key = &secret;
+        llm_error.key = &secret;
         for (size_t i = 0; i < before; i++)
             strbuf_append_char(&body, '.');
         strbuf_appendf(&body, "%s is no key", key);
-        trouble_from_answer(&trouble, 401, body.text, body.len);
-        assert_null(strstr(trouble.detail, "sk-uni"));
-        trouble_set(&trouble, LLM_CAUSE_API, "%s", body.text);
-        assert_null(strstr(trouble.detail, "sk-uni"));
+        llm_error_from_answer(&llm_error, 401, body.text, body.len);
+        assert_null(strstr(llm_error.detail, "sk-uni"));
+        llm_error_set(&llm_error, LLM_CAUSE_API, "%s", body.text);
+        assert_null(strstr(llm_error.detail, "sk-uni"));
     }
 }
 

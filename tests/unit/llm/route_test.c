@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "llm/trouble.h"
+#include "llm/llm_error.h"
 
 static const struct {
     const char *model;
@@ -46,11 +46,11 @@ static void prefixes_lead_to_providers(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
-        CLEANUP(route_done) struct route route = ROUTE_INIT;
-        struct llm_trouble trouble = LLM_TROUBLE_INIT;
+        CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
+        struct llm_error llm_error = LLM_ERROR_INIT;
 
-        if (llm_route_find(routes[i].model, routes[i].base_url, &route, &trouble) < 0)
-            fail_msg("%s: %s", routes[i].model, trouble.detail);
+        if (llm_route_find(routes[i].model, routes[i].base_url, &route, &llm_error) < 0)
+            fail_msg("%s: %s", routes[i].model, llm_error.detail);
         assert_string_equal(route.model, routes[i].sent_model);
         if (routes[i].url == NULL)
             assert_null(route.url);
@@ -80,13 +80,13 @@ static void unknown_ways_are_refused_in_words(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-        CLEANUP(route_done) struct route route = ROUTE_INIT;
-        struct llm_trouble trouble = LLM_TROUBLE_INIT;
+        CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
+        struct llm_error llm_error = LLM_ERROR_INIT;
 
-        assert_int_equal(llm_route_find(refused[i].model, NULL, &route, &trouble), -1);
-        assert_int_equal(trouble.cause, refused[i].cause);
-        if (strstr(trouble.detail, refused[i].words) == NULL)
-            fail_msg("%s: %s", refused[i].model, trouble.detail);
+        assert_int_equal(llm_route_find(refused[i].model, NULL, &route, &llm_error), -1);
+        assert_int_equal(llm_error.cause, refused[i].cause);
+        if (strstr(llm_error.detail, refused[i].words) == NULL)
+            fail_msg("%s: %s", refused[i].model, llm_error.detail);
     }
 }
 

@@ -62,7 +62,7 @@ static void first_snapshot_is_like_the_original(void **state)
     assert_json_equal(ours, theirs);
 }
 
-static void last_snapshot_has_the_shape_of_the_original(void **state)
+static void last_snapshot_has_the_schema_of_the_original(void **state)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     json_auto_t *theirs = golden("full-state-end.json");
@@ -77,7 +77,7 @@ static void last_snapshot_has_the_shape_of_the_original(void **state)
     json_decref(conversation.stats);
     conversation.stats = json_incref(json_object_get(value, "stats"));
     ours = conversation_full_state(&conversation);
-    assert_same_shape(ours, value, "value");
+    assert_same_schema(ours, value, "value");
     assert_string_equal(json_text_or(ours, "execution_status", ""), "finished");
 }
 
@@ -141,7 +141,7 @@ static void functions_have_the_order_of_the_original(void **state)
             mine = json_object_get(mine, path[j]);
             other = json_object_get(other, path[j]);
         }
-        assert_same_shape(mine, other, "properties");
+        assert_same_schema(mine, other, "properties");
         for (void *a = json_object_iter(mine), *b = json_object_iter(other); b != NULL;
              a = json_object_iter_next(mine, a), b = json_object_iter_next(other, b))
             assert_string_equal(json_object_iter_key(a), json_object_iter_key(b));
@@ -314,7 +314,7 @@ int golden_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_conversation_is_told_like_the_original),
         cmocka_unit_test(first_snapshot_is_like_the_original),
-        cmocka_unit_test(last_snapshot_has_the_shape_of_the_original),
+        cmocka_unit_test(last_snapshot_has_the_schema_of_the_original),
         cmocka_unit_test(secret_registry_is_shown_without_values),
         cmocka_unit_test(functions_equal_the_original_but_for_words),
         cmocka_unit_test(functions_have_the_order_of_the_original),

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 
 #define GOLDEN_DIR DEFT_TEST_DATA "/golden/"
 
@@ -100,7 +100,7 @@ const char *problem_at(json_t *problems, const char *path)
     json_array_foreach (problems, i, entry) {
         CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-        problem_append_text(entry, &text);
+        validation_error_append_text(entry, &text);
         if (text_starts_with(text.text, path) && text_starts_with(text.text + strlen(path), ": "))
             return json_string_value(json_object_get(entry, "type"));
     }
@@ -130,11 +130,11 @@ static void assert_members(json_t *ours, json_t *theirs, const char *where)
         strbuf_appendf(&path, "%s.%s", where, name);
         if (json_object_get(ours, name) == NULL)
             fail_msg("%s is missing", path.text);
-        assert_same_shape(json_object_get(ours, name), value, path.text);
+        assert_same_schema(json_object_get(ours, name), value, path.text);
     }
 }
 
-void assert_same_shape(json_t *ours, json_t *theirs, const char *where)
+void assert_same_schema(json_t *ours, json_t *theirs, const char *where)
 {
     if (type_class(ours) != type_class(theirs))
         fail_msg("%s is of another type: %s, not %s", where, json_dumps(ours, JSON_ENCODE_ANY),
@@ -142,7 +142,7 @@ void assert_same_shape(json_t *ours, json_t *theirs, const char *where)
     if (json_typeof(ours) == JSON_OBJECT)
         assert_members(ours, theirs, where);
     for (size_t i = 0; i < json_array_size(ours) && i < json_array_size(theirs); i++)
-        assert_same_shape(json_array_get(ours, i), json_array_get(theirs, i), where);
+        assert_same_schema(json_array_get(ours, i), json_array_get(theirs, i), where);
 }
 
 void assert_json_equal(json_t *ours, json_t *theirs)
@@ -210,7 +210,7 @@ int main(void)
     n_failed += repository_tests();
     n_failed += secret_tests();
     n_failed += settings_tests();
-    n_failed += shape_tests();
+    n_failed += schema_tests();
     n_failed += skill_file_tests();
     n_failed += skills_tests();
     n_failed += word_search_tests();

@@ -33,7 +33,7 @@ json_t *refusal_of(const char *request) NONNULL MUST_CHECK;
 /* The "type" of the problem at a path like "agent.llm.timeout"; fails when there is none. */
 const char *problem_at(json_t *problems, const char *path) NONNULL MUST_CHECK;
 /* Same members with the same JSON types, at all depths; lists compare element by element. */
-void assert_same_shape(json_t *ours, json_t *theirs, const char *where) NONNULL;
+void assert_same_schema(json_t *ours, json_t *theirs, const char *where) NONNULL;
 /* Equal values; prints both otherwise. */
 void assert_json_equal(json_t *ours, json_t *theirs) NONNULL;
 /* The event's wire form. A new reference. */
@@ -61,7 +61,7 @@ int redact_tests(void);
 int repository_tests(void);
 int secret_tests(void);
 int settings_tests(void);
-int shape_tests(void);
+int schema_tests(void);
 int skill_file_tests(void);
 int skills_tests(void);
 int word_search_tests(void);

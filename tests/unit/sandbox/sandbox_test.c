@@ -8,23 +8,28 @@ int main(void)
 
     json_setup();
     n_failed += account_tests();
+    n_failed += actions_tests();
     n_failed += identity_tests();
     n_failed += browser_tests();
-    n_failed += capture_tests();
-    n_failed += chunked_tests();
+    n_failed += terminal_filter_tests();
+    n_failed += credential_socket_tests();
     n_failed += credentials_tests();
     n_failed += git_address_tests();
-    n_failed += inside_tests();
-    n_failed += editor_tests();
+    n_failed += http_head_tests();
+    n_failed += http_connection_tests();
+    n_failed += path_scope_tests();
+    n_failed += file_editor_tests();
     n_failed += ports_tests();
-    n_failed += exports_tests();
+    n_failed += env_script_tests();
     n_failed += journal_tests();
-    n_failed += keys_tests();
-    n_failed += multipart_tests();
-    n_failed += preview_door_tests();
-    n_failed += repository_tests();
+    n_failed += terminal_keys_tests();
+    n_failed += preview_listener_tests();
+    n_failed += program_tests();
+    n_failed += repository_fetch_tests();
+    n_failed += workspace_repository_tests();
     n_failed += shell_record_tests();
-    n_failed += statements_tests();
+    n_failed += shell_split_tests();
     n_failed += terminal_text_tests();
+    n_failed += unzip_tests();
     return n_failed > 0;
 }

@@ -12,23 +12,28 @@
 #include <cmocka.h>
 
 int account_tests(void);
+int actions_tests(void);
 int browser_tests(void);
-int capture_tests(void);
-int chunked_tests(void);
+int terminal_filter_tests(void);
+int credential_socket_tests(void);
 int credentials_tests(void);
 int git_address_tests(void);
+int http_connection_tests(void);
+int http_head_tests(void);
 int identity_tests(void);
-int inside_tests(void);
-int editor_tests(void);
+int path_scope_tests(void);
+int file_editor_tests(void);
 int ports_tests(void);
-int exports_tests(void);
+int env_script_tests(void);
 int journal_tests(void);
-int keys_tests(void);
-int multipart_tests(void);
-int preview_door_tests(void);
-int repository_tests(void);
+int terminal_keys_tests(void);
+int preview_listener_tests(void);
+int program_tests(void);
+int repository_fetch_tests(void);
+int workspace_repository_tests(void);
 int shell_record_tests(void);
-int statements_tests(void);
+int shell_split_tests(void);
 int terminal_text_tests(void);
+int unzip_tests(void);
 
 #endif

@@ -87,14 +87,16 @@ struct conversation store_create_wanted(const struct store_fixture *fixture)
     return create(fixture, &write);
 }
 
-void store_open_shelf(const struct store_fixture *fixture, struct test_shelf *shelf_out)
+void store_open_document_scope(const struct store_fixture *fixture,
+                               struct test_document_scope *scope_out)
 {
     CLEANUP(secret_done) struct secret root = SECRET_INIT;
     struct error err = ERROR_INIT;
 
     secret_set(&root, ROOT);
-    assert_done(keyring_init(&shelf_out->keyring, &root, &err), &err);
-    shelf_out->shelf = (struct shelf){fixture->db, &shelf_out->keyring, test_user(fixture->db)};
+    assert_done(keyring_init(&scope_out->keyring, &root, &err), &err);
+    scope_out->scope =
+        (struct document_scope){fixture->db, &scope_out->keyring, test_user(fixture->db)};
 }
 
 struct runtime store_add_runtime(const struct store_fixture *fixture)

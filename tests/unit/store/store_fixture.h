@@ -28,9 +28,9 @@ struct store_fixture {
     struct conversation_scope scope;
 };
 
-/* A shelf of a user of the test's own. */
-struct test_shelf {
-    struct shelf shelf;
+/* A scope of a user of the test's own. */
+struct test_document_scope {
+    struct document_scope scope;
     struct keyring keyring;
 };
 
@@ -63,7 +63,8 @@ void store_assert_gapless(const struct store_fixture *fixture, const struct uuid
 /* A stored runtime that runs, in a network of its own. */
 struct runtime store_add_runtime(const struct store_fixture *fixture) NONNULL MUST_CHECK;
 
-/* The shelf points into the test_shelf. */
-void store_open_shelf(const struct store_fixture *fixture, struct test_shelf *shelf_out) NONNULL;
+/* The scope points into the test_document_scope. */
+void store_open_document_scope(const struct store_fixture *fixture,
+                               struct test_document_scope *scope_out) NONNULL;
 
 #endif

@@ -9,11 +9,13 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "fcgi/agent/workspace/workspace_path.h"
-#include "fcgi/context.h"
-#include "fcgi/cors.h"
-#include "fcgi/reply.h"
-#include "fcgi/request.h"
-#include "fcgi/router.h"
+#include "fcgi/core/cors.h"
+#include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/reply.h"
+#include "fcgi/core/request.h"
+#include "fcgi/core/router.h"
+#include "web/reply_output.h"
+#include "web/request_input.h"
 
 enum { COOKIE_BYTES = 64 };
 

@@ -9,7 +9,11 @@
 #include <cmocka.h>
 #include <libpq-fe.h>
 
+#include "base/clock.h"
+#include "base/mem.h"
 #include "support/pg.h"
+
+enum { PATIENCE_MS = 60000 };
 
 static PGresult *run(PGconn *conn, const char *sql)
 {
@@ -40,4 +44,40 @@ int64_t test_sql_count(const char *sql)
     PQclear(rows);
     PQfinish(conn);
     return value;
+}
+
+struct test_tx {
+    PGconn *conn;
+};
+
+struct test_tx *test_tx_begin(void)
+{
+    struct test_tx *tx = NEW(struct test_tx);
+
+    tx->conn = PQconnectdb(test_database_url());
+    test_tx_sql(tx, "BEGIN");
+    return tx;
+}
+
+void test_tx_sql(struct test_tx *tx, const char *sql)
+{
+    PQclear(run(tx->conn, sql));
+}
+
+void test_tx_commit(struct test_tx *tx)
+{
+    test_tx_sql(tx, "COMMIT");
+    PQfinish(tx->conn);
+    mem_free(tx);
+}
+
+void test_wait_blocked(void)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + PATIENCE_MS;
+
+    while (test_sql_count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                          " AND datname = current_database()") == 0) {
+        if (clock_monotonic_ms() > deadline_ms)
+            fail_msg("nothing waits for a lock");
+    }
 }

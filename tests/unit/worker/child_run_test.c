@@ -201,7 +201,7 @@ static void deleted_sub_agent_is_told_in_words(void **state)
     calls_task(fixture, SAYS("found it"), &id, &child);
     assert_int_equal(conversation_store_delete(fixture->context.db, &scope, &child, &err), 0);
     run_to_end(fixture, &id);
-    assert_task(fixture, &id, "deleted the sub-agent");
+    assert_task(fixture, &id, "The sub-agent's conversation was deleted");
     assert_task(fixture, &id, "\"status\":\"error\"");
     assert_row(fixture, &id, "finished/-/-");
 }
@@ -227,18 +227,18 @@ static void sub_agent_that_somebody_stops_is_told_as_that(void **state)
     run_interrupted(*state, &child);
     assert_row(*state, &child, "paused/-/-");
     run_to_end(*state, &id);
-    assert_task(*state, &id, "Somebody stopped the sub-agent");
+    assert_task(*state, &id, "The sub-agent was stopped");
 }
 
 static void request_stop(struct run_fixture *fixture, const struct uuid *id, const char *kind,
                          size_t n)
 {
-    struct stop_line line = {.n = 0};
+    struct stop_chain chain = {.n = 0};
     struct error err = ERROR_INIT;
 
-    assert_int_equal(conversation_store_request_stop(fixture->context.db, id, kind, &line, &err),
+    assert_int_equal(conversation_store_request_stop(fixture->context.db, id, kind, &chain, &err),
                      0);
-    assert_int_equal(line.n, n);
+    assert_int_equal(chain.n, n);
 }
 
 static void pause_reaches_the_sub_agent_and_both_go_on(void **state)
@@ -318,7 +318,7 @@ static void wrong_calls_are_told_in_words(void **state)
     assert_task(*state, &id, "- code-explorer: ");
     run_again(*state, &id);
     run_to_end(*state, &id);
-    assert_task(*state, &id, "no task of that id");
+    assert_task(*state, &id, "no task with that id");
     run_again(*state, &id);
     run_to_end(*state, &id);
     assert_task(*state, &id, "The prompt is empty.");

@@ -8,14 +8,16 @@ libworkertest_a_SOURCES = \
 libworkertest_a_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
 
 WORKER_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
-WORKER_TEST_LIBS = libworkertest.a libtestsupport.a $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) \
-	$(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
+WORKER_TEST_LIBS = libworkertest.a libtestsupport.a $(START_LIBS) $(STORE_LIBS) $(LLM_LIBS) \
+	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
-check_PROGRAMS += worker_test worker_run_test worker_child_run_test
+check_PROGRAMS += \
+	worker_test worker_agent_test worker_run_test worker_child_run_test worker_worktree_job_test
 worker_test_SOURCES = \
-	tests/unit/worker/core/control_test.c \
+	tests/unit/worker/core/run_control_test.c \
+	tests/unit/worker/core/database_retry_test.c \
 	tests/unit/worker/core/history_test.c \
-	tests/unit/worker/core/mask_test.c \
+	tests/unit/worker/core/secret_list_test.c \
 	tests/unit/worker/core/messages_test.c \
 	tests/unit/worker/core/model_test.c \
 	tests/unit/worker/sandbox/observation_test.c \
@@ -23,14 +25,25 @@ worker_test_SOURCES = \
 	tests/unit/worker/stuck_test.c \
 	tests/unit/worker/sandbox/takeover_test.c \
 	tests/unit/worker/task_tracker_test.c \
-	tests/unit/worker/core/view_test.c \
+	tests/unit/worker/core/model_view_test.c \
 	tests/unit/worker/worker_test.c \
 	tests/unit/worker/worker_test.h
 worker_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_test_LDADD = $(WORKER_TEST_LIBS)
+worker_agent_test_SOURCES = \
+	tests/unit/worker/agent_test.c tests/unit/worker/agent_test.h \
+	tests/unit/worker/calls/pending_call_test.c \
+	tests/unit/worker/core/event_writer_test.c \
+	tests/unit/worker/sandbox/sandbox_call_test.c \
+	tests/unit/worker/sandbox/sandbox_test.c
+worker_agent_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_agent_test_LDADD = $(WORKER_TEST_LIBS)
 worker_run_test_SOURCES = tests/unit/worker/run_test.c
 worker_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_run_test_LDADD = $(WORKER_TEST_LIBS)
 worker_child_run_test_SOURCES = tests/unit/worker/child_run_test.c
 worker_child_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_child_run_test_LDADD = $(WORKER_TEST_LIBS)
+worker_worktree_job_test_SOURCES = tests/unit/worker/worktree_job_test.c
+worker_worktree_job_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_worktree_job_test_LDADD = $(WORKER_TEST_LIBS)

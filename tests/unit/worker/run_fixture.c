@@ -26,6 +26,7 @@
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/limits.h"
+#include "model/prompt/planned_events.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
@@ -33,9 +34,10 @@
 #include "store/db/hints.h"
 #include "support/pg.h"
 #include "support/sql.h"
+#include "worker/agent/agent_run.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/run.h"
-#include "worker/outbox.h"
+#include "worker/agent/core/event_writer.h"
+#include "worker/delta_outbox.h"
 #include "worker/stub_sandbox.h"
 
 #define WAIT_MOST_MS 60000
@@ -77,7 +79,7 @@ int run_fixture_set_up(void **state)
     context->db = test_db_open(4);
     fixture->user_id = test_user(context->db);
     check(hints_open(test_database_url(), "deft-test", 0, &context->hints, &err), &err);
-    check(outbox_new(context->hints, &context->outbox, &err), &err);
+    check(delta_outbox_new(context->hints, &context->outbox, &err), &err);
     check(http_open(&context->http, &err), &err);
     http_trust_users(context->http);
     options.http = context->http;
@@ -104,7 +106,7 @@ int run_fixture_tear_down(void **state)
 
     llm_free(fixture->context.llm);
     http_free(fixture->context.http);
-    outbox_free(fixture->context.outbox);
+    delta_outbox_free(fixture->context.outbox);
     hints_free(fixture->context.hints);
     db_free(fixture->context.db);
     secret_done(&fixture->context.settings.secret_key);
@@ -183,7 +185,9 @@ struct uuid run_new_conversation(struct run_fixture *fixture, const char *script
     conversation.user_id = fixture->user_id;
     conversation.runtime_session = mem_dup_text("u-test");
     seal(fixture, &conversation, &secrets);
-    check(conversation_plan_message(&conversation, content, true, &events, &change, &err), &err);
+    check(
+        conversation_plan_message(&conversation, content, MESSAGE_AND_RUN, &events, &change, &err),
+        &err);
     conversation_write_change(&change, &write);
     check(conversation_store_create(fixture->context.db, &conversation, &events, &write, &was_there,
                                     &err),
@@ -195,7 +199,7 @@ void run_say(struct run_fixture *fixture, const struct uuid *id, const char *tex
 {
     struct conversation_scope scope = {.user_id = fixture->user_id};
     json_auto_t *content = json_array();
-    const struct user_message message = {.content = content, .run = true};
+    const struct user_message message = {.content = content, .run = MESSAGE_AND_RUN};
     struct error err = ERROR_INIT;
 
     json_push(content, text_content(text));
@@ -212,11 +216,10 @@ void run_again(struct run_fixture *fixture, const struct uuid *id)
     assert_int_equal(result, POST_WRITTEN);
 }
 
-static void claim_and_run(struct run_fixture *fixture, const struct uuid *id,
-                          struct control *control)
+static void claim_agent(struct run_fixture *fixture, const struct uuid *id,
+                        struct run_control *control, struct agent *agent_out)
 {
     CLEANUP(claim_done) struct claim claim = {.claim_count = 0};
-    struct agent agent = {.context = NULL};
     struct error err = ERROR_INIT;
     bool is_claimed = false;
 
@@ -226,43 +229,97 @@ static void claim_and_run(struct run_fixture *fixture, const struct uuid *id,
           &err);
     assert_true(is_claimed);
     assert_string_equal(claim.conversation.id.text, id->text);
-    control_renew(control, clock_monotonic_ms() + LEASE_MS);
-    control_request_word(control, claim.stop_requested);
-    agent_init(&agent, &fixture->context, control, &claim);
+    run_control_renew(control, clock_monotonic_ms() + LEASE_MS);
+    run_control_request_word(control, claim.stop_requested);
+    agent_init(agent_out, &fixture->context, control, &claim);
+}
+
+static void claim_and_run(struct run_fixture *fixture, const struct uuid *id,
+                          struct run_control *control)
+{
+    struct agent agent = {.context = NULL};
+
+    claim_agent(fixture, id, control, &agent);
     agent_run(&agent);
     agent_done(&agent);
 }
 
+void run_expire_lease(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET lease_expires_at = now() - interval '1 second'"
+                   " WHERE id = '%s'",
+                   id->text);
+    test_sql(sql.text);
+}
+
+void claimed_agent_begin(struct claimed_agent *claimed, struct run_fixture *fixture,
+                         const struct uuid *id)
+{
+    struct error err = ERROR_INIT;
+
+    claimed->fixture = fixture;
+    run_control_init(&claimed->control, 0);
+    claim_agent(fixture, id, &claimed->control, &claimed->agent);
+    check(event_writer_load(&claimed->agent, &err), &err);
+}
+
+void claimed_agent_begin_pending(struct claimed_agent *claimed, struct run_fixture *fixture,
+                                 const char *script)
+{
+    struct uuid id = run_new_conversation(fixture, script, "{}");
+
+    stub_refuse_start(fixture->stub, "no room");
+    run_to_end(fixture, &id);
+    stub_refuse_start(fixture->stub, NULL);
+    run_again(fixture, &id);
+    claimed_agent_begin(claimed, fixture, &id);
+}
+
+void claimed_agent_end(struct claimed_agent *claimed)
+{
+    const struct conversation_scope scope = {.user_id = claimed->fixture->user_id};
+    struct error err = ERROR_INIT;
+
+    check(conversation_store_delete(claimed->fixture->context.db, &scope,
+                                    &claimed->agent.lease.conversation_id, &err),
+          &err);
+    agent_done(&claimed->agent);
+    run_control_done(&claimed->control);
+}
+
 void run_to_end(struct run_fixture *fixture, const struct uuid *id)
 {
-    struct control control;
+    struct run_control control;
 
-    control_init(&control, 0);
+    run_control_init(&control, 0);
     claim_and_run(fixture, id, &control);
-    control_done(&control);
+    run_control_done(&control);
 }
 
 void run_paused_long_ago(struct run_fixture *fixture, const struct uuid *id)
 {
-    struct control control;
+    struct run_control control;
 
-    control_init(&control, 0);
-    control_request(&control, STOP_PAUSE);
+    run_control_init(&control, 0);
+    run_control_request(&control, STOP_PAUSE);
     lock_take(&control.lock);
     control.stop_at_ms -= LONG_AGO_MS;
     lock_release(&control.lock);
     claim_and_run(fixture, id, &control);
-    control_done(&control);
+    run_control_done(&control);
 }
 
 void run_interrupted(struct run_fixture *fixture, const struct uuid *id)
 {
-    struct control control;
+    struct run_control control;
 
-    control_init(&control, 0);
-    control_request(&control, STOP_INTERRUPT);
+    run_control_init(&control, 0);
+    run_control_request(&control, STOP_INTERRUPT);
     claim_and_run(fixture, id, &control);
-    control_done(&control);
+    run_control_done(&control);
 }
 
 static void *background_main(void *argument)
@@ -278,13 +335,13 @@ void background_run_start(struct background_run *run, struct run_fixture *fixtur
 {
     run->fixture = fixture;
     run->id = *id;
-    control_init(&run->control, 0);
+    run_control_init(&run->control, 0);
     assert_int_equal(pthread_create(&run->thread, NULL, background_main, run), 0);
 }
 
 void background_run_wait_for_model(struct background_run *run)
 {
-    struct control *control = &run->control;
+    struct run_control *control = &run->control;
     int64_t deadline_ms = clock_monotonic_ms() + WAIT_MOST_MS;
     bool is_waiting = false;
 
@@ -301,7 +358,7 @@ void background_run_wait_for_model(struct background_run *run)
 void background_run_join(struct background_run *run)
 {
     assert_int_equal(pthread_join(run->thread, NULL), 0);
-    control_done(&run->control);
+    run_control_done(&run->control);
 }
 
 static void append_word(struct strbuf *out, const struct stored_event *event)

@@ -11,7 +11,8 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
-#include "worker/agent/core/control.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/core/run_control.h"
 #include "worker/context.h"
 
 struct stub;
@@ -42,11 +43,30 @@ void run_paused_long_ago(struct run_fixture *fixture, const struct uuid *id) NON
 /* The same when an interrupt was asked for before the claim. */
 void run_interrupted(struct run_fixture *fixture, const struct uuid *id) NONNULL;
 
+/* As if the worker that has the conversation had not renewed its lease for long. */
+void run_expire_lease(const struct uuid *id) NONNULL;
+
+/* A claimed conversation whose steps the test takes itself; it stays where it is. */
+struct claimed_agent {
+    struct run_fixture *fixture;
+    struct run_control control;
+    struct agent agent;
+};
+/* Claims the conversation and loads its history. */
+void claimed_agent_begin(struct claimed_agent *claimed, struct run_fixture *fixture,
+                         const struct uuid *id) NONNULL;
+/* The same for a new conversation whose answer's calls could not begin: no sandbox was to be had.
+ */
+void claimed_agent_begin_pending(struct claimed_agent *claimed, struct run_fixture *fixture,
+                                 const char *script) NONNULL;
+/* Deletes the conversation, so that it waits for no other test's run. */
+void claimed_agent_end(struct claimed_agent *claimed) NONNULL;
+
 /* A run in a thread of its own, as another worker's would be. */
 struct background_run {
     struct run_fixture *fixture;
     struct uuid id;
-    struct control control;
+    struct run_control control;
     pthread_t thread;
 };
 void background_run_start(struct background_run *run, struct run_fixture *fixture,

@@ -44,23 +44,12 @@ static size_t begin_command(struct background_run *run, struct run_fixture *fixt
     return n_runs;
 }
 
-static void expire_lease(const struct uuid *id)
-{
-    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
-
-    strbuf_appendf(&sql,
-                   "UPDATE conversations SET lease_expires_at = now() - interval '1 second'"
-                   " WHERE id = '%s'",
-                   id->text);
-    test_sql(sql.text);
-}
-
 /* As when its worker dies, or loses its lease. */
 static void lose(struct background_run *run)
 {
-    control_request(&run->control, STOP_LOST);
+    run_control_request(&run->control, STOP_LOST);
     background_run_join(run);
-    expire_lease(&run->id);
+    run_expire_lease(&run->id);
 }
 
 static void words_finish_the_run(void **state)
@@ -217,7 +206,7 @@ static void interrupt_stops_a_command_at_once(void **state)
 
     (void)begin_command(&run, fixture, TURN(CALLS(COMMAND("sleep:60000"))));
     asked_ms = clock_monotonic_ms();
-    control_request(&run.control, STOP_INTERRUPT);
+    run_control_request(&run.control, STOP_INTERRUPT);
     background_run_join(&run);
     assert_true(clock_monotonic_ms() - asked_ms < AT_ONCE_MS);
     assert_int_equal(stub_n_interrupts(fixture->stub), n_interrupts + 1);
@@ -236,7 +225,7 @@ static void interrupt_stops_a_model_at_once(void **state)
     background_run_start(&run, *state, &id);
     background_run_wait_for_model(&run);
     asked_ms = clock_monotonic_ms();
-    control_request(&run.control, STOP_INTERRUPT);
+    run_control_request(&run.control, STOP_INTERRUPT);
     background_run_join(&run);
     assert_true(clock_monotonic_ms() - asked_ms < AT_ONCE_MS);
     assert_log(*state, &id, BEGINNING "S(paused) Interrupt");
@@ -247,7 +236,7 @@ static void pause_lets_the_command_end(void **state)
     struct background_run run;
 
     (void)begin_command(&run, *state, TURN(CALLS(COMMAND("sleep:300")) ", " SAYS("went on")));
-    control_request(&run.control, STOP_PAUSE);
+    run_control_request(&run.control, STOP_PAUSE);
     background_run_join(&run);
     assert_log(*state, &run.id,
                BEGINNING "S(stats) Action(terminal) Observation(terminal) S(paused) Pause");
@@ -256,6 +245,21 @@ static void pause_lets_the_command_end(void **state)
     assert_log(*state, &run.id,
                BEGINNING "S(stats) Action(terminal) Observation(terminal) S(paused) Pause"
                          " S(running) S(stats) Message(agent) S(finished)");
+}
+
+static void pause_lets_all_calls_of_an_answer_end(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct background_run run;
+
+    (void)begin_command(&run, fixture,
+                        TURN(CALLS(COMMAND("hold") ", " COMMAND("two")) ", " SAYS("went on")));
+    run_control_request(&run.control, STOP_PAUSE);
+    stub_release(fixture->stub);
+    background_run_join(&run);
+    assert_log(fixture, &run.id,
+               BEGINNING "S(stats) Action(terminal) Action(terminal) Observation(terminal)"
+                         " Observation(terminal) S(paused) Pause");
 }
 
 static void message_during_the_answer_is_answered_too(void **state)
@@ -283,7 +287,7 @@ static void another_worker_takes_over_without_running_twice(void **state)
     size_t n_runs =
         begin_command(&first, fixture, TURN(CALLS(COMMAND("sleep:700")) ", " CALLS(FINISH)));
 
-    expire_lease(&first.id);
+    run_expire_lease(&first.id);
     run_to_end(fixture, &first.id);
     background_run_join(&first);
     assert_int_equal(stub_n_runs(fixture->stub), n_runs);
@@ -474,7 +478,7 @@ static void call_that_held_a_secret_is_not_run_by_the_next_worker(void **state)
 
     background_run_start(&first, fixture, &id);
     assert_true(stub_wait_for_runs(fixture->stub, n_runs));
-    expire_lease(&id);
+    run_expire_lease(&id);
     run_to_end(fixture, &id);
     background_run_join(&first);
     assert_int_equal(stub_n_runs(fixture->stub), n_runs);
@@ -576,7 +580,7 @@ static void hand_over_leaves_the_command_running(void **state)
     size_t n_runs =
         begin_command(&run, fixture, TURN(CALLS(COMMAND("sleep:400")) ", " SAYS("well")));
 
-    control_request(&run.control, STOP_HAND_OVER);
+    run_control_request(&run.control, STOP_HAND_OVER);
     background_run_join(&run);
     assert_row(fixture, &run.id, "running/wanted/-");
     run_to_end(fixture, &run.id);
@@ -594,7 +598,7 @@ static void deleted_conversation_is_forgotten_by_its_sandbox(void **state)
 
     (void)begin_command(&run, fixture, TURN(CALLS(COMMAND("sleep:2000"))));
     assert_int_equal(conversation_store_delete(fixture->context.db, &scope, &run.id, &err), 0);
-    control_request(&run.control, STOP_LOST);
+    run_control_request(&run.control, STOP_LOST);
     background_run_join(&run);
     assert_int_equal(stub_n_forgotten(fixture->stub), n_forgotten + 1);
 }
@@ -642,6 +646,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(interrupt_stops_a_command_at_once),
         cmocka_unit_test(interrupt_stops_a_model_at_once),
         cmocka_unit_test(pause_lets_the_command_end),
+        cmocka_unit_test(pause_lets_all_calls_of_an_answer_end),
         cmocka_unit_test(message_during_the_answer_is_answered_too),
         cmocka_unit_test(another_worker_takes_over_without_running_twice),
         cmocka_unit_test(call_of_a_lost_sandbox_is_not_run_again),

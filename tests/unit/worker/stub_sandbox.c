@@ -21,6 +21,7 @@
 #define ACTIONS_MAX 64
 #define REQUEST_MAX_BYTES 200000
 #define RUNS_WITHIN_MS 60000
+#define HELD_MOST_MS 60000
 
 struct stub_action {
     char id[40];
@@ -40,12 +41,16 @@ struct stub {
     size_t n_runs;
     size_t n_starts;
     size_t n_interrupts;
+    size_t n_releases;
     size_t n_forgotten;
     size_t n_acknowledged;
     size_t n_doubts;
     size_t generation;
     bool is_hung;
     char *refusal;
+    size_t n_commands;
+    int command_exit_code;
+    char *command_text;
 };
 
 struct connection {
@@ -96,11 +101,15 @@ static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stu
     const json_t *args = json_object_get(request, "args");
     const char *command = json_text_or(args, "command", "");
     size_t n_before = stub->n_interrupts;
+    size_t n_releases = stub->n_releases;
     int64_t until_ms = clock_monotonic_ms();
 
     if (text_starts_with(command, "sleep:"))
         until_ms += strtol(command + 6, NULL, 10);
-    while (clock_monotonic_ms() < until_ms && stub->n_interrupts == n_before && !stub->is_stopping)
+    if (text_equal(command, "hold"))
+        until_ms += HELD_MOST_MS;
+    while (clock_monotonic_ms() < until_ms && stub->n_interrupts == n_before &&
+           stub->n_releases == n_releases && !stub->is_stopping)
         (void)condition_wait_until(&stub->changed, &stub->lock, until_ms);
     if (stub->n_interrupts > n_before)
         return text_reply(command, "^C", 130);
@@ -190,6 +199,16 @@ static void forget_locked(struct stub *stub) REQUIRES(stub -> lock)
     stub->n_actions = 0;
 }
 
+static json_t *run_command_locked(struct stub *stub) REQUIRES(stub -> lock)
+{
+    const char *text = stub->command_text != NULL ? stub->command_text : "";
+
+    stub->n_commands++;
+    return stub_json("{s:i, s:s, s:s}", "exit_code", stub->command_exit_code, "stdout",
+                     stub->command_exit_code == 0 ? text : "", "stderr",
+                     stub->command_exit_code == 0 ? "" : text);
+}
+
 static json_t *answer_locked(struct stub *stub, const struct http *http, const json_t *request)
     REQUIRES(stub -> lock)
 {
@@ -205,6 +224,8 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
         return text_equal(http->method, "PUT")
                    ? put_action_locked(stub, http->path + strlen("/actions/"), request)
                    : get_action_locked(stub, http->path + strlen("/actions/"));
+    if (text_equal(http->path, "/api/bash/execute_bash_command"))
+        return run_command_locked(stub);
     if (text_ends_with(http->path, "/interrupt")) {
         stub->n_interrupts++;
         condition_wake_all(&stub->changed);
@@ -352,6 +373,7 @@ void stub_stop(struct stub *stub)
     condition_done(&stub->changed);
     lock_done(&stub->lock);
     mem_free(stub->refusal);
+    mem_free(stub->command_text);
     mem_free(stub);
 }
 
@@ -366,6 +388,30 @@ void stub_refuse_start(struct stub *stub, const char *detail)
     mem_free(stub->refusal);
     stub->refusal = detail == NULL ? NULL : mem_dup_text(detail);
     lock_release(&stub->lock);
+}
+
+static size_t read_count(struct stub *stub, const size_t *count)
+{
+    size_t n = 0;
+
+    lock_take(&stub->lock);
+    n = *count;
+    lock_release(&stub->lock);
+    return n;
+}
+
+void stub_set_command(struct stub *stub, int exit_code, const char *text)
+{
+    lock_take(&stub->lock);
+    mem_free(stub->command_text);
+    stub->command_text = mem_dup_text(text);
+    stub->command_exit_code = exit_code;
+    lock_release(&stub->lock);
+}
+
+size_t stub_n_commands(struct stub *stub)
+{
+    return read_count(stub, &stub->n_commands);
 }
 
 void stub_replace_sandbox(struct stub *stub)
@@ -383,14 +429,12 @@ void stub_hang(struct stub *stub)
     lock_release(&stub->lock);
 }
 
-static size_t read_count(struct stub *stub, const size_t *count)
+void stub_release(struct stub *stub)
 {
-    size_t n = 0;
-
     lock_take(&stub->lock);
-    n = *count;
+    stub->n_releases++;
+    condition_wake_all(&stub->changed);
     lock_release(&stub->lock);
-    return n;
 }
 
 size_t stub_n_runs(struct stub *stub)

@@ -2,8 +2,9 @@
  * A sandbox and the service that starts it, for tests of what a worker asks of them: actions run
  * once by id, and take as long as their command says.
  *
- * A terminal command "sleep:MS" takes that long, unless it is interrupted; all others are done at
- * once and echo themselves, with exports, as in "echo $NAME" -> the value of NAME.
+ * A terminal command "sleep:MS" takes that long, and "hold" until stub_release(), unless they are
+ * interrupted; all others are done at once and echo themselves, with exports, as in "echo $NAME" ->
+ * the value of NAME.
  *
  * Ownership: stub_stop() frees it.
  * Threading: a thread for each connection; all functions from any thread.
@@ -26,6 +27,9 @@ const char *stub_url(struct stub *stub) NONNULL;
 
 /* From now on /start answers status error with these words; NULL: it works again. */
 void stub_refuse_start(struct stub *stub, const char *detail) __attribute__((nonnull(1)));
+/* From now on a command of deft's own ends so; its text is on stdout, or on stderr if it failed. */
+void stub_set_command(struct stub *stub, int exit_code, const char *text) NONNULL;
+size_t stub_n_commands(struct stub *stub) NONNULL;
 /* The sandbox is replaced: another runtime_id, all actions forgotten. */
 void stub_replace_sandbox(struct stub *stub) NONNULL;
 /* The reason that interrupted actions get, as long as a real sandbox's. */
@@ -35,6 +39,8 @@ void stub_replace_sandbox(struct stub *stub) NONNULL;
  * then the actions that ran are interrupted.
  */
 void stub_hang(struct stub *stub) NONNULL;
+/* Ends the commands that hold or sleep. */
+void stub_release(struct stub *stub) NONNULL;
 /* Actions that were begun, not counting repeated requests for the same. */
 size_t stub_n_runs(struct stub *stub) NONNULL;
 size_t stub_n_starts(struct stub *stub) NONNULL;

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "worker/events.h"
-#include "worker/tools/tools.h"
+#include "worker/tools/worker_tool.h"
 
 static void task_list_is_kept_and_shown(void **state)
 {

@@ -7,9 +7,10 @@ int main(void)
     int n_failed = 0;
 
     json_setup();
-    n_failed += control_tests();
+    n_failed += run_control_tests();
+    n_failed += database_retry_tests();
     n_failed += history_tests();
-    n_failed += mask_tests();
+    n_failed += secret_list_tests();
     n_failed += messages_tests();
     n_failed += model_tests();
     n_failed += observation_tests();
@@ -17,6 +18,6 @@ int main(void)
     n_failed += stuck_tests();
     n_failed += takeover_tests();
     n_failed += task_tracker_tests();
-    n_failed += view_tests();
+    n_failed += model_view_tests();
     return n_failed > 0;
 }

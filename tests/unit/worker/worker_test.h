@@ -11,9 +11,10 @@
 
 #include <cmocka.h>
 
-int control_tests(void);
+int run_control_tests(void);
+int database_retry_tests(void);
 int history_tests(void);
-int mask_tests(void);
+int secret_list_tests(void);
 int messages_tests(void);
 int model_tests(void);
 int observation_tests(void);
@@ -21,6 +22,6 @@ int policy_tests(void);
 int stuck_tests(void);
 int takeover_tests(void);
 int task_tracker_tests(void);
-int view_tests(void);
+int model_view_tests(void);
 
 #endif

@@ -1,9 +1,9 @@
 #include <string.h>
 
+#include "base/codec/chunked.h"
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "sandbox/http/chunked.h"
-#include "unit/sandbox/sandbox_test.h"
+#include "unit/base/base_test.h"
 
 /* Reads a body that arrives in pieces of `piece` bytes; -1 when it is none. */
 static int read_body(const char *body, size_t piece, struct strbuf *out,

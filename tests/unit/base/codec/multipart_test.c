@@ -1,9 +1,9 @@
-#include "sandbox/http/multipart.h"
+#include "base/codec/multipart.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "unit/sandbox/sandbox_test.h"
+#include "unit/base/base_test.h"
 
 static const char type[] = "multipart/form-data; boundary=\"b1\"";
 
@@ -18,7 +18,7 @@ static int collect(void *state, const char *bytes, size_t len, struct error *err
 static bool parse(const char *body, size_t len, size_t step, struct strbuf *out)
 {
     CLEANUP(multipart_done) struct multipart multipart = {.pending = STRBUF_INIT};
-    const struct multipart_target target = {out, collect};
+    const struct multipart_target target = {.state = out, .take = collect};
     struct error err = ERROR_INIT;
 
     assert_int_equal(multipart_init(&multipart, type, "file", &err), 0);
@@ -93,6 +93,48 @@ static void endless_headers_are_refused(void **state)
     assert_false(parse(body.text, body.len, 1000, &out));
 }
 
+static int append_name(void *state, const char *name, struct error *err)
+{
+    (void)err;
+    strbuf_appendf(state, "<%s:", name);
+    return 0;
+}
+
+static int append_end(void *state, struct error *err)
+{
+    (void)err;
+    strbuf_append_char(state, '>');
+    return 0;
+}
+
+static void all_parts_are_passed_on_in_order(void **state)
+{
+    static const char body[] = "--b1\r\nContent-Disposition: form-data; name=a\r\n\r\none\r\n"
+                               "--b1\r\nX: y\r\n\r\n\r\n"
+                               "--b1\r\nContent-Disposition: form-data; name=\"torn\r\n\r\n-\r\n"
+                               "--b1\r\nContent-Disposition: form-data; name=\"b c\"\r\n\r\n"
+                               "two\r\n--b1--";
+
+    (void)state;
+    for (size_t step = 1; step < sizeof(body); step++) {
+        CLEANUP(multipart_done) struct multipart multipart = {.pending = STRBUF_INIT};
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+        const struct multipart_target target = {
+            .state = &out, .begin = append_name, .take = collect, .end = append_end};
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(multipart_init(&multipart, type, NULL, &err), 0);
+        for (size_t at = 0; at < sizeof(body) - 1; at += step) {
+            size_t n = sizeof(body) - 1 - at < step ? sizeof(body) - 1 - at : step;
+
+            assert_false(multipart_is_complete(&multipart));
+            assert_int_equal(multipart_feed(&multipart, body + at, n, &target, &err), 0);
+        }
+        assert_true(multipart_is_complete(&multipart));
+        assert_string_equal(out.text, "<a:one><:><:-><b c:two>");
+    }
+}
+
 int multipart_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +142,7 @@ int multipart_tests(void)
         cmocka_unit_test(empty_fields_and_missing_ends_are_told_apart),
         cmocka_unit_test(other_content_types_are_refused),
         cmocka_unit_test(endless_headers_are_refused),
+        cmocka_unit_test(all_parts_are_passed_on_in_order),
     };
 
     return cmocka_run_group_tests_name("multipart", tests, NULL, NULL);

@@ -217,8 +217,9 @@ static void a_batch_has_a_hundred_at_most(void **state)
     strbuf_append(&path, "id=x");
     {
         ANSWER(answer, as_alice(*state, "GET", path.text));
-        assert_answer(&answer, 400,
-                      "{\"detail\":\"Cannot request more than 100 sandboxes at once, got 101\"}");
+        assert_answer_json(
+            &answer, 400,
+            "{\"detail\":\"Cannot request more than 100 sandboxes at once, got 101\"}");
     }
     {
         ANSWER(answer, as_alice(*state, "GET", SANDBOXES));
@@ -279,16 +280,16 @@ static void what_is_not_theirs_is_not_there(void **state)
     (void)snprintf(path, sizeof(path), SANDBOXES "/%s/pause", bobs.id);
     {
         ANSWER(answer, as_alice(*state, "POST", path));
-        assert_answer(&answer, 404, "{\"detail\":\"Not Found\"}");
+        assert_answer_json(&answer, 404, "{\"detail\":\"Not Found\"}");
     }
     {
         ANSWER(answer, as_alice(*state, "POST", SANDBOXES "/nope/resume"));
-        assert_answer(&answer, 404, "{\"detail\":\"Not Found\"}");
+        assert_answer_json(&answer, 404, "{\"detail\":\"Not Found\"}");
     }
     (void)snprintf(path, sizeof(path), SANDBOXES "/x?sandbox_id=%s", bobs.id);
     {
         ANSWER(answer, as_alice(*state, "DELETE", path));
-        assert_answer(&answer, 404, "{\"detail\":\"Not Found\"}");
+        assert_answer_json(&answer, 404, "{\"detail\":\"Not Found\"}");
     }
 }
 
@@ -330,30 +331,30 @@ static void a_sandbox_reads_its_users_secrets_while_it_runs(void **state)
     (void)snprintf(path, sizeof(path), SANDBOXES "/%s/settings/secrets", sandbox.id);
     {
         ANSWER(answer, ask(*state, NULL, "GET", path));
-        assert_answer(&answer, 401, "{\"detail\":\"X-Session-API-Key header is required\"}");
+        assert_answer_json(&answer, 401, "{\"detail\":\"X-Session-API-Key header is required\"}");
     }
     {
         ANSWER(answer, as_alice(*state, "GET", path));
-        assert_answer(&answer, 401, "{\"detail\":\"X-Session-API-Key header is required\"}");
+        assert_answer_json(&answer, 401, "{\"detail\":\"X-Session-API-Key header is required\"}");
     }
     {
         ANSWER(answer, ask(*state, "HTTP_X_SESSION_API_KEY=nonsense", "GET", path));
-        assert_answer(&answer, 401, "{\"detail\":\"Invalid session API key\"}");
+        assert_answer_json(&answer, 401, "{\"detail\":\"Invalid session API key\"}");
     }
     {
         ANSWER(answer, by_key(*state, &other, path));
-        assert_answer(&answer, 403, "{\"detail\":\"Session API key does not match sandbox\"}");
+        assert_answer_json(&answer, 403, "{\"detail\":\"Session API key does not match sandbox\"}");
     }
     {
         ANSWER(answer, by_key(*state, &sandbox, path));
-        assert_answer(&answer, 200, "{\"secrets\":[]}");
+        assert_answer_json(&answer, 200, "{\"secrets\":[]}");
     }
     (void)snprintf(sql, sizeof(sql), "UPDATE runtimes SET desired = 'paused' WHERE id = '%s'",
                    sandbox.id);
     test_sql(sql);
     {
         ANSWER(answer, by_key(*state, &sandbox, path));
-        assert_answer(&answer, 401, "{\"detail\":\"Sandbox is not running\"}");
+        assert_answer_json(&answer, 401, "{\"detail\":\"Sandbox is not running\"}");
     }
 }
 

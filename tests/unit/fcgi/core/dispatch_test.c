@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "fcgi/cors.h"
-#include "fcgi/router.h"
+#include "fcgi/core/cors.h"
+#include "fcgi/core/router.h"
 #include "fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
@@ -63,7 +63,7 @@ static void wrong_empty_and_foreign_keys_are_refused(void **state)
         const char *params[] = {"DEFT_ORIGIN=agent", keys[i], NULL};
         DISPATCH_WITH(answer, params, "GET", "/api/conversations/count", NULL);
 
-        assert_answer(&answer, 401, "{\"detail\":\"Unauthorized\"}");
+        assert_answer_json(&answer, 401, "{\"detail\":\"Unauthorized\"}");
     }
 }
 
@@ -89,8 +89,8 @@ static void unknown_paths_methods_and_slashes(void **state)
     DISPATCH(dots, NOBODY, "GET", "/api/conversations/../tools/", NULL);
     DISPATCH(bytes, NOBODY, "GET", "/api/conversations/%ff", NULL);
 
-    assert_answer(&unknown, 404, "{\"detail\":\"Not Found\"}");
-    assert_answer(&method, 405, "{\"detail\":\"Method Not Allowed\"}");
+    assert_answer_json(&unknown, 404, "{\"detail\":\"Not Found\"}");
+    assert_answer_json(&method, 405, "{\"detail\":\"Method Not Allowed\"}");
     assert_non_null(strstr(method.head.text, "Allow: GET"));
     assert_int_equal(slash.status, 307);
     assert_non_null(strstr(slash.head.text, "Location: ./tools/?x=1\r\n"));
@@ -138,7 +138,7 @@ static void every_answer_carries_the_protecting_headers(void **state)
 {
     DISPATCH(answer, NOBODY, "GET", "/health", NULL);
 
-    assert_answer(&answer, 200, "{\"status\":\"ok\"}");
+    assert_answer_json(&answer, 200, "{\"status\":\"ok\"}");
     assert_non_null(strstr(answer.head.text, "X-Content-Type-Options: nosniff"));
     assert_non_null(strstr(answer.head.text, "Cache-Control: no-store"));
     assert_non_null(strstr(answer.head.text, "X-Request-Id: "));
@@ -226,7 +226,7 @@ static void sign_in(void **state, char cookie_out[160])
         DISPATCH_WITH(answer, params, "POST", "/api/v1/sign-in", body.text);
         DISPATCH_WITH(again, params, "POST", "/api/v1/sign-in", body.text);
 
-        assert_answer(&answer, 200, "true");
+        assert_answer_json(&answer, 200, SUCCESS);
         assert_answer(&again, 401, "Unauthorized");
         value = strstr(answer.head.text, "Set-Cookie: deft_session=");
         assert_non_null(value);
@@ -249,7 +249,7 @@ static void link_signs_in_once_and_the_session_ends(void **state)
 
         assert_answer(&me, 200, "\"email\":\"owner@localhost\"");
         assert_answer(&me, 200, "\"scripted\":true");
-        assert_answer(&out, 200, "true");
+        assert_answer_json(&out, 200, SUCCESS);
         assert_answer(&after, 401, "Unauthorized");
     }
 }
@@ -293,7 +293,7 @@ static void link_of_another_user_asks_first(void **state)
         assert_null(strstr(asked.head.text, "Set-Cookie"));
         assert_answer(&me, 200, "owner@localhost");
         assert_answer(&again, 409, "link_for");
-        assert_answer(&replaced, 200, "true");
+        assert_answer_json(&replaced, 200, SUCCESS);
         assert_non_null(strstr(replaced.head.text, "Set-Cookie: deft_session="));
         assert_answer(&used, 401, "Unauthorized");
     }
@@ -317,14 +317,14 @@ static void link_of_the_same_user_or_an_ended_session_asks_nothing(void **state)
         DISPATCH_WITH(same, params, "POST", "/api/v1/sign-in", own.text);
         DISPATCH_WITH(out, params, "POST", "/api/v1/sign-out", NULL);
 
-        assert_answer(&same, 200, "true");
-        assert_answer(&out, 200, "true");
+        assert_answer_json(&same, 200, SUCCESS);
+        assert_answer_json(&out, 200, SUCCESS);
     }
     bobs_link(state, &bobs);
     strbuf_append(&bobs, "}");
     {
         DISPATCH_WITH(ended, params, "POST", "/api/v1/sign-in", bobs.text);
-        assert_answer(&ended, 200, "true");
+        assert_answer_json(&ended, 200, SUCCESS);
     }
 }
 

@@ -8,8 +8,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "fcgi/pace.h"
-#include "fcgi/request.h"
+#include "fcgi/core/request.h"
+#include "web/request_input.h"
+#include "web/transfer_rate.h"
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the type is that of a reader */
 static int read_nothing(void *stream, char *buffer, int len)
@@ -42,10 +43,10 @@ static void path_is_decoded_segment_by_segment(void **state)
 
     (void)state;
     assert_int_equal(rc, 0);
-    assert_int_equal(request.n_segments, 4);
-    assert_string_equal(request.segments[1], "a/b");
-    assert_string_equal(request.segments[2], "\xc3\xa9");
-    assert_string_equal(request.segments[3], "");
+    assert_int_equal(request.path.n_segments, 4);
+    assert_string_equal(request.path.segments[1], "a/b");
+    assert_string_equal(request.path.segments[2], "\xc3\xa9");
+    assert_string_equal(request.path.segments[3], "");
     assert_string_equal(request.query_text, "x=1");
 }
 
@@ -85,10 +86,22 @@ static void what_must_be_there_once_is_refused_twice(void **state)
     char uri[] = "REQUEST_URI=/";
     char key[] = "HTTP_X_SESSION_API_KEY=a";
     char key_again[] = "HTTP_X_SESSION_API_KEY=a";
-    READ(request, rc, err, uri, key, key_again);
+    char origin[] = "HTTP_ORIGIN=http://a.example";
+    char origin_again[] = "HTTP_ORIGIN=http://b.example";
 
     (void)state;
-    assert_int_equal(rc, -1);
+    {
+        READ(request, rc, err, uri, key, key_again);
+        assert_int_equal(rc, -1);
+    }
+    {
+        READ(request, rc, err, uri, origin, origin_again);
+        assert_int_equal(rc, -1);
+    }
+    {
+        READ(request, rc, err, uri, key, origin);
+        assert_int_equal(rc, 0);
+    }
 }
 
 static void content_length_must_be_a_number(void **state)
@@ -169,17 +182,47 @@ static void path_rest_is_raw(void **state)
     assert_string_equal(rest.text, "/bash_events/a%20b");
 }
 
-/* A side that was waited for from `ago_ms` before now, and moved n bytes. */
-static bool is_too_slow(struct pace *pace, int64_t ago_ms, size_t n)
+/* Gives three bytes, then nothing more. */
+static int read_three(void *stream, char *buffer, int len)
 {
-    return pace_is_too_slow(pace, clock_monotonic_ms() - ago_ms, n);
+    int *n_left = stream;
+    int n = *n_left;
+
+    assert_true(len >= n);
+    memcpy(buffer, "abc", (size_t)n);
+    *n_left = 0;
+    return n;
+}
+
+static void body_shorter_than_its_length_is_refused(void **state)
+{
+    int n_left = 3;
+    const struct request_input input = {NULL, read_three, &n_left};
+    struct request request = {.input = &input, .body = STRBUF_INIT, .content_length = 5};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(request_read_body(&request, 100, &err), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+    strbuf_done(&request.body);
+    request = (struct request){.input = &input, .body = STRBUF_INIT, .content_length = 3};
+    n_left = 3;
+    assert_int_equal(request_read_body(&request, 100, &err), 0);
+    assert_string_equal(request.body.text, "abc");
+    strbuf_done(&request.body);
+}
+
+/* A side that was waited for from `ago_ms` before now, and moved n bytes. */
+static bool is_too_slow(struct transfer_rate *rate, int64_t ago_ms, size_t n)
+{
+    return transfer_rate_is_too_slow(rate, clock_monotonic_ms() - ago_ms, n);
 }
 
 static void rate_counts_after_the_grace(void **state)
 {
-    struct pace silent = {.grace_ms = 20000};
-    struct pace slow = {.grace_ms = 20000};
-    struct pace fair = {.grace_ms = 20000};
+    struct transfer_rate silent = {.grace_ms = 20000};
+    struct transfer_rate slow = {.grace_ms = 20000};
+    struct transfer_rate fair = {.grace_ms = 20000};
 
     (void)state;
     assert_false(is_too_slow(&silent, 15000, 0));
@@ -188,10 +231,10 @@ static void rate_counts_after_the_grace(void **state)
     for (int i = 0; i < 15; i++)
         assert_false(is_too_slow(&slow, 1000, 1));
     assert_true(is_too_slow(&slow, 10000, 1));
-    slow = (struct pace){.grace_ms = 20000};
-    assert_true(is_too_slow(&slow, 60000, 60UL * PACE_LEAST_BYTES_PER_S / 2));
+    slow = (struct transfer_rate){.grace_ms = 20000};
+    assert_true(is_too_slow(&slow, 60000, 60UL * TRANSFER_MIN_BYTES_PER_S / 2));
     for (int i = 0; i < 600; i++)
-        assert_false(is_too_slow(&fair, 1000, 2UL * PACE_LEAST_BYTES_PER_S));
+        assert_false(is_too_slow(&fair, 1000, 2UL * TRANSFER_MIN_BYTES_PER_S));
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the type is that of a reader */
@@ -208,17 +251,17 @@ static void slow_body_is_told_from_one_that_broke_off(void **state)
     const struct request_input silent = {NULL, read_silence, NULL};
     const struct request_input ended = {NULL, read_nothing, NULL};
     struct request request = {.input = &silent};
-    struct pace pace = {.grace_ms = PACE_CLIENT_GRACE_MS};
+    struct transfer_rate rate = {.grace_ms = TRANSFER_CLIENT_GRACE_MS};
     struct error err = ERROR_INIT;
     char buffer[16];
 
     (void)state;
-    assert_int_equal(request_read(&request, &pace, buffer, sizeof(buffer), &err), -1);
+    assert_int_equal(request_read(&request, &rate, buffer, sizeof(buffer), &err), -1);
     assert_int_equal(err.code, ERROR_SLOW_CLIENT);
     request.input = &ended;
-    assert_int_equal(request_read(&request, &pace, buffer, sizeof(buffer), &err), 0);
-    pace.spent_ms = PACE_CLIENT_GRACE_MS + 1;
-    assert_int_equal(request_read(&request, &pace, buffer, sizeof(buffer), &err), -1);
+    assert_int_equal(request_read(&request, &rate, buffer, sizeof(buffer), &err), 0);
+    rate.spent_ms = TRANSFER_CLIENT_GRACE_MS + 1;
+    assert_int_equal(request_read(&request, &rate, buffer, sizeof(buffer), &err), -1);
     assert_int_equal(err.code, ERROR_SLOW_CLIENT);
 }
 
@@ -236,6 +279,7 @@ int main(void)
         cmocka_unit_test(path_rest_is_raw),
         cmocka_unit_test(rate_counts_after_the_grace),
         cmocka_unit_test(slow_body_is_told_from_one_that_broke_off),
+        cmocka_unit_test(body_shorter_than_its_length_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

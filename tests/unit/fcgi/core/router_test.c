@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "contract_paths.h"
-#include "fcgi/router.h"
+#include "fcgi/core/router.h"
 
 enum { PUBLIC_MAX = 12 };
 
@@ -18,9 +18,9 @@ enum { PUBLIC_MAX = 12 };
 static struct request request_for(enum http_method method, enum origin origin, char **segments,
                                   size_t n)
 {
-    struct request request = {.method = method, .origin = origin, .n_segments = n};
+    struct request request = {.method = method, .origin = origin, .path.n_segments = n};
 
-    memcpy(request.segments, segments, n * sizeof(*segments));
+    memcpy(request.path.segments, segments, n * sizeof(*segments));
     return request;
 }
 
@@ -52,10 +52,10 @@ static size_t split(const char *path, char *buffer, char **segments)
 static bool matches(const char *pattern, const char *path)
 {
     char buffer[CONTRACT_PATH_MAX_BYTES];
-    char *segments[PATH_MAX_SEGMENTS];
-    size_t n = split(path, buffer, segments);
+    struct url_path split_path = {.n_segments = 0};
 
-    return route_matches(pattern, segments, n);
+    split_path.n_segments = split(path, buffer, split_path.segments);
+    return url_path_matches(&split_path, pattern);
 }
 
 static void literal_wins_over_parameter(void **state)
@@ -136,8 +136,9 @@ static void every_row_says_who_may_call(void **state)
             if (route->access == ACCESS_UNSET || route->origins == 0)
                 fail_msg("%s has no access or no origin", route->pattern);
             assert_in_range(route->method, 0, HTTP_OTHER - 1);
-            /* A preview's are nginx's own questions. */
-            n_public += route->access == ACCESS_PUBLIC && route->origins != ORIGIN_PREVIEW;
+            /* Those of previews and sockets are nginx's own questions. */
+            n_public += route->access == ACCESS_PUBLIC && route->origins != ORIGIN_PREVIEW &&
+                        route->origins != ORIGIN_SOCKET;
         }
     }
     assert_in_range(n_public, 1, PUBLIC_MAX);
@@ -172,7 +173,7 @@ static void every_path_of_the_contract_is_answered(void **state)
 
         if (route_find(&request, &allowed) != ROUTE_FOUND)
             fail_msg("%s has no route", contract_paths[i].path);
-        mem_free(request.tail);
+        mem_free(request.params.tail);
     }
 }
 

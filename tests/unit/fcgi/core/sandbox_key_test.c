@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/secret.h"
-#include "fcgi/router.h"
+#include "fcgi/core/router.h"
 #include "fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
@@ -112,7 +112,7 @@ static void every_row_is_as_open_as_its_column_says(void **state)
 
         for (const struct route *const *table = route_tables; *table != NULL; table++) {
             for (const struct route *route = *table; route->handle != NULL; route++) {
-                if ((route->origins & ORIGIN_PREVIEW) == 0)
+                if ((route->origins & (ORIGIN_PREVIEW | ORIGIN_SOCKET)) == 0)
                     check_row(*state, route, &sandbox, (enum sandbox_kind)kind);
             }
         }
@@ -349,6 +349,35 @@ static void clients_drive_what_they_began_and_nothing_else(void **state)
     }
 }
 
+/* Clients of the Runtime API resume it then; a pause that deft decided about says nothing. */
+static void key_of_a_sandbox_that_its_tenant_paused_is_told_so(void **state)
+{
+    static const struct {
+        const char *path;
+        bool is_public;
+    } cases[] = {
+        {"/api/conversations/count", false},
+        {"/api/tools/", false},
+        {"/health", true},
+    };
+    struct sandbox sandbox = add(*state, SANDBOX_KIND_TENANT);
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        ANSWER(answer, ask(*state, &sandbox, "DEFT_ORIGIN=agent", "GET", cases[i].path, NULL));
+        assert_int_equal(answer.status, 200);
+    }
+    strbuf_appendf(&sql, "UPDATE runtimes SET is_held = true WHERE id = '%s'", sandbox.id);
+    test_sql(sql.text);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        ANSWER(answer, ask(*state, &sandbox, "DEFT_ORIGIN=agent", "GET", cases[i].path, NULL));
+        if (cases[i].is_public)
+            assert_int_equal(answer.status, 200);
+        else
+            assert_answer(&answer, 503, "the sandbox is paused");
+    }
+}
+
 static void a_copy_that_a_client_makes_stays_in_its_sandbox(void **state)
 {
     struct sandbox sandbox = add(*state, SANDBOX_KIND_REQUESTED);
@@ -417,7 +446,7 @@ static void policies_become_stricter_only(void **state)
     {
         ANSWER(answer, ask(*state, &sandbox, "DEFT_ORIGIN=agent", "POST",
                            test_under(&own, "/security_analyzer"), "{\"security_analyzer\":null}"));
-        assert_answer(&answer, 403, "may not remove the analyzer");
+        assert_answer(&answer, 403, "may not remove the security analyzer");
     }
 }
 
@@ -534,6 +563,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(kinds_differ_in_what_they_open),
         cmocka_unit_test(every_row_is_as_open_as_its_column_says),
         cmocka_unit_test(clients_drive_what_they_began_and_nothing_else),
+        cmocka_unit_test(key_of_a_sandbox_that_its_tenant_paused_is_told_so),
         cmocka_unit_test(a_copy_that_a_client_makes_stays_in_its_sandbox),
         cmocka_unit_test(a_start_brings_nothing_of_the_users_and_no_look_up),
         cmocka_unit_test(policies_become_stricter_only),

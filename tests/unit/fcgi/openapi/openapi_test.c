@@ -10,10 +10,10 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "fcgi/openapi/openapi.h"
+#include "fcgi/openapi/openapi_document.h"
 #include "fcgi/openapi/operation.h"
-#include "fcgi/openapi/schema.h"
-#include "model/schema/shape.h"
+#include "fcgi/openapi/schema_object.h"
+#include "model/schema/object_schema.h"
 
 static bool has_route(const struct operation *operation)
 {
@@ -96,16 +96,16 @@ static void every_reference_has_its_component(void **state)
     check_references(json_object_get(json_object_get(document, "components"), "schemas"), document);
 }
 
-static void a_shape_becomes_a_schema(void **state)
+static void a_schema_becomes_a_schema(void **state)
 {
     static const struct field fields[] = {
         {.name = "a", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .words = "x|y"},
         {.name = "b", .kind = FIELD_INT, .rules = FIELD_NULLABLE | FIELD_FROM_1},
         {.name = "c", .kind = FIELD_TEXTS, .fallback = "[]"},
     };
-    static const struct shape shape = CLOSED_SHAPE(fields);
+    static const struct object_schema object = CLOSED_SCHEMA(fields);
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    json_auto_t *schema = schema_of_shape(&shape);
+    json_auto_t *schema = schema_of_object(&object);
 
     (void)state;
     json_append_text(&text, schema);
@@ -124,7 +124,7 @@ int main(void)
         cmocka_unit_test(routes_of_the_agent_origin_are_in_the_document),
         cmocka_unit_test(parameters_come_from_the_pattern_and_the_table),
         cmocka_unit_test(every_reference_has_its_component),
-        cmocka_unit_test(a_shape_becomes_a_schema),
+        cmocka_unit_test(a_schema_becomes_a_schema),
     };
 
     json_setup();

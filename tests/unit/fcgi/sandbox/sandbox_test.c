@@ -107,7 +107,7 @@ static void reads_are_passed_on_with_the_sandboxs_key(void **state)
     DISPATCH(answer, ALICE, "GET", "/api/bash/bash_events/search?limit=5&kind__eq=BashOutput",
              NULL);
 
-    assert_answer(&answer, 200, "{\"items\":[],\"next_page_id\":null}");
+    assert_answer_json(&answer, 200, "{\"items\":[],\"next_page_id\":null}");
     assert_asked(server, 0, "GET /api/bash/bash_events/search?limit=5&kind__eq=BashOutput ");
     assert_asked(server, 0, "sandbox-key");
     assert_null(strstr(test_server_request(server, 0), "sk-deft-"));
@@ -164,7 +164,7 @@ static void sandboxes_leave_threads_to_other_requests(void **state)
 
         assert_answer(&waits, 503, "Service Unavailable");
         assert_non_null(strstr(waits.head.text, "Retry-After: 1\r\n"));
-        assert_answer(&asks, 502, "too many requests wait already");
+        assert_answer(&asks, 502, "too many requests are already waiting");
         assert_answer(&others, 200, "");
     }
     test_give_waits(fixture, n);
@@ -190,12 +190,13 @@ static void paths_outside_the_workspace_are_refused(void **state)
     DISPATCH(missing, ALICE, "GET", test_under(&path, "/file/download"), NULL);
     DISPATCH(shared, ALICE, "GET", "/api/file/download?path=x", NULL);
 
-    assert_answer(&cwd, 422, "{\"detail\":\"cwd must be inside the conversation workspace\"}");
-    assert_answer(&upload, 422, "{\"detail\":\"path must be inside the conversation workspace\"}");
+    assert_answer_json(&cwd, 422, "{\"detail\":\"cwd must be inside the conversation workspace\"}");
+    assert_answer_json(&upload, 422,
+                       "{\"detail\":\"path must be inside the conversation workspace\"}");
     assert_answer(&climb, 422, "path must be inside");
     assert_answer(&relative, 422, "path must be inside");
     assert_answer(&missing, 422, "missing");
-    assert_answer(&shared, 400, "{\"detail\":\"Path must be absolute\"}");
+    assert_answer_json(&shared, 400, "{\"detail\":\"Path must be absolute\"}");
 }
 
 static void scoped_routes_name_what_they_do_not_know(void **state)
@@ -425,12 +426,33 @@ static struct test_path conversation_in_docker(void *state)
     return path;
 }
 
+/* A place of requests that wait is given back, whatever the sandbox answers. */
+static void requests_to_a_sandbox_keep_no_place(void **state)
+{
+    static const char credentials[] =
+        "{\"url\":\"https://git.example/a/b\",\"credentials\":{\"token\":\"the-token\"}}";
+    const struct test_reply replies[] = {{.bytes = alive}};
+    struct test_path path = test_conversation(*state);
+    struct test_server *server = start_sandbox(*state, replies, 1);
+    size_t n_free = test_take_waits(*state);
+
+    test_give_waits(*state, n_free);
+    for (size_t i = 0; i < 4; i++) {
+        DISPATCH(answer, ALICE, "POST", test_under(&path, "/git/credentials"), credentials);
+        assert_answer(&answer, 200, "true");
+    }
+    assert_int_equal(test_take_waits(*state), n_free);
+    test_give_waits(*state, n_free);
+    test_server_stop(server);
+    remove_sandbox(*state);
+}
+
 static void own_sandbox_gives_its_key_to_its_user(void **state)
 {
     struct test_path path = conversation_in_docker(*state);
     DISPATCH(key, ALICE, "POST", test_under(&path, "/runtime/credentials"), NULL);
 
-    assert_answer(&key, 200, "{\"session_api_key\":\"sandbox-key\"}");
+    assert_answer_json(&key, 200, "{\"session_api_key\":\"sandbox-key\"}");
 }
 
 int main(int argc, char **argv)
@@ -451,6 +473,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(failed_start_says_why),
         cmocka_unit_test(shared_sandbox_has_no_key_to_give_and_is_not_released),
         cmocka_unit_test(own_sandbox_gives_its_key_to_its_user),
+        cmocka_unit_test(requests_to_a_sandbox_keep_no_place),
     };
 
     (void)argc;

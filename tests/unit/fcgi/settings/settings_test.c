@@ -1,6 +1,7 @@
 /*
  * What a user keeps, through the dispatcher: settings, secrets, profiles, connections.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +15,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "fixture.h"
+#include "llm/llm_error.h"
 #include "llm/route.h"
-#include "llm/trouble.h"
 #include "support/pg.h"
 #include "support/sql.h"
 
@@ -259,7 +260,7 @@ static void value_that_is_too_short_to_be_hidden_is_kept_with_a_warning(void **s
 {
     expect(*state, "PUT", "/api/settings/secrets", "{\"name\":\"PIN\",\"value\":\" 12345\\n\"}",
            200,
-           "not hidden in events and outputs, since their values have fewer than 6 characters: "
+           "not masked in events and outputs, because their values have fewer than 6 characters: "
            "PIN.");
     expect(*state, "PUT", "/api/settings/secrets", "{\"name\":\"PIN\",\"value\":\"123456\"}", 200,
            "{\"name\":\"PIN\",\"description\":null}");
@@ -511,8 +512,8 @@ static void every_provider_of_the_catalogue_can_be_called(void **state)
 
     assert_true(json_array_size(models) > 50);
     json_array_foreach (models, i, model) {
-        CLEANUP(route_done) struct route route = ROUTE_INIT;
-        struct llm_trouble trouble = {0};
+        CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
+        struct llm_error trouble = {0};
 
         if (llm_route_find(json_string_value(model), NULL, &route, &trouble) < 0)
             fail_msg("%s cannot be called", json_string_value(model));
@@ -548,6 +549,38 @@ static void workspaces_are_kept_by_their_path(void **state)
     expect(*state, "DELETE", "/api/workspaces/parents?path=%2Fw", NULL, 200, "{\"deleted\":true}");
 }
 
+struct saver {
+    void *state;
+    struct test_answer answer;
+};
+
+static void *save_raced(void *argument)
+{
+    struct saver *saver = argument;
+
+    saver->answer = test_dispatch(saver->state, ALICE, "POST", "/api/profiles/raced", LLM_BODY);
+    return NULL;
+}
+
+/* Another writer changes the profile between the reading and the writing of it. */
+static void profile_that_changes_meanwhile_is_saved_nevertheless(void **state)
+{
+    struct saver saver = {.state = *state};
+    struct test_tx *writer = NULL;
+    pthread_t thread = 0;
+
+    expect(*state, "POST", "/api/profiles/raced", LLM_BODY, 201, "raced");
+    writer = test_tx_begin();
+    test_tx_sql(writer, "UPDATE documents SET revision = revision + 1 WHERE name = 'raced'");
+    assert_int_equal(pthread_create(&thread, NULL, save_raced, &saver), 0);
+    test_wait_blocked();
+    test_tx_commit(writer);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_answer(&saver.answer, 201, "raced");
+    test_answer_done(&saver.answer);
+    expect(*state, "DELETE", "/api/profiles/raced", NULL, 200, "");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -579,6 +612,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(workspaces_are_kept_by_their_path),
         cmocka_unit_test(header_of_unknown_words_is_refused),
         cmocka_unit_test(nobody_sees_what_another_user_keeps),
+        cmocka_unit_test(profile_that_changes_meanwhile_is_saved_nevertheless),
     };
 
     (void)argc;

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "gateway/bash_window.h"
-#include "gateway/frame.h"
+#include "gateway/bash/bash_window.h"
+#include "gateway/core/frame.h"
 
 static void push_event(json_t *page, int64_t stamp_us, size_t text_bytes)
 {

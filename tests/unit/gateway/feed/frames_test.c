@@ -15,10 +15,10 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "gateway/frame.h"
-#include "gateway/model_waits.h"
-#include "gateway/progress_log.h"
-#include "gateway/recent.h"
+#include "gateway/core/frame.h"
+#include "gateway/feed/delta_buffer.h"
+#include "gateway/feed/event_cache.h"
+#include "gateway/feed/model_waits.h"
 #include "model/event/progress.h"
 
 static void expect_frame(struct frame *frame, const char *part)
@@ -33,46 +33,46 @@ static void expect_frame(struct frame *frame, const char *part)
 
 static void the_newest_events_are_kept(void **state)
 {
-    struct recent *recent = recent_new();
+    struct event_cache *cache = event_cache_new();
     struct uuid first = uuid_random();
     struct uuid id = first;
 
     (void)state;
     for (int64_t seq = 10; seq < 80; seq++) {
-        recent_add(recent, seq, &id, "{\"n\":1}", 7);
+        event_cache_add(cache, seq, &id, "{\"n\":1}", 7);
         id = uuid_random();
     }
-    assert_null(recent_frame(recent, 15, FORM_EVENT));
-    assert_null(recent_frame(recent, 80, FORM_EVENT));
-    assert_false(recent_has(recent, &first));
-    expect_frame(recent_frame(recent, 79, FORM_EVENT), "{\"n\":1}");
-    expect_frame(recent_frame(recent, 79, FORM_SESSION), "\"seq\":78,\"event\":{\"n\":1}}");
-    recent_free(recent);
+    assert_null(event_cache_frame(cache, 15, FORM_EVENT));
+    assert_null(event_cache_frame(cache, 80, FORM_EVENT));
+    assert_false(event_cache_has(cache, &first));
+    expect_frame(event_cache_frame(cache, 79, FORM_EVENT), "{\"n\":1}");
+    expect_frame(event_cache_frame(cache, 79, FORM_SESSION), "\"seq\":78,\"event\":{\"n\":1}}");
+    event_cache_free(cache);
 }
 
 static void large_events_push_the_others_out(void **state)
 {
-    struct recent *recent = recent_new();
+    struct event_cache *cache = event_cache_new();
     struct uuid id = uuid_random();
     char *large = mem_alloc((1 << 20) + 1);
 
     (void)state;
     memset(large, 'x', 1 << 20);
     for (int64_t seq = 1; seq <= 4; seq++)
-        recent_add(recent, seq, &id, large, 1 << 20);
-    assert_null(recent_frame(recent, 2, FORM_EVENT));
-    expect_frame(recent_frame(recent, 3, FORM_EVENT), "xxx");
-    recent_add(recent, 9, &id, "{}", 2);
-    assert_null(recent_frame(recent, 4, FORM_EVENT));
-    expect_frame(recent_frame(recent, 9, FORM_EVENT), "{}");
+        event_cache_add(cache, seq, &id, large, 1 << 20);
+    assert_null(event_cache_frame(cache, 2, FORM_EVENT));
+    expect_frame(event_cache_frame(cache, 3, FORM_EVENT), "xxx");
+    event_cache_add(cache, 9, &id, "{}", 2);
+    assert_null(event_cache_frame(cache, 4, FORM_EVENT));
+    expect_frame(event_cache_frame(cache, 9, FORM_EVENT), "{}");
     mem_free(large);
-    recent_free(recent);
+    event_cache_free(cache);
 }
 
 /* --- progress --- */
 
 struct talk {
-    struct progress_log *log;
+    struct delta_buffer *log;
     struct uuid item;
 };
 
@@ -81,12 +81,12 @@ static void add(struct talk *talk, enum progress_kind kind, int64_t attempt, con
     struct progress progress = {
         .item_id = talk->item, .kind = kind, .attempt = attempt, .anchor_seq = 5, .text = text};
 
-    progress_log_add(talk->log, &progress, 5);
+    delta_buffer_add(talk->log, &progress, 5);
 }
 
 static struct talk begin_talk(void)
 {
-    struct talk talk = {.log = progress_log_new(7), .item = uuid_random()};
+    struct talk talk = {.log = delta_buffer_new(7), .item = uuid_random()};
 
     add(&talk, PROGRESS_STARTED, 1, "");
     add(&talk, PROGRESS_TEXT, 1, "hello");
@@ -96,81 +96,81 @@ static struct talk begin_talk(void)
 static void pieces_wait_for_their_anchor(void **state)
 {
     struct talk talk = begin_talk();
-    struct progress_cursor session = {.n_seen = 7};
-    struct progress_cursor events = {.n_seen = 7};
+    struct delta_cursor session = {.n_seen = 7};
+    struct delta_cursor events = {.n_seen = 7};
 
     (void)state;
-    assert_null(progress_log_next(talk.log, &session, 4, FORM_SESSION));
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "\"anchor_seq\":4");
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "\"content\":\"hello\"");
-    assert_null(progress_log_next(talk.log, &session, 5, FORM_SESSION));
-    expect_frame(progress_log_next(talk.log, &events, 5, FORM_EVENT), "StreamingDeltaEvent");
-    assert_null(progress_log_next(talk.log, &events, 5, FORM_EVENT));
-    progress_log_free(talk.log);
+    assert_null(delta_buffer_next(talk.log, &session, 4, FORM_SESSION));
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "\"anchor_seq\":4");
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "\"content\":\"hello\"");
+    assert_null(delta_buffer_next(talk.log, &session, 5, FORM_SESSION));
+    expect_frame(delta_buffer_next(talk.log, &events, 5, FORM_EVENT), "StreamingDeltaEvent");
+    assert_null(delta_buffer_next(talk.log, &events, 5, FORM_EVENT));
+    delta_buffer_free(talk.log);
 }
 
 static void who_comes_late_sees_no_part_of_an_item(void **state)
 {
     struct talk talk = begin_talk();
-    struct progress_cursor late = {.n_seen = progress_log_count(talk.log)};
+    struct delta_cursor late = {.n_seen = delta_buffer_count(talk.log)};
 
     (void)state;
     add(&talk, PROGRESS_TEXT, 1, "more");
     add(&talk, PROGRESS_ABORTED, 1, "interrupted");
-    assert_null(progress_log_next(talk.log, &late, 5, FORM_SESSION));
-    progress_log_free(talk.log);
+    assert_null(delta_buffer_next(talk.log, &late, 5, FORM_SESSION));
+    delta_buffer_free(talk.log);
 }
 
 static void an_item_that_became_an_event_is_not_aborted(void **state)
 {
     struct talk talk = begin_talk();
-    struct progress_cursor session = {.n_seen = progress_log_count(talk.log)};
+    struct delta_cursor session = {.n_seen = delta_buffer_count(talk.log)};
 
     (void)state;
-    progress_log_see_event(talk.log, &talk.item);
-    assert_false(progress_log_is_open(talk.log));
-    progress_log_abort(talk.log, "the run is over", 6);
-    assert_null(progress_log_next(talk.log, &session, 6, FORM_SESSION));
-    progress_log_free(talk.log);
+    delta_buffer_see_event(talk.log, &talk.item);
+    assert_false(delta_buffer_is_open(talk.log));
+    delta_buffer_abort(talk.log, "the run is over", 6);
+    assert_null(delta_buffer_next(talk.log, &session, 6, FORM_SESSION));
+    delta_buffer_free(talk.log);
 }
 
 static void another_item_ends_the_one_before(void **state)
 {
     struct talk talk = begin_talk();
-    struct progress_cursor session = {.n_seen = 7};
+    struct delta_cursor session = {.n_seen = 7};
 
     (void)state;
     add(&talk, PROGRESS_STARTED, 2, "");
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "item_started");
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "hello");
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "item_aborted");
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "\"attempt\":2");
-    progress_log_free(talk.log);
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "item_started");
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "hello");
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "item_aborted");
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "\"attempt\":2");
+    delta_buffer_free(talk.log);
 }
 
 /* The next item is heard of before the event that the first one became is read. */
 static void an_event_that_is_read_late_is_an_end_all_the_same(void **state)
 {
     struct talk talk = begin_talk();
-    struct progress_cursor session = {.n_seen = 7};
+    struct delta_cursor session = {.n_seen = 7};
     struct progress next = {
         .item_id = uuid_random(), .kind = PROGRESS_STARTED, .attempt = 1, .anchor_seq = 7};
 
     (void)state;
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "item_started");
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "hello");
-    progress_log_add(talk.log, &next, 5);
-    assert_null(progress_log_next(talk.log, &session, 5, FORM_SESSION));
-    progress_log_see_event(talk.log, &talk.item);
-    expect_frame(progress_log_next(talk.log, &session, 7, FORM_SESSION), next.item_id.text);
-    assert_null(progress_log_next(talk.log, &session, 7, FORM_SESSION));
-    progress_log_free(talk.log);
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "item_started");
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "hello");
+    delta_buffer_add(talk.log, &next, 5);
+    assert_null(delta_buffer_next(talk.log, &session, 5, FORM_SESSION));
+    delta_buffer_see_event(talk.log, &talk.item);
+    expect_frame(delta_buffer_next(talk.log, &session, 7, FORM_SESSION), next.item_id.text);
+    assert_null(delta_buffer_next(talk.log, &session, 7, FORM_SESSION));
+    delta_buffer_free(talk.log);
 }
 
 static void an_end_that_another_attempt_follows_says_when(void **state)
 {
     struct talk talk = begin_talk();
-    struct progress_cursor session = {.n_seen = 7};
+    struct delta_cursor session = {.n_seen = 7};
     const struct progress end = {.item_id = talk.item,
                                  .kind = PROGRESS_ABORTED,
                                  .attempt = 1,
@@ -187,32 +187,32 @@ static void an_end_that_another_attempt_follows_says_when(void **state)
     assert_int_equal(
         progress_read(strchr(line.text, '{'), strlen(strchr(line.text, '{')), &json, &read, &err),
         0);
-    progress_log_add(talk.log, &read, 5);
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "item_started");
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "hello");
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION),
+    delta_buffer_add(talk.log, &read, 5);
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "item_started");
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "hello");
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION),
                  "\"reason\":\"busy\",\"attempts\":5,\"retry_in_ms\":8000");
-    progress_log_free(talk.log);
+    delta_buffer_free(talk.log);
 }
 
 static void who_lost_the_end_is_told_it(void **state)
 {
     struct talk talk = begin_talk();
-    struct progress_cursor slow = {.n_seen = 7};
+    struct delta_cursor slow = {.n_seen = 7};
     int n_ends = 0;
 
     (void)state;
-    expect_frame(progress_log_next(talk.log, &slow, 5, FORM_SESSION), "item_started");
+    expect_frame(delta_buffer_next(talk.log, &slow, 5, FORM_SESSION), "item_started");
     add(&talk, PROGRESS_ABORTED, 1, "failed");
     for (int i = 0; i < 200; i++)
         add(&talk, PROGRESS_TEXT, 1, "after the end");
-    for (struct frame *frame = progress_log_next(talk.log, &slow, 5, FORM_SESSION); frame != NULL;
-         frame = progress_log_next(talk.log, &slow, 5, FORM_SESSION)) {
+    for (struct frame *frame = delta_buffer_next(talk.log, &slow, 5, FORM_SESSION); frame != NULL;
+         frame = delta_buffer_next(talk.log, &slow, 5, FORM_SESSION)) {
         n_ends++;
         expect_frame(frame, "item_aborted");
     }
     assert_int_equal(n_ends, 1);
-    progress_log_free(talk.log);
+    delta_buffer_free(talk.log);
 }
 
 static struct progress failed_attempt(int64_t attempt)
@@ -228,54 +228,54 @@ static struct progress failed_attempt(int64_t attempt)
 
 static void an_attempt_that_was_not_begun_is_told_as_a_whole_item(void **state)
 {
-    struct progress_log *log = progress_log_new(7);
-    struct progress_cursor session = {.n_seen = 7};
-    struct progress_cursor events = {.n_seen = 7};
+    struct delta_buffer *log = delta_buffer_new(7);
+    struct delta_cursor session = {.n_seen = 7};
+    struct delta_cursor events = {.n_seen = 7};
     const struct progress failed = failed_attempt(2);
 
     (void)state;
-    progress_log_add(log, &failed, 5);
-    assert_false(progress_log_is_open(log));
-    expect_frame(progress_log_next(log, &session, 5, FORM_SESSION), "item_started");
-    expect_frame(progress_log_next(log, &session, 5, FORM_SESSION),
+    delta_buffer_add(log, &failed, 5);
+    assert_false(delta_buffer_is_open(log));
+    expect_frame(delta_buffer_next(log, &session, 5, FORM_SESSION), "item_started");
+    expect_frame(delta_buffer_next(log, &session, 5, FORM_SESSION),
                  "\"attempt\":2,\"reason\":\"busy\",\"attempts\":5,\"retry_in_ms\":8000");
-    assert_null(progress_log_next(log, &session, 5, FORM_SESSION));
-    assert_null(progress_log_next(log, &events, 5, FORM_EVENT));
-    progress_log_free(log);
+    assert_null(delta_buffer_next(log, &session, 5, FORM_SESSION));
+    assert_null(delta_buffer_next(log, &events, 5, FORM_EVENT));
+    delta_buffer_free(log);
 }
 
 /* A job may ask a model while a run's answer is told. */
 static void an_attempt_beside_an_answer_is_not_told(void **state)
 {
     struct talk talk = begin_talk();
-    struct progress_cursor session = {.n_seen = 7};
+    struct delta_cursor session = {.n_seen = 7};
     const struct progress failed = failed_attempt(1);
 
     (void)state;
-    progress_log_add(talk.log, &failed, 5);
+    delta_buffer_add(talk.log, &failed, 5);
     add(&talk, PROGRESS_TEXT, 1, "more");
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "item_started");
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "hello");
-    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "more");
-    assert_null(progress_log_next(talk.log, &session, 5, FORM_SESSION));
-    progress_log_free(talk.log);
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "item_started");
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "hello");
+    expect_frame(delta_buffer_next(talk.log, &session, 5, FORM_SESSION), "more");
+    assert_null(delta_buffer_next(talk.log, &session, 5, FORM_SESSION));
+    delta_buffer_free(talk.log);
 }
 
 /* Its event is stored, and not read yet. */
 static void an_attempt_behind_an_answer_is_told(void **state)
 {
     struct talk talk = begin_talk();
-    struct progress_cursor session = {.n_seen = progress_log_count(talk.log)};
+    struct delta_cursor session = {.n_seen = delta_buffer_count(talk.log)};
     struct progress failed = failed_attempt(1);
 
     (void)state;
     failed.anchor_seq = 7;
-    progress_log_add(talk.log, &failed, 5);
-    progress_log_see_event(talk.log, &talk.item);
-    expect_frame(progress_log_next(talk.log, &session, 7, FORM_SESSION), failed.item_id.text);
-    expect_frame(progress_log_next(talk.log, &session, 7, FORM_SESSION), "\"attempts\":5");
-    assert_null(progress_log_next(talk.log, &session, 7, FORM_SESSION));
-    progress_log_free(talk.log);
+    delta_buffer_add(talk.log, &failed, 5);
+    delta_buffer_see_event(talk.log, &talk.item);
+    expect_frame(delta_buffer_next(talk.log, &session, 7, FORM_SESSION), failed.item_id.text);
+    expect_frame(delta_buffer_next(talk.log, &session, 7, FORM_SESSION), "\"attempts\":5");
+    assert_null(delta_buffer_next(talk.log, &session, 7, FORM_SESSION));
+    delta_buffer_free(talk.log);
 }
 
 /* --- what was told before a socket came --- */

@@ -2,10 +2,10 @@
 #include "model/agent/agent_spec.h"
 #include "model/agent/llm_spec.h"
 #include "model/conversation/conversation.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 #include "unit/model/model_test.h"
 
-static const struct place body = {NULL, "agent", 0};
+static const struct json_path body = {NULL, "agent", 0};
 static const struct conversation_defaults with_server = {RUNTIME_LOCAL, "openai/house",
                                                          "http://house.test/v1", false};
 
@@ -109,7 +109,7 @@ static void settings_make_a_whole_agent(void **state)
 
     (void)state;
     assert_int_equal(json_array_size(problems), 0);
-    assert_same_shape(agent, whole, "agent");
+    assert_same_schema(agent, whole, "agent");
     assert_int_equal(json_array_size(json_object_get(agent, "tools")), 3);
     assert_string_equal(json_text_or(json_object_get(agent, "llm"), "usage_id", ""), "agent");
 }

@@ -9,12 +9,12 @@
 #include "model/agent/agent_settings.h"
 #include "model/agent/settings_schema.h"
 #include "model/conversation/conversation.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 #include "model/secrets/secret_registry.h"
 #include "model/secrets/secret_walk.h"
 #include "unit/model/model_test.h"
 
-static const struct place place = {NULL, "settings", 0};
+static const struct json_path place = {NULL, "settings", 0};
 static const struct conversation_defaults defaults = {.model = "scripted/hello"};
 
 static json_t *settings_of(const char *text, size_t n_problems)
@@ -235,7 +235,7 @@ static void stored_name_is_behind_a_relative_address_alone(void **state)
 /* Every member that a form shows can be set: its key leads into what reading gives. */
 static void schema_shows_members_that_are_there(void **state)
 {
-    json_auto_t *schema = agent_settings_schema("m");
+    json_auto_t *schema = settings_schema_of_agent("m");
     json_auto_t *settings = settings_of("{}", 0);
     json_t *section = NULL;
     json_t *field = NULL;

@@ -1,5 +1,5 @@
 /*
- * What a conversation that another one starts has of it, and where it works.
+ * What a conversation that another one starts has of it, and the worktrees of conversations.
  */
 #include <string.h>
 
@@ -9,11 +9,10 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
+#include "model/conversation/child_conversation.h"
 #include "model/conversation/conversation.h"
-#include "model/conversation/vault.h"
+#include "model/conversation/sealed_secrets.h"
 #include "model/conversation/worktree.h"
-#include "model/event/event.h"
-#include "model/tools/child.h"
 #include "unit/model/model_test.h"
 
 static void make_keyring(struct keyring *keyring)
@@ -25,22 +24,20 @@ static void make_keyring(struct keyring *keyring)
     assert_int_equal(keyring_init(keyring, &root, &err), 0);
 }
 
-/* A parent in a sandbox of its own, with a goal and a secret. */
+/* A parent with a goal and a secret. */
 static void start_parent(const struct keyring *keyring, struct conversation *parent_out)
 {
     json_auto_t *secrets = json_of("{'secrets': {'TOKEN': 'abc'}}");
 
     start_default(parent_out);
-    parent_out->user_id = uuid_random();
-    parent_out->runtime_kind = RUNTIME_DOCKER;
-    mem_free(parent_out->runtime_session);
-    parent_out->runtime_session = conversation_own_session(&parent_out->user_id, &parent_out->id);
     json_put(parent_out->spec, "goal", json_object());
+    json_put_text(parent_out->spec, "forked_from", parent_out->id.text);
+    json_put(parent_out->spec, "activated_knowledge_skills", json_array());
     mem_free(parent_out->secrets);
-    parent_out->secrets = vault_seal(keyring, parent_out, secrets);
+    parent_out->secrets = sealed_secrets_seal(keyring, parent_out, secrets);
 }
 
-static void child_has_agent_sandbox_and_secrets_of_its_parent(void **state)
+static void child_has_agent_and_secrets_of_its_parent(void **state)
 {
     CLEANUP(conversation_done) struct conversation parent = CONVERSATION_INIT;
     CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
@@ -51,16 +48,14 @@ static void child_has_agent_sandbox_and_secrets_of_its_parent(void **state)
     (void)state;
     make_keyring(&keyring);
     start_parent(&keyring, &parent);
-    assert_int_equal(child_make(&keyring, &parent, "  ", &child, &err), 0);
+    assert_int_equal(child_conversation_make(&keyring, &parent, "  ", &child, &err), 0);
     assert_string_not_equal(child.id.text, parent.id.text);
-    assert_string_equal(child.user_id.text, parent.user_id.text);
-    assert_string_equal(child.parent_id.text, parent.id.text);
-    assert_string_equal(child.runtime_session, parent.runtime_session);
-    assert_int_equal(child.runtime_kind, RUNTIME_LOCAL);
     assert_null(child.title);
     assert_json_equal(conversation_agent(&child), conversation_agent(&parent));
     assert_null(json_object_get(child.spec, "goal"));
-    assert_int_equal(vault_open(&keyring, &child, &secrets, &err), 0);
+    assert_null(json_object_get(child.spec, "forked_from"));
+    assert_null(json_object_get(child.spec, "activated_knowledge_skills"));
+    assert_int_equal(sealed_secrets_open(&keyring, &child, &secrets, &err), 0);
     assert_string_equal(json_text_or(json_object_get(secrets, "secrets"), "TOKEN", ""), "abc");
 }
 
@@ -75,25 +70,8 @@ static void secrets_open_for_their_own_conversation_alone(void **state)
     make_keyring(&keyring);
     start_parent(&keyring, &parent);
     parent.id = uuid_random();
-    assert_int_equal(vault_open(&keyring, &parent, &secrets, &err), -1);
+    assert_int_equal(sealed_secrets_open(&keyring, &parent, &secrets, &err), -1);
     assert_int_equal(err.code, ERROR_INTERNAL);
-}
-
-static void task_is_said_and_run(void **state)
-{
-    CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
-    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
-    CLEANUP(mem_freep) char *order = NULL;
-    struct error err = ERROR_INIT;
-
-    (void)state;
-    start_default(&child);
-    assert_int_equal(child_plan(&child, "Write the tests", &events, &change, &err), 0);
-    order = event_order(&events);
-    assert_string_equal(order, "SystemPromptEvent MessageEvent last_user_message_id"
-                               " execution_status=running");
-    assert_true(change.wants_run);
 }
 
 static void worktree_command_holds_what_it_is_given_as_words(void **state)
@@ -109,6 +87,26 @@ static void worktree_command_holds_what_it_is_given_as_words(void **state)
     worktree_append_command(&conversation, options, &command);
     assert_non_null(strstr(command.text, "folder='/workspace/it'\\''s; exit'\n"));
     assert_non_null(strstr(command.text, "base='ref'\nref='v1.0'\nprefix='openhands/'\n"));
+}
+
+static void worktree_is_pending_until_it_is_settled(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(strbuf_done) struct strbuf dir = STRBUF_INIT;
+
+    (void)state;
+    start_default(&conversation);
+    assert_false(worktree_is_pending(&conversation));
+    worktree_set_pending(&conversation);
+    assert_true(worktree_is_pending(&conversation));
+    worktree_set_settled(&conversation);
+    assert_false(worktree_is_pending(&conversation));
+    assert_false(worktree_is_entered(&conversation));
+    worktree_enter(&conversation, "/tmp/conversation-worktrees/other/project");
+    assert_false(worktree_is_entered(&conversation));
+    strbuf_appendf(&dir, "/tmp/conversation-worktrees/%s/project", conversation.id.text);
+    worktree_enter(&conversation, dir.text);
+    assert_true(worktree_is_entered(&conversation));
 }
 
 static void worktree_answer_is_a_path_or_a_reason(void **state)
@@ -140,10 +138,10 @@ static void worktree_answer_is_a_path_or_a_reason(void **state)
 int child_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(child_has_agent_sandbox_and_secrets_of_its_parent),
+        cmocka_unit_test(child_has_agent_and_secrets_of_its_parent),
         cmocka_unit_test(secrets_open_for_their_own_conversation_alone),
-        cmocka_unit_test(task_is_said_and_run),
         cmocka_unit_test(worktree_command_holds_what_it_is_given_as_words),
+        cmocka_unit_test(worktree_is_pending_until_it_is_settled),
         cmocka_unit_test(worktree_answer_is_a_path_or_a_reason),
     };
 

@@ -81,14 +81,15 @@ static void empty_texts_make_no_parts(void **state)
     assert_string_equal(json_text_or(message, "reasoning_content", ""), "because");
 }
 
-static void nulls_are_filled_in_where_the_shape_is_known(void **state)
+static void nulls_are_filled_in_where_the_schema_is_known(void **state)
 {
     json_auto_t *event =
         json_of("{'kind': 'ActionEvent', 'id': 'x', 'summary': 's',"
                 " 'action': {'kind': 'TerminalAction', 'command': 'ls', 'is_input': false},"
                 " 'tool_call': {'id': 'c', 'name': 'terminal', 'arguments': '{}'},"
                 " 'llm_message': {'role': 'assistant', 'tool_calls': [{'id': 'c'}]},"
-                " 'value': {'kind': 'PauseEvent'}, 'other': {'kind': 'NewEvent'}}");
+                " 'value': {'kind': 'PauseEvent'}, 'arguments': {'kind': 'PauseEvent'},"
+                " 'other': {'kind': 'NewEvent'}}");
     json_auto_t *expected =
         json_of("{'kind': 'ActionEvent', 'id': 'x', 'summary': 's', 'parent_id': null,"
                 " 'reasoning_content': null, 'responses_reasoning_item': null,"
@@ -99,7 +100,8 @@ static void nulls_are_filled_in_where_the_shape_is_known(void **state)
                 " 'llm_message': {'role': 'assistant', 'tool_call_id': null, 'name': null,"
                 "  'reasoning_content': null, 'responses_reasoning_item': null,"
                 "  'tool_calls': [{'id': 'c', 'responses_item_id': null}]},"
-                " 'value': {'kind': 'PauseEvent'}, 'other': {'kind': 'NewEvent'}}");
+                " 'value': {'kind': 'PauseEvent'}, 'arguments': {'kind': 'PauseEvent'},"
+                " 'other': {'kind': 'NewEvent'}}");
 
     (void)state;
     event_fill_nulls(event);
@@ -130,7 +132,7 @@ int event_tests(void)
         cmocka_unit_test(senders_are_of_the_users_messages_alone),
         cmocka_unit_test(broken_bytes_never_reach_the_wire),
         cmocka_unit_test(empty_texts_make_no_parts),
-        cmocka_unit_test(nulls_are_filled_in_where_the_shape_is_known),
+        cmocka_unit_test(nulls_are_filled_in_where_the_schema_is_known),
         cmocka_unit_test(filter_takes_short_and_long_names),
     };
 

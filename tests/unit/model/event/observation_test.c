@@ -39,6 +39,8 @@ static void long_output_loses_its_middle(void **state)
     assert_true(utf8_is_valid(text.text, text.len));
     assert_non_null(strstr(text.text, "\n[... 3 characters left out ...]\n"));
     assert_true(text_ends_with(text.text, "end"));
+    assert_int_equal(utf8_length(text.text, text.len),
+                     TOOL_TEXT_MAX_CHARS + strlen("\n[... 3 characters left out ...]\n"));
 }
 
 /* The terminal has cut it itself, and says in its middle where all of it is. */

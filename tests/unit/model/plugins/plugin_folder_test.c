@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "base/json.h"
-#include "model/plugins/package.h"
+#include "model/plugins/plugin_folder.h"
 #include "unit/model/model_test.h"
 
 static void plugin_is_what_its_manifest_and_folders_say(void **state)
@@ -11,13 +11,13 @@ static void plugin_is_what_its_manifest_and_folders_say(void **state)
         " {'path': 'skills/a/references/more.md', 'text': 'no skill'},"
         " {'path': 'skills/b.md', 'text': 'Do b.'}, {'path': 'skills/c/SKILL.md'},"
         " {'path': 'commands/go.md', 'text': 'x'}, {'path': 'commands/deep/no.md', 'text': 'x'}]");
-    const struct package_folder folder = {"/w/p", files};
+    const struct plugin_folder folder = {"/w/p", files};
     json_auto_t *package = NULL;
     json_auto_t *commands = json_of("['go']");
     struct error err = ERROR_INIT;
 
     (void)state;
-    assert_int_equal(package_read_plugin(&folder, &package, &err), 0);
+    assert_int_equal(plugin_folder_read_plugin(&folder, &package, &err), 0);
     assert_string_equal(json_text_or(package, "name", ""), "p-1");
     assert_json_equal(json_object_get(package, "commands"), commands);
     assert_int_equal(json_array_size(json_object_get(package, "files")), 7);
@@ -43,12 +43,12 @@ static void folders_that_hold_no_plugin_or_skill_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         json_auto_t *files = json_of(wrong[i]);
-        const struct package_folder folder = {"/w", files};
+        const struct plugin_folder folder = {"/w", files};
         json_auto_t *package = NULL;
 
-        assert_int_equal(package_read_plugin(&folder, &package, &err), -1);
+        assert_int_equal(plugin_folder_read_plugin(&folder, &package, &err), -1);
         assert_int_equal(err.code, ERROR_INVALID);
-        assert_int_equal(package_read_skill(&folder, &package, &err), -1);
+        assert_int_equal(plugin_folder_read_skill(&folder, &package, &err), -1);
         assert_int_equal(err.code, ERROR_INVALID);
         assert_null(package);
     }
@@ -59,13 +59,13 @@ static void market_place_is_found_where_it_may_lie(void **state)
     json_auto_t *files = json_of("[{'path': '.claude-plugin/marketplace.json',"
                                  " 'text': '{\\u0022plugins\\u0022:[{\\u0022name\\u0022:7}]}'}]");
     json_auto_t *none = json_of("[]");
-    const struct package_folder folder = {"/w", files};
-    const struct package_folder empty = {"/w", none};
-    json_auto_t *market = package_read_market(&folder, NULL);
+    const struct plugin_folder folder = {"/w", files};
+    const struct plugin_folder empty = {"/w", none};
+    json_auto_t *market = plugin_folder_read_market(&folder, NULL);
 
     (void)state;
     assert_int_equal(json_array_size(market), 1);
-    assert_null(package_read_market(&empty, NULL));
+    assert_null(plugin_folder_read_market(&empty, NULL));
 }
 
 int package_tests(void)

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/plugins/source.h"
+#include "model/plugins/plugin_source.h"
 #include "unit/model/model_test.h"
 
 struct source_case {
@@ -43,10 +43,10 @@ static void sources_are_read_in_the_words_of_users(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        CLEANUP(source_done) struct source source = SOURCE_INIT;
+        CLEANUP(plugin_source_done) struct plugin_source source = PLUGIN_SOURCE_INIT;
         struct error err = ERROR_INIT;
 
-        assert_int_equal(source_read(cases[i].text, NULL, NULL, &source, &err), 0);
+        assert_int_equal(plugin_source_read(cases[i].text, NULL, NULL, &source, &err), 0);
         assert_string_equal(source.address, cases[i].address);
         assert_text(source.ref, cases[i].ref);
         assert_text(source.repo_path, cases[i].repo_path);
@@ -56,12 +56,12 @@ static void sources_are_read_in_the_words_of_users(void **state)
 
 static void what_is_given_beside_wins(void **state)
 {
-    CLEANUP(source_done) struct source source = SOURCE_INIT;
+    CLEANUP(plugin_source_done) struct plugin_source source = PLUGIN_SOURCE_INIT;
     struct error err = ERROR_INIT;
 
     (void)state;
-    assert_int_equal(source_read("https://github.com/a/b/tree/v1/x", "v2", "y/z", &source, &err),
-                     0);
+    assert_int_equal(
+        plugin_source_read("https://github.com/a/b/tree/v1/x", "v2", "y/z", &source, &err), 0);
     assert_string_equal(source.ref, "v2");
     assert_string_equal(source.repo_path, "y/z");
 }
@@ -76,16 +76,16 @@ static void sources_and_paths_that_lead_elsewhere_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        CLEANUP(source_done) struct source source = SOURCE_INIT;
+        CLEANUP(plugin_source_done) struct plugin_source source = PLUGIN_SOURCE_INIT;
 
-        assert_int_equal(source_read(texts[i], NULL, NULL, &source, &err), -1);
+        assert_int_equal(plugin_source_read(texts[i], NULL, NULL, &source, &err), -1);
         assert_int_equal(err.code, ERROR_INVALID);
         assert_null(source.address);
     }
     for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-        CLEANUP(source_done) struct source source = SOURCE_INIT;
+        CLEANUP(plugin_source_done) struct plugin_source source = PLUGIN_SOURCE_INIT;
 
-        assert_int_equal(source_read("github:a/b", NULL, paths[i], &source, &err), -1);
+        assert_int_equal(plugin_source_read("github:a/b", NULL, paths[i], &source, &err), -1);
         assert_int_equal(err.code, ERROR_INVALID);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "model/plugins/front_matter.h"
 #include "model/plugins/skill_file.h"
 #include "unit/model/model_test.h"
@@ -33,15 +34,86 @@ static void head_is_read_in_all_its_forms(void **state)
     json_auto_t *head = NULL;
     const char *body = NULL;
     struct error err = ERROR_INIT;
-    json_auto_t *want = json_of(
-        "{'plain':'a: b','quoted':'x \\'y\\' #z','on':true,'off':false,'inline':['a','b, c','d'],"
-        "'list':['one','two'],'map':[],'folded':'first second','literal':'a\\n  b'}");
+    json_auto_t *want =
+        json_of("{'plain':'a: b','quoted':'x \\'y\\' "
+                "#z','on':true,'off':false,'inline':['a','b, c','d'],"
+                "'list':['one','two'],'map':[],'folded':'first second','literal':'a\\n  b'}");
 
     (void)state;
     assert_int_equal(front_matter_read(text, &head, &body, &err), 0);
+    assert_string_equal(json_text_or(head, "name", ""), "it's");
     json_object_del(head, "name");
     assert_true(json_equal(head, want));
     assert_string_equal(body, "Text\n");
+}
+
+static void assert_head(const char *entries, const char *expected)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf got = STRBUF_INIT;
+    json_auto_t *head = NULL;
+    const char *body = NULL;
+    struct error err = ERROR_INIT;
+
+    strbuf_appendf(&text, "---\n%s---\nText", entries);
+    assert_int_equal(front_matter_read(text.text, &head, &body, &err), 0);
+    json_append_text(&got, head);
+    assert_string_equal(got.text, expected);
+    assert_string_equal(body, "Text");
+}
+
+static void head_is_yaml(void **state)
+{
+    (void)state;
+    assert_head("a: \"x\\ty\\u00e9\"\n", "{\"a\":\"x\\ty\u00e9\"}");
+    assert_head("'a b': first\n  second\n", "{\"a b\":\"first second\"}");
+    assert_head("a: [x,\n  \"y, z\",\n]\nb: c\n", "{\"a\":[\"x\",\"y, z\"],\"b\":\"c\"}");
+    assert_head("a:\n- x\n- - deeper\n- k: v\n- true\n", "{\"a\":[\"x\",true]}");
+    assert_head("a:\n- \n- x\n-\n", "{\"a\":[\"x\"]}");
+    assert_head("a: {k: v, l: [m]}\nb: c\n", "{\"a\":[],\"b\":\"c\"}");
+    assert_head("a: 'true'\nb: 12\nc:\na: d\n", "{\"a\":\"d\",\"b\":\"12\",\"c\":[]}");
+}
+
+static void entry_that_is_not_yaml_keeps_the_text_of_its_line(void **state)
+{
+    (void)state;
+    assert_head("a: Use when: asked # or not\nb: [file] [ref]\nc: @d\n",
+                "{\"a\":\"Use when: asked\",\"b\":\"[file] [ref]\",\"c\":\"@d\"}");
+    assert_head("a:b\nc: \"open\nd: e\n", "{\"a\":\"b\",\"c\":\"\\\"open\",\"d\":\"e\"}");
+    assert_head("a: x: y\n  more\n", "{\"a\":\"x: y\"}");
+    assert_head("a: \"no\\0text\"\n", "{\"a\":\"\\\"no\\\\0text\\\"\"}");
+}
+
+static void aliases_and_deep_nesting_count_as_no_yaml(void **state)
+{
+    (void)state;
+    assert_head("a: &x [y]\nb: *x\n", "{\"a\":[\"y\"],\"b\":\"*x\"}");
+    assert_head("a: [[[[[[[b]]]]]]]\n", "{\"a\":[]}");
+    assert_head("a: [[[[[[[[b]]]]]]]]\n", "{\"a\":\"[[[[[[[[b]]]]]]]]\"}");
+    assert_head("a: {<<: *x}\n", "{\"a\":\"{<<: *x}\"}");
+}
+
+static void head_that_is_too_large_is_refused_in_words(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *head = NULL;
+    const char *body = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    strbuf_append(&text, "---\n");
+    while (text.len < 4 + 65536)
+        strbuf_append(&text, "a: bcde\n");
+    strbuf_append(&text, "---\n");
+    assert_int_equal(front_matter_read(text.text, &head, &body, &err), 0);
+    json_decref(head);
+    head = NULL;
+    strbuf_truncate(&text, text.len - 4);
+    strbuf_append(&text, "b: c\n---\n");
+    assert_int_equal(front_matter_read(text.text, &head, &body, &err), -1);
+    assert_int_equal(err.code, ERROR_TOO_LARGE);
+    assert_non_null(strstr(err.message, "65536 bytes"));
+    assert_null(skill_from_file(SKILL_FILE, "/p/x.md", text.text));
 }
 
 static void text_without_a_head_is_all_body(void **state)
@@ -119,6 +191,10 @@ int skill_file_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(head_is_read_in_all_its_forms),
+        cmocka_unit_test(head_is_yaml),
+        cmocka_unit_test(entry_that_is_not_yaml_keeps_the_text_of_its_line),
+        cmocka_unit_test(aliases_and_deep_nesting_count_as_no_yaml),
+        cmocka_unit_test(head_that_is_too_large_is_refused_in_words),
         cmocka_unit_test(text_without_a_head_is_all_body),
         cmocka_unit_test(text_that_is_not_utf8_is_refused_in_words),
         cmocka_unit_test(skill_takes_its_name_and_kind_from_its_place),

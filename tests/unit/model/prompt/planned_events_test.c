@@ -3,14 +3,13 @@
 #include "base/mem.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
+#include "model/prompt/planned_events.h"
 #include "unit/model/model_test.h"
-
-enum { NO_RUN = 0, RUN = 1 };
 
 struct message_case {
     enum execution_status status;
     int64_t last_seq;
-    bool run;
+    enum message_run run;
     enum execution_status after;
     const char *events;
 };
@@ -33,31 +32,31 @@ static void check_message(const struct message_case *c)
     order = event_order(&list);
     assert_string_equal(order, c->events);
     assert_int_equal(change.status, c->after);
-    assert_int_equal(change.wants_run, c->run);
+    assert_int_equal(change.wants_run, c->run == MESSAGE_AND_RUN);
     assert_true(uuid_is_set(&change.last_user_message_id));
 }
 
 static void message_is_planned_in_the_order_of_the_wire(void **state)
 {
     static const struct message_case cases[] = {
-        {STATUS_IDLE, 0, NO_RUN, STATUS_IDLE,
+        {STATUS_IDLE, 0, MESSAGE_ONLY, STATUS_IDLE,
          "SystemPromptEvent MessageEvent last_user_message_id"},
-        {STATUS_IDLE, 0, RUN, STATUS_RUNNING,
+        {STATUS_IDLE, 0, MESSAGE_AND_RUN, STATUS_RUNNING,
          "SystemPromptEvent MessageEvent last_user_message_id execution_status=running"},
-        {STATUS_IDLE, 5, NO_RUN, STATUS_IDLE, "MessageEvent last_user_message_id"},
-        {STATUS_FINISHED, 5, NO_RUN, STATUS_IDLE,
+        {STATUS_IDLE, 5, MESSAGE_ONLY, STATUS_IDLE, "MessageEvent last_user_message_id"},
+        {STATUS_FINISHED, 5, MESSAGE_ONLY, STATUS_IDLE,
          "execution_status=idle MessageEvent last_user_message_id"},
-        {STATUS_FINISHED, 5, RUN, STATUS_RUNNING,
+        {STATUS_FINISHED, 5, MESSAGE_AND_RUN, STATUS_RUNNING,
          "execution_status=idle MessageEvent last_user_message_id execution_status=running"},
-        {STATUS_STUCK, 5, RUN, STATUS_RUNNING,
+        {STATUS_STUCK, 5, MESSAGE_AND_RUN, STATUS_RUNNING,
          "execution_status=idle MessageEvent last_user_message_id execution_status=running"},
-        {STATUS_ERROR, 5, NO_RUN, STATUS_ERROR, "MessageEvent last_user_message_id"},
-        {STATUS_ERROR, 5, RUN, STATUS_RUNNING,
+        {STATUS_ERROR, 5, MESSAGE_ONLY, STATUS_ERROR, "MessageEvent last_user_message_id"},
+        {STATUS_ERROR, 5, MESSAGE_AND_RUN, STATUS_RUNNING,
          "MessageEvent last_user_message_id execution_status=running"},
-        {STATUS_RUNNING, 5, NO_RUN, STATUS_RUNNING, "MessageEvent last_user_message_id"},
-        {STATUS_RUNNING, 5, RUN, STATUS_RUNNING, "MessageEvent last_user_message_id"},
-        {STATUS_PAUSED, 5, NO_RUN, STATUS_PAUSED, "MessageEvent last_user_message_id"},
-        {STATUS_WAITING_FOR_CONFIRMATION, 5, RUN, STATUS_RUNNING,
+        {STATUS_RUNNING, 5, MESSAGE_ONLY, STATUS_RUNNING, "MessageEvent last_user_message_id"},
+        {STATUS_RUNNING, 5, MESSAGE_AND_RUN, STATUS_RUNNING, "MessageEvent last_user_message_id"},
+        {STATUS_PAUSED, 5, MESSAGE_ONLY, STATUS_PAUSED, "MessageEvent last_user_message_id"},
+        {STATUS_WAITING_FOR_CONFIRMATION, 5, MESSAGE_AND_RUN, STATUS_RUNNING,
          "MessageEvent last_user_message_id execution_status=running"},
     };
 
@@ -118,7 +117,7 @@ static void message_id_is_told_in_the_state(void **state)
     conversation.last_seq = 1;
     conversation.is_begun = true;
     assert_int_equal(
-        conversation_plan_message(&conversation, content, NO_RUN, &list, &change, &err), 0);
+        conversation_plan_message(&conversation, content, MESSAGE_ONLY, &list, &change, &err), 0);
     assert_string_equal(json_text_or(list.items[1].json, "value", ""), list.items[0].id.text);
     assert_string_equal(change.last_user_message_id.text, list.items[0].id.text);
 }
@@ -151,7 +150,8 @@ static void first_message_names_the_conversation(void **state)
         json_put(conversation.spec, "autotitle", json_boolean(cases[i].autotitle));
         conversation.title = cases[i].title != NULL ? mem_dup_text(cases[i].title) : NULL;
         assert_int_equal(
-            conversation_plan_message(&conversation, content, NO_RUN, &list, &change, &err), 0);
+            conversation_plan_message(&conversation, content, MESSAGE_ONLY, &list, &change, &err),
+            0);
         assert_int_equal(change.wants_title, cases[i].asks);
         if (cases[i].first_title == NULL)
             assert_null(change.first_title);
@@ -171,7 +171,7 @@ static void content_that_is_no_list_is_refused(void **state)
     (void)state;
     start_default(&conversation);
     assert_int_equal(
-        conversation_plan_message(&conversation, content, NO_RUN, &list, &change, &err), -1);
+        conversation_plan_message(&conversation, content, MESSAGE_ONLY, &list, &change, &err), -1);
     assert_int_equal(err.code, ERROR_INVALID);
     assert_int_equal(list.n, 0);
 }

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
+#include "model/prompt/planned_events.h"
 #include "model/prompt/skills.h"
 #include "unit/model/model_test.h"
 
@@ -85,7 +86,8 @@ static void message_carries_the_skills_texts_beside_it(void **state)
     start_with_skills(&conversation);
     conversation.last_seq = 1;
     conversation.is_begun = true;
-    assert_int_equal(conversation_plan_message(&conversation, content, 0, &list, &change, &err), 0);
+    assert_int_equal(
+        conversation_plan_message(&conversation, content, MESSAGE_ONLY, &list, &change, &err), 0);
     message = list.items[0].json;
     parts = json_object_get(message, "extended_content");
     assert_non_null(strstr(json_text_or(json_array_get(parts, 0), "text", ""), "Use pdftotext."));

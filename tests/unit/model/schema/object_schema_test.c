@@ -1,14 +1,14 @@
 #include "base/json.h"
 #include "base/text.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
+#include "model/schema/validation_error.h"
 #include "model/schema/words.h"
 #include "unit/model/model_test.h"
 
 static const struct field part_fields[] = {
     {.name = "n", .kind = FIELD_INT, .rules = FIELD_REQUIRED | FIELD_FROM_1},
 };
-static const struct shape part_shape = SHAPE(part_fields);
+static const struct object_schema part_schema = SCHEMA(part_fields);
 
 static const struct field all_fields[] = {
     {.name = "text", .kind = FIELD_TEXT, .max_chars = 3},
@@ -19,10 +19,10 @@ static const struct field all_fields[] = {
     {.name = "uuid", .kind = FIELD_UUID},
     {.name = "texts", .kind = FIELD_TEXTS},
     {.name = "map", .kind = FIELD_TEXT_MAP},
-    {.name = "parts", .kind = FIELD_OBJECTS, .items = &part_shape},
-    {.name = "part", .kind = FIELD_OBJECT, .items = &part_shape},
+    {.name = "parts", .kind = FIELD_OBJECTS, .items = &part_schema},
+    {.name = "part", .kind = FIELD_OBJECT, .items = &part_schema},
 };
-static const struct shape all_shape = CLOSED_SHAPE(all_fields);
+static const struct object_schema all_schema = CLOSED_SCHEMA(all_fields);
 
 struct reading_case {
     const char *input;
@@ -31,13 +31,13 @@ struct reading_case {
     const char *type;
 };
 
-static const struct place body = {NULL, "body", 0};
+static const struct json_path body = {NULL, "body", 0};
 
 static void check_case(const struct reading_case *c)
 {
     json_auto_t *input = json_of(c->input);
     json_auto_t *problems = json_array();
-    json_auto_t *output = shape_read(&all_shape, input, &body, problems);
+    json_auto_t *output = object_schema_read(&all_schema, input, &body, problems);
     json_auto_t *expected = NULL;
 
     if (c->expected == NULL) {
@@ -96,7 +96,7 @@ static void uuid_is_kept_in_its_dashed_form(void **state)
 {
     json_auto_t *input = json_of("{'uuid': '0B2C8359CA3B401FA00245D39680560A'}");
     json_auto_t *problems = json_array();
-    json_auto_t *output = shape_read(&all_shape, input, &body, problems);
+    json_auto_t *output = object_schema_read(&all_schema, input, &body, problems);
 
     (void)state;
     assert_string_equal(json_text_or(output, "uuid", ""), "0b2c8359-ca3b-401f-a002-45d39680560a");
@@ -106,14 +106,14 @@ static void problem_tells_what_was_expected(void **state)
 {
     json_auto_t *input = json_of("{'word': 'x'}");
     json_auto_t *problems = json_array();
-    json_auto_t *output = shape_read(&all_shape, input, &body, problems);
+    json_auto_t *output = object_schema_read(&all_schema, input, &body, problems);
     json_auto_t *expected =
         json_of("[{'type': 'literal_error', 'loc': ['body', 'word'], 'input': 'x',"
                 " 'msg': '', 'ctx': {'expected': ''}}]");
 
     (void)state;
     assert_null(json_object_get(output, "word"));
-    assert_same_shape(problems, expected, "problems");
+    assert_same_schema(problems, expected, "problems");
     assert_string_equal(json_text_or(json_array_get(problems, 0), "msg", ""),
                         "Input should be 'a', 'bc' or 'd'");
 }
@@ -129,7 +129,7 @@ static void words_are_whole_words(void **state)
     assert_false(words_contain("a|bc|d", "d|"));
 }
 
-int shape_tests(void)
+int schema_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_read_converted_or_refused),

@@ -1,5 +1,5 @@
 #include "base/json.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 #include "unit/model/model_test.h"
 
 static void secrets_are_hidden_wherever_they_are(void **state)
@@ -19,23 +19,23 @@ static void secrets_are_hidden_wherever_they_are(void **state)
 
 static void problem_of_a_secret_does_not_show_it(void **state)
 {
-    static const struct place body = {NULL, "body", 0};
-    static const struct place place = {&body, "api_key", 0};
+    static const struct json_path body = {NULL, "body", 0};
+    static const struct json_path place = {&body, "api_key", 0};
     json_auto_t *problems = json_array();
     json_auto_t *input = json_string("hunter2");
 
     (void)state;
-    problem_add_value(problems, &place, "is bad", input);
+    validation_error_add_value(problems, &place, "is bad", input);
     assert_string_equal(json_text_or(json_array_get(problems, 0), "input", ""), "<redacted>");
 }
 
 static void problem_without_input_says_null(void **state)
 {
-    static const struct place body = {NULL, "body", 0};
+    static const struct json_path body = {NULL, "body", 0};
     json_auto_t *problems = json_array();
 
     (void)state;
-    problem_add_value(problems, &body, "is bad", NULL);
+    validation_error_add_value(problems, &body, "is bad", NULL);
     assert_true(json_is_null(json_object_get(json_array_get(problems, 0), "input")));
 }
 

@@ -1,7 +1,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "model/schema/pattern.h"
+#include "model/schema/regex.h"
 #include "unit/model/model_test.h"
 
 struct row {
@@ -71,22 +71,22 @@ static void matches_what_python_matches(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        CLEANUP(pattern_freep) struct pattern *pattern = NULL;
+        CLEANUP(regex_freep) struct regex *pattern = NULL;
         struct error err = ERROR_INIT;
 
-        if (pattern_new(rows[i].pattern, &pattern, &err) < 0)
+        if (regex_new(rows[i].pattern, &pattern, &err) < 0)
             fail_msg("%s: %s", rows[i].pattern, err.message);
-        if (pattern_matches(pattern, rows[i].text) != rows[i].matches)
+        if (regex_matches(pattern, rows[i].text) != rows[i].matches)
             fail_msg("%s and %s", rows[i].pattern, rows[i].text);
     }
 }
 
 static void assert_refused(const char *text)
 {
-    CLEANUP(pattern_freep) struct pattern *pattern = NULL;
+    CLEANUP(regex_freep) struct regex *pattern = NULL;
     struct error err = ERROR_INIT;
 
-    if (pattern_new(text, &pattern, &err) == 0 || err.code != ERROR_INVALID)
+    if (regex_new(text, &pattern, &err) == 0 || err.code != ERROR_INVALID)
         fail_msg("%s", text);
 }
 
@@ -105,8 +105,8 @@ static void is_bounded_in_time_and_size(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf deep = STRBUF_INIT;
-    CLEANUP(pattern_freep) struct pattern *slow = NULL;
-    CLEANUP(pattern_freep) struct pattern *ahead = NULL;
+    CLEANUP(regex_freep) struct regex *slow = NULL;
+    CLEANUP(regex_freep) struct regex *ahead = NULL;
     struct error err = ERROR_INIT;
 
     (void)state;
@@ -116,10 +116,10 @@ static void is_bounded_in_time_and_size(void **state)
         strbuf_append_char(&deep, '(');
     }
     assert_refused(deep.text);
-    assert_int_equal(pattern_new("(a|a)*(a|a)*(a|a)*b", &slow, &err), 0);
-    assert_false(pattern_matches(slow, text.text));
-    assert_int_equal(pattern_new("(?=(a|a)*(a|a)*(a|a)*b)a", &ahead, &err), 0);
-    assert_false(pattern_matches(ahead, text.text));
+    assert_int_equal(regex_new("(a|a)*(a|a)*(a|a)*b", &slow, &err), 0);
+    assert_false(regex_matches(slow, text.text));
+    assert_int_equal(regex_new("(?=(a|a)*(a|a)*(a|a)*b)a", &ahead, &err), 0);
+    assert_false(regex_matches(ahead, text.text));
 }
 
 int pattern_tests(void)

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "model/conversation/conversation.h"
 #include "model/prompt/prompt.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "model/tools/tool_table.h"
 #include "model/tools/tools.h"
 #include "unit/model/model_test.h"
@@ -136,9 +136,9 @@ static void every_parameter_is_described(void **state)
         const struct tool *tool = &tool_table[i];
 
         assert_true(strlen(tool->description) > 100);
-        assert_true(tool->shape->is_closed);
-        for (size_t j = 0; j < tool->shape->n; j++)
-            assert_non_null(tool->shape->fields[j].help);
+        assert_true(tool->schema->is_closed);
+        for (size_t j = 0; j < tool->schema->n; j++)
+            assert_non_null(tool->schema->fields[j].help);
     }
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/backend/failure.h"
+#include "runtime/backend/failure_reason.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static const struct said saids[] = {
     {"runc create failed: unable to start container process: exec: \"/x\": stat /x: no such file "
      "or "
      "directory: unknown",
-     "CommandNotFound", "no such command"},
+     "CommandNotFound", "does not exist in the sandbox"},
     {"exec: \"/.deft/deft-action\": permission denied: unknown", "NotExecutable",
      "cannot be executed"},
     {"write /var/lib/docker/tmp/x: no space left on device", "DiskFull", "disk is full"},
@@ -50,9 +50,9 @@ static void what_engines_say_has_a_reason_and_words(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(saids); i++) {
-        const char *words = failure_words(saids[i].text);
+        const char *words = failure_reason_explain(saids[i].text);
 
-        assert_string_equal(failure_reason(saids[i].text), saids[i].reason);
+        assert_string_equal(failure_reason_find(saids[i].text), saids[i].reason);
         if (saids[i].word == NULL) {
             assert_null(words);
             continue;
@@ -67,22 +67,22 @@ static void our_words_alone_have_the_same_reason(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(saids); i++) {
-        const char *words = failure_words(saids[i].text);
+        const char *words = failure_reason_explain(saids[i].text);
 
         if (words != NULL)
-            assert_string_equal(failure_reason(words), saids[i].reason);
+            assert_string_equal(failure_reason_find(words), saids[i].reason);
     }
 }
 
 static void other_words_have_none(void **state)
 {
     (void)state;
-    assert_null(failure_words("something else"));
-    assert_null(failure_reason("something else"));
-    assert_null(failure_reason(""));
+    assert_null(failure_reason_explain("something else"));
+    assert_null(failure_reason_find("something else"));
+    assert_null(failure_reason_find(""));
 }
 
-int test_failure(void)
+int test_failure_reason(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_engines_say_has_a_reason_and_words),
@@ -90,5 +90,5 @@ int test_failure(void)
         cmocka_unit_test(other_words_have_none),
     };
 
-    return cmocka_run_group_tests_name("runtime/failure", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("runtime/failure_reason", tests, NULL, NULL);
 }

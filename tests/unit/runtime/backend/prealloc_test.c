@@ -1,4 +1,4 @@
-#include "runtime/backend/spares.h"
+#include "runtime/backend/prealloc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,34 +14,34 @@
 
 static void taken_ones_stay_known_until_forgotten(void **state)
 {
-    struct spares *spares = spares_new();
-    char name[SPARE_NAME_BYTES] = "";
+    struct prealloc *prealloc = prealloc_new();
+    char name[PREALLOC_NAME_BYTES] = "";
 
     (void)state;
-    spares_give(spares, SPARE_NETWORK, "n1");
-    assert_false(spares_take(spares, SPARE_HOME, name));
-    assert_true(spares_take(spares, SPARE_NETWORK, name));
+    prealloc_add_ready(prealloc, PREALLOC_NETWORK, "n1");
+    assert_false(prealloc_take(prealloc, PREALLOC_HOME, name));
+    assert_true(prealloc_take(prealloc, PREALLOC_NETWORK, name));
     assert_string_equal(name, "n1");
-    assert_false(spares_take(spares, SPARE_NETWORK, name));
-    assert_true(spares_knows(spares, SPARE_NETWORK, "n1"));
-    assert_int_equal(spares_n_ready(spares, SPARE_NETWORK), 0);
-    spares_forget(spares, SPARE_NETWORK, "n1");
-    assert_false(spares_knows(spares, SPARE_NETWORK, "n1"));
-    spares_free(spares);
+    assert_false(prealloc_take(prealloc, PREALLOC_NETWORK, name));
+    assert_true(prealloc_has(prealloc, PREALLOC_NETWORK, "n1"));
+    assert_int_equal(prealloc_n_ready(prealloc, PREALLOC_NETWORK), 0);
+    prealloc_forget(prealloc, PREALLOC_NETWORK, "n1");
+    assert_false(prealloc_has(prealloc, PREALLOC_NETWORK, "n1"));
+    prealloc_free(prealloc);
 }
 
 static void given_back_ones_are_ready_again(void **state)
 {
-    struct spares *spares = spares_new();
-    char name[SPARE_NAME_BYTES] = "";
+    struct prealloc *prealloc = prealloc_new();
+    char name[PREALLOC_NAME_BYTES] = "";
 
     (void)state;
-    spares_hold(spares, SPARE_HOME, "h1");
-    assert_false(spares_take(spares, SPARE_HOME, name));
-    spares_give(spares, SPARE_HOME, "h1");
-    assert_int_equal(spares_n_ready(spares, SPARE_HOME), 1);
-    assert_true(spares_take(spares, SPARE_HOME, name));
-    spares_free(spares);
+    prealloc_add_used(prealloc, PREALLOC_HOME, "h1");
+    assert_false(prealloc_take(prealloc, PREALLOC_HOME, name));
+    prealloc_add_ready(prealloc, PREALLOC_HOME, "h1");
+    assert_int_equal(prealloc_n_ready(prealloc, PREALLOC_HOME), 1);
+    assert_true(prealloc_take(prealloc, PREALLOC_HOME, name));
+    prealloc_free(prealloc);
 }
 
 static void subnets_lie_in_their_range(void **state)
@@ -102,7 +102,7 @@ static void nonsense_is_no_range(void **state)
     }
 }
 
-int test_spares(void)
+int test_prealloc(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(taken_ones_stay_known_until_forgotten),
@@ -112,5 +112,5 @@ int test_spares(void)
         cmocka_unit_test(nonsense_is_no_range),
     };
 
-    return cmocka_run_group_tests_name("runtime/spares", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("runtime/prealloc", tests, NULL, NULL);
 }

@@ -65,6 +65,7 @@ static void what_is_no_form_is_refused(void **state)
         {TYPE, PART("target_image", "a") FILE_PART("Zm9v") FILE_PART("Zm9v") "--xyz--"},
         {TYPE, PART("target_image", "\xff") FILE_PART("Zm9v") "--xyz--"},
         {TYPE, "--xyz\r\nno headers\r\n--xyz--"},
+        {TYPE, "--xyz\r\nno headers\r\n" PART("target_image", "a") FILE_PART("Zm9v") "--xyz--"},
         {TYPE, "--xyz\r\nContent-Disposition: form-data; name=\"context\r\n\r\n\r\n--xyz--"},
         {TYPE, "--xyz\r\nContent-Disposition: form-data; filename=\"a\"\r\n\r\n\r\n--xyz--"},
     };

@@ -253,43 +253,6 @@ static void largest_texts_are_read_or_refused(void **state)
     }
 }
 
-static void registries_are_told_from_names(void **state)
-{
-    static const struct {
-        const char *image;
-        const char *registry;
-    } cases[] = {
-        {"a", "docker.io"},
-        {"a:1", "docker.io"},
-        {"a/b:1", "docker.io"},
-        {"docker.io/a", "docker.io"},
-        {"Index.docker.io/a", "docker.io"},
-        {"ghcr.io/a/b", "ghcr.io"},
-        {"GHCR.IO/a/b", "ghcr.io"},
-        {"localhost/a", "localhost"},
-        {"localhost:5000/a", "localhost:5000"},
-        {"LOCALhost/a", "localhost"},
-        {"a:5000/b", "a:5000"},
-        {"127.0.0.1/a", "127.0.0.1"},
-        {"[::1]/a", "[::1]"},
-        {"Host/a", "host"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        CLEANUP(strbuf_done) struct strbuf registry = STRBUF_INIT;
-
-        image_source_append(cases[i].image, &registry);
-        assert_string_equal(registry.text, cases[i].registry);
-    }
-    assert_true(image_source_is_listed(IMAGE_SOURCE_DEFAULT, "a/b"));
-    assert_true(image_source_is_listed("docker.io  own.example:5000", "own.example:5000/a"));
-    assert_false(image_source_is_listed("docker.io own.example:5000", "own.example:5001/a"));
-    assert_false(image_source_is_listed("docker.io own.example", "own.example:5000/a"));
-    assert_false(image_source_is_listed("", "a"));
-    assert_false(image_source_is_listed(IMAGE_SOURCE_DEFAULT, "localhost/a"));
-}
-
 int test_dockerfile(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,7 +262,6 @@ int test_dockerfile(void)
         cmocka_unit_test(each_image_is_listed_once),
         cmocka_unit_test(words_say_what_to_do_instead),
         cmocka_unit_test(largest_texts_are_read_or_refused),
-        cmocka_unit_test(registries_are_told_from_names),
     };
 
     return cmocka_run_group_tests_name("runtime/dockerfile", tests, NULL, NULL);

@@ -23,7 +23,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/backend/seccomp_filter.h"
-#include "runtime/bwrap/process_command.h"
+#include "runtime/bwrap/bwrap_arguments.h"
 #include "runtime/bwrap/process_tree.h"
 #include "unit/runtime/runtime_test.h"
 
@@ -40,16 +40,16 @@ static size_t find(const struct arguments *arguments, const char *text)
     return i;
 }
 
-static struct command_places places_of(const char *root)
+static struct bwrap_paths places_of(const char *root)
 {
-    return (struct command_places){.root = root,
-                                   .fittings = "/f",
-                                   .workspace = "/w",
-                                   .journal = "/j",
-                                   .user = "/u",
-                                   .tmp_bytes = 5,
-                                   .shm_bytes = 6,
-                                   .has_seccomp = true};
+    return (struct bwrap_paths){.root = root,
+                                .agent_build = "/f",
+                                .workspace = "/w",
+                                .journal = "/j",
+                                .user = "/u",
+                                .tmp_bytes = 5,
+                                .shm_bytes = 6,
+                                .has_seccomp = true};
 }
 
 static void sandbox_has_namespaces_of_its_own(void **state)
@@ -58,11 +58,11 @@ static void sandbox_has_namespaces_of_its_own(void **state)
                                          "--unshare-uts",  "--unshare-net", "--seccomp",
                                          "--new-session",  "--as-pid-1"};
     CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
-    struct command_places places = places_of("");
+    struct bwrap_paths places = places_of("");
     struct error err = ERROR_INIT;
 
     (void)state;
-    assert_int_equal(command_append(&arguments, &places, &err), 0);
+    assert_int_equal(bwrap_arguments_append(&arguments, &places, &err), 0);
     assert_string_equal(arguments.items[0], "bwrap");
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
         assert_true(find(&arguments, wanted[i]) < arguments.n);
@@ -74,12 +74,12 @@ static void sandbox_has_namespaces_of_its_own(void **state)
 static void host_network_is_kept_only_when_asked_for(void **state)
 {
     CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
-    struct command_places places = places_of("");
+    struct bwrap_paths places = places_of("");
     struct error err = ERROR_INIT;
 
     (void)state;
     places.has_host_network = true;
-    assert_int_equal(command_append(&arguments, &places, &err), 0);
+    assert_int_equal(bwrap_arguments_append(&arguments, &places, &err), 0);
     assert_int_equal(find(&arguments, "--unshare-net"), arguments.n);
 }
 
@@ -87,11 +87,11 @@ static void host_shows_its_programs_and_not_its_users(void **state)
 {
     static const char *const hidden[] = {"/etc", "/home", "/root", "/var", "/etc/shadow"};
     CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
-    struct command_places places = places_of("");
+    struct bwrap_paths places = places_of("");
     struct error err = ERROR_INIT;
 
     (void)state;
-    assert_int_equal(command_append(&arguments, &places, &err), 0);
+    assert_int_equal(bwrap_arguments_append(&arguments, &places, &err), 0);
     assert_true(find(&arguments, "/usr") < arguments.n);
     assert_true(find(&arguments, "/f/passwd") < arguments.n);
     for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
@@ -101,11 +101,11 @@ static void host_shows_its_programs_and_not_its_users(void **state)
 static void missing_tree_is_an_error(void **state)
 {
     CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
-    struct command_places places = places_of("/nowhere");
+    struct bwrap_paths places = places_of("/nowhere");
     struct error err = ERROR_INIT;
 
     (void)state;
-    assert_int_equal(command_append(&arguments, &places, &err), -1);
+    assert_int_equal(bwrap_arguments_append(&arguments, &places, &err), -1);
     assert_int_equal(err.code, ERROR_UNAVAILABLE);
 }
 
@@ -228,7 +228,7 @@ static void whole_tree_is_held_goes_on_and_ends(void **state)
     assert_int_equal(err.code, ERROR_NOT_FOUND);
 }
 
-int test_process(void)
+int test_bwrap_backend(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sandbox_has_namespaces_of_its_own),
@@ -240,5 +240,5 @@ int test_process(void)
         cmocka_unit_test(whole_tree_is_held_goes_on_and_ends),
     };
 
-    return cmocka_run_group_tests_name("process", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("runtime/bwrap_backend", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "runtime/core/state.h"
+#include "runtime/core/runtime_state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@ struct judgement {
     enum runtime_desire desired;
     enum runtime_status status;
     int seen; /* an enum seen_state, or -1: no container */
-    enum verdict verdict;
+    enum reconcile_verdict verdict;
 };
 
 static const struct judgement judgements[] = {
@@ -53,17 +53,17 @@ static void row_and_container_make_a_verdict(void **state)
         const struct runtime row = {.desired = one->desired, .status = one->status};
         const struct seen_sandbox seen = {.state = (enum seen_state)one->seen};
 
-        assert_int_equal(state_judge(&row, one->seen < 0 ? NULL : &seen), one->verdict);
+        assert_int_equal(reconcile_verdict_of(&row, one->seen < 0 ? NULL : &seen), one->verdict);
     }
 }
 
 static void asking_twice_does_nothing_twice(void **state)
 {
     (void)state;
-    assert_int_equal(state_step(VERB_START, RUNTIME_RUNNING).act, ACT_NONE);
-    assert_int_equal(state_step(VERB_PAUSE, RUNTIME_PAUSED).act, ACT_NONE);
-    assert_int_equal(state_step(VERB_STOP, RUNTIME_STOPPED).act, ACT_NONE);
-    assert_int_equal(state_step(VERB_LOSE, RUNTIME_STOPPED).act, ACT_NONE);
+    assert_int_equal(runtime_state_next(VERB_START, RUNTIME_RUNNING).act, ACT_NONE);
+    assert_int_equal(runtime_state_next(VERB_PAUSE, RUNTIME_PAUSED).act, ACT_NONE);
+    assert_int_equal(runtime_state_next(VERB_STOP, RUNTIME_STOPPED).act, ACT_NONE);
+    assert_int_equal(runtime_state_next(VERB_LOSE, RUNTIME_STOPPED).act, ACT_NONE);
 }
 
 static void every_state_can_be_started_again_and_deleted(void **state)
@@ -71,9 +71,10 @@ static void every_state_can_be_started_again_and_deleted(void **state)
     (void)state;
     for (int status = 0; status < RUNTIME_N_STATUSES; status++) {
         if (status != RUNTIME_RUNNING)
-            assert_int_equal(state_step(VERB_START, (enum runtime_status)status).act,
+            assert_int_equal(runtime_state_next(VERB_START, (enum runtime_status)status).act,
                              status == RUNTIME_PAUSED ? ACT_THAW : ACT_LAUNCH);
-        assert_int_equal(state_step(VERB_DELETE, (enum runtime_status)status).act, ACT_FORGET);
+        assert_int_equal(runtime_state_next(VERB_DELETE, (enum runtime_status)status).act,
+                         ACT_FORGET);
     }
 }
 
@@ -86,10 +87,10 @@ static void only_ones_with_a_sandbox_are_lost(void **state)
 {
     (void)state;
     for (int status = 0; status < RUNTIME_N_STATUSES; status++)
-        assert_int_equal(state_step(VERB_LOSE, (enum runtime_status)status).act,
+        assert_int_equal(runtime_state_next(VERB_LOSE, (enum runtime_status)status).act,
                          has_sandbox(status) ? ACT_END : ACT_NONE);
-    assert_int_equal(state_step(VERB_LOSE, RUNTIME_RUNNING).next, RUNTIME_ERROR);
-    assert_int_equal(state_step(VERB_LOSE, RUNTIME_PAUSED).next, RUNTIME_PAUSED);
+    assert_int_equal(runtime_state_next(VERB_LOSE, RUNTIME_RUNNING).next, RUNTIME_ERROR);
+    assert_int_equal(runtime_state_next(VERB_LOSE, RUNTIME_PAUSED).next, RUNTIME_PAUSED);
 }
 
 static void paused_one_is_held_or_has_ended(void **state)
@@ -102,10 +103,10 @@ static void paused_one_is_held_or_has_ended(void **state)
     const struct seen_sandbox ended = {.state = SEEN_ENDED};
 
     (void)state;
-    assert_int_equal(state_judge(&row, &paused), VERDICT_FINE);
-    assert_int_equal(state_judge(&row, &running), VERDICT_HOLD);
-    assert_int_equal(state_judge(&row, &ended), VERDICT_REMOVE_CONTAINER);
-    assert_int_equal(state_judge(&row, NULL), VERDICT_REMOVE_CONTAINER);
+    assert_int_equal(reconcile_verdict_of(&row, &paused), VERDICT_FINE);
+    assert_int_equal(reconcile_verdict_of(&row, &running), VERDICT_HOLD);
+    assert_int_equal(reconcile_verdict_of(&row, &ended), VERDICT_REMOVE_CONTAINER);
+    assert_int_equal(reconcile_verdict_of(&row, NULL), VERDICT_REMOVE_CONTAINER);
 }
 
 static void orphans_get_their_grace(void **state)
@@ -114,14 +115,14 @@ static void orphans_get_their_grace(void **state)
     const struct seen_sandbox helper = {.runtime_id = "", .created_at_s = 1000};
 
     (void)state;
-    assert_false(state_is_orphan(&sandbox, 1119, 120000));
-    assert_true(state_is_orphan(&sandbox, 1120, 120000));
-    assert_true(state_is_orphan(&sandbox, 1000, 0));
-    assert_false(state_is_orphan(&helper, 1001, 0));
-    assert_true(state_is_orphan(&helper, 1120, 0));
+    assert_false(runtime_state_is_orphan(&sandbox, 1119, 120000));
+    assert_true(runtime_state_is_orphan(&sandbox, 1120, 120000));
+    assert_true(runtime_state_is_orphan(&sandbox, 1000, 0));
+    assert_false(runtime_state_is_orphan(&helper, 1001, 0));
+    assert_true(runtime_state_is_orphan(&helper, 1120, 0));
 }
 
-int test_state(void)
+int test_runtime_state(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(row_and_container_make_a_verdict),
@@ -132,5 +133,5 @@ int test_state(void)
         cmocka_unit_test(orphans_get_their_grace),
     };
 
-    return cmocka_run_group_tests_name("runtime/state", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("runtime/runtime_state", tests, NULL, NULL);
 }

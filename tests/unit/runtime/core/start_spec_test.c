@@ -1,4 +1,4 @@
-#include "runtime/core/spec.h"
+#include "runtime/core/start_spec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,11 +15,11 @@
 #include "base/secret.h"
 #include "unit/runtime/runtime_test.h"
 
-static const struct spec_limits limits = {.image = "default:1",
-                                          .memory_bytes = 1LL << 30,
-                                          .nano_cpus = 2000000000,
-                                          .max_memory_bytes = 8LL << 30,
-                                          .max_nano_cpus = 64000000000};
+static const struct start_spec_limits limits = {.image = "default:1",
+                                                .memory_bytes = 1LL << 30,
+                                                .nano_cpus = 2000000000,
+                                                .max_memory_bytes = 8LL << 30,
+                                                .max_nano_cpus = 64000000000};
 
 static int read_text(const char *text, struct start_spec *spec, struct error *err)
 {
@@ -126,7 +126,7 @@ static void environment_is_sealed_in_the_row(void **state)
     assert_int_equal(back.memory_bytes, spec.memory_bytes);
 }
 
-int test_spec(void)
+int test_start_spec(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(little_is_needed),
@@ -135,5 +135,5 @@ int test_spec(void)
         cmocka_unit_test(environment_is_sealed_in_the_row),
     };
 
-    return cmocka_run_group_tests_name("runtime/spec", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("runtime/start_spec", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "runtime/docker/docker_body.h"
+#include "runtime/docker/container_config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runtime/core/handover.h"
+#include "runtime/core/sandbox_init.h"
 #include "runtime/docker/docker_settings.h"
 #include "unit/runtime/runtime_test.h"
 
@@ -67,10 +67,10 @@ static const char constants[] =
     "   {\"Type\": \"volume\", \"Source\": \"deft-ws-0\", \"Target\": \"/workspace\","
     "    \"VolumeOptions\": {\"NoCopy\": true}}]}}";
 
-static json_t *create(const struct sandbox_order *order)
+static json_t *create(const struct sandbox_config *order)
 {
     struct error err = ERROR_INIT;
-    json_t *body = docker_create_body(&profile, &names, order, &err);
+    json_t *body = container_config_json(&profile, &names, order, &err);
 
     assert_non_null(body);
     return body;
@@ -78,11 +78,11 @@ static json_t *create(const struct sandbox_order *order)
 
 static void disk_is_held_to_what_the_engine_can(void **state)
 {
-    const struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
-                                        .session_id = "",
-                                        .conversation_id = "",
-                                        .image = "i",
-                                        .home = "h"};
+    const struct sandbox_config order = {.runtime_id = "abcdefghijklmnop",
+                                         .session_id = "",
+                                         .conversation_id = "",
+                                         .image = "i",
+                                         .home = "h"};
     struct docker_profile limited = profile;
     CLEANUP(mem_freep) char *text = NULL;
     json_auto_t *body = NULL;
@@ -91,7 +91,7 @@ static void disk_is_held_to_what_the_engine_can(void **state)
     (void)state;
     limited.disk_bytes = 1000;
     limited.layer_bytes = 2000;
-    body = docker_create_body(&limited, &names, &order, &err);
+    body = container_config_json(&limited, &names, &order, &err);
     assert_non_null(body);
     text = json_to_text(json_object_get(json_object_get(body, "HostConfig"), "StorageOpt"));
     assert_string_equal(text, "{\"size\":\"2000\"}");
@@ -117,11 +117,11 @@ static void assert_constants(json_t *body)
 
 static void fields_are_exactly_these(void **state)
 {
-    const struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
-                                        .session_id = "c-1",
-                                        .conversation_id = "",
-                                        .image = "debian:12",
-                                        .home = "0"};
+    const struct sandbox_config order = {.runtime_id = "abcdefghijklmnop",
+                                         .session_id = "c-1",
+                                         .conversation_id = "",
+                                         .image = "debian:12",
+                                         .home = "0"};
     json_auto_t *body = create(&order);
     json_t *labels = json_object_get(body, "Labels");
 
@@ -148,11 +148,11 @@ static bool has_entry(const json_t *list, const char *entry)
 
 static void environment_is_only_ours(void **state)
 {
-    const struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
-                                        .session_id = "",
-                                        .conversation_id = "",
-                                        .image = "i",
-                                        .home = "0123456789-20004"};
+    const struct sandbox_config order = {.runtime_id = "abcdefghijklmnop",
+                                         .session_id = "",
+                                         .conversation_id = "",
+                                         .image = "i",
+                                         .home = "0123456789-20004"};
     json_auto_t *body = create(&order);
     const json_t *list = json_object_get(body, "Env");
 
@@ -180,7 +180,7 @@ static void handed_over_environment_says_nothing_of_the_server(void **state)
     json_put_text(wanted, "RUNTIME_ID", "forged");
     json_put_text(wanted, "COLOUR", "blue\nred");
     json_put_text(wanted, "WORKER_2", "9999");
-    given = handover_environment(wanted);
+    given = sandbox_init_environment(wanted);
     assert_int_equal(json_object_size(given), 4);
     assert_string_equal(json_text_or(given, "VSCODE", ""), "60001");
     assert_string_equal(json_text_or(given, "WORKER_1", ""), "12000");
@@ -205,11 +205,11 @@ static void nothing_asked_for_changes_the_confinement(void **state)
     (void)state;
     for (int i = 0; i < N_RANDOM; i++) {
         char text[2][40];
-        const struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
-                                            .session_id = text[0],
-                                            .conversation_id = text[1],
-                                            .image = "any",
-                                            .home = "0"};
+        const struct sandbox_config order = {.runtime_id = "abcdefghijklmnop",
+                                             .session_id = text[0],
+                                             .conversation_id = text[1],
+                                             .image = "any",
+                                             .home = "0"};
         json_auto_t *body = NULL;
 
         for (size_t k = 0; k < ARRAY_SIZE(text); k++)
@@ -221,13 +221,13 @@ static void nothing_asked_for_changes_the_confinement(void **state)
 
 static void what_is_asked_for_in_size_counts(void **state)
 {
-    const struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
-                                        .session_id = "c-1",
-                                        .conversation_id = "x",
-                                        .image = "i",
-                                        .home = "0",
-                                        .memory_bytes = 1 << 29,
-                                        .nano_cpus = 500000000};
+    const struct sandbox_config order = {.runtime_id = "abcdefghijklmnop",
+                                         .session_id = "c-1",
+                                         .conversation_id = "x",
+                                         .image = "i",
+                                         .home = "0",
+                                         .memory_bytes = 1 << 29,
+                                         .nano_cpus = 500000000};
     json_auto_t *body = create(&order);
     json_t *host = json_object_get(body, "HostConfig");
 
@@ -240,11 +240,11 @@ static void what_is_asked_for_in_size_counts(void **state)
 static void settings_of_the_host_are_taken(void **state)
 {
     struct docker_profile strict = profile;
-    const struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
-                                        .session_id = "c-1",
-                                        .conversation_id = "",
-                                        .image = "i",
-                                        .home = "0123456789-20004"};
+    const struct sandbox_config order = {.runtime_id = "abcdefghijklmnop",
+                                         .session_id = "c-1",
+                                         .conversation_id = "",
+                                         .image = "i",
+                                         .home = "0123456789-20004"};
     struct error err = ERROR_INIT;
     json_auto_t *body = NULL;
     json_t *host = NULL;
@@ -255,7 +255,7 @@ static void settings_of_the_host_are_taken(void **state)
     strict.seccomp_profile = "{}";
     strict.n_files = 0;
     strict.oom_score_adj = 0;
-    body = docker_create_body(&strict, &names, &order, &err);
+    body = container_config_json(&strict, &names, &order, &err);
     host = json_object_get(body, "HostConfig");
     assert_true(json_is_true(json_object_get(host, "ReadonlyRootfs")));
     assert_string_equal(json_text_or(host, "Runtime", ""), "runsc");
@@ -266,7 +266,7 @@ static void settings_of_the_host_are_taken(void **state)
         strstr(json_text_or(json_object_get(host, "Tmpfs"), "/tmp", ""), ",uid=20004,gid=10001"));
 }
 
-int test_docker_body(void)
+int test_container_config(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_are_exactly_these),
@@ -278,5 +278,5 @@ int test_docker_body(void)
         cmocka_unit_test(disk_is_held_to_what_the_engine_can),
     };
 
-    return cmocka_run_group_tests_name("runtime/docker_body", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("runtime/container_config", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "runtime/egress/dns.h"
+#include "runtime/egress/dns_message.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>
@@ -20,10 +20,10 @@ static const unsigned char query[] = "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x
 
 static void question_is_read_in_one_form(void **state)
 {
-    struct dns_question question = {.id = 0};
+    struct dns_query question = {.id = 0};
 
     (void)state;
-    assert_true(dns_read(query, QUERY_BYTES, &question));
+    assert_true(dns_query_parse(query, QUERY_BYTES, &question));
     assert_int_equal(question.id, 0x1234);
     assert_int_equal(question.type, DNS_TYPE_A);
     assert_true(question.wants_recursion);
@@ -33,20 +33,20 @@ static void question_is_read_in_one_form(void **state)
 
 static void answer_holds_question_and_addresses(void **state)
 {
-    struct dns_question question = {.id = 0};
+    struct dns_query question = {.id = 0};
     const uint32_t addresses[] = {inet_addr("140.82.112.3"), inet_addr("140.82.112.4")};
     unsigned char answer[DNS_PACKET_BYTES];
     size_t len = 0;
 
     (void)state;
-    assert_true(dns_read(query, QUERY_BYTES, &question));
-    len = dns_answer(query, &question, DNS_OK, addresses, 2, answer);
+    assert_true(dns_query_parse(query, QUERY_BYTES, &question));
+    len = dns_reply_write(query, &question, DNS_OK, addresses, 2, answer);
     assert_int_equal(len, QUERY_BYTES + 2 * 16);
     assert_memory_equal(answer, "\x12\x34\x81\x80\x00\x01\x00\x02\x00\x00\x00\x00", 12);
     assert_memory_equal(answer + 12, query + 12, QUERY_BYTES - 12);
     assert_memory_equal(answer + QUERY_BYTES,
                         "\xc0\x0c\x00\x01\x00\x01\x00\x00\x00\x3c\x00\x04\x8c\x52\x70\x03", 16);
-    len = dns_answer(query, &question, DNS_UNKNOWN, NULL, 0, answer);
+    len = dns_reply_write(query, &question, DNS_UNKNOWN, NULL, 0, answer);
     assert_int_equal(len, QUERY_BYTES);
     assert_memory_equal(answer, "\x12\x34\x81\x83\x00\x01\x00\x00\x00\x00\x00\x00", 12);
 }
@@ -57,7 +57,7 @@ static void the_longest_answer_fits(void **state)
     static const unsigned char tail[] = {0, 0, 1, 0, 1};
     uint32_t addresses[20] = {0};
     unsigned char answer[DNS_PACKET_BYTES];
-    struct dns_question question = {.id = 0};
+    struct dns_query question = {.id = 0};
     size_t at = 12;
 
     (void)state;
@@ -69,9 +69,10 @@ static void the_longest_answer_fits(void **state)
         at += len + 1;
     }
     memcpy(longest + at, tail, sizeof(tail));
-    assert_true(dns_read(longest, at + sizeof(tail), &question));
+    assert_true(dns_query_parse(longest, at + sizeof(tail), &question));
     assert_int_equal(strlen(question.name), 252);
-    assert_true(dns_answer(longest, &question, DNS_OK, addresses, 20, answer) <= DNS_PACKET_BYTES);
+    assert_true(dns_reply_write(longest, &question, DNS_OK, addresses, 20, answer) <=
+                DNS_PACKET_BYTES);
 }
 
 /* Other spellings of a name that might mean two things have no name at all. */
@@ -82,32 +83,32 @@ static void tricks_have_no_name(void **state)
     static const unsigned char nul[] = "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00"
                                        "\x03org\x04"
                                        "a\0.b\x00\x00\x01\x00\x01";
-    struct dns_question question = {.id = 0};
+    struct dns_query question = {.id = 0};
 
     (void)state;
-    assert_true(dns_read(dot, sizeof(dot) - 1, &question));
+    assert_true(dns_query_parse(dot, sizeof(dot) - 1, &question));
     assert_string_equal(question.name, "");
-    assert_true(dns_read(nul, sizeof(nul) - 1, &question));
+    assert_true(dns_query_parse(nul, sizeof(nul) - 1, &question));
     assert_string_equal(question.name, "");
 }
 
 static void what_is_no_question_is_left_alone(void **state)
 {
     unsigned char packet[QUERY_BYTES];
-    struct dns_question question = {.id = 0};
+    struct dns_query question = {.id = 0};
 
     (void)state;
     for (size_t len = 0; len < QUERY_BYTES; len++)
-        assert_false(dns_read(query, len, &question));
+        assert_false(dns_query_parse(query, len, &question));
     memcpy(packet, query, QUERY_BYTES);
     packet[2] |= 0x80; /* an answer */
-    assert_false(dns_read(packet, QUERY_BYTES, &question));
+    assert_false(dns_query_parse(packet, QUERY_BYTES, &question));
     memcpy(packet, query, QUERY_BYTES);
     packet[5] = 2; /* two of them */
-    assert_false(dns_read(packet, QUERY_BYTES, &question));
+    assert_false(dns_query_parse(packet, QUERY_BYTES, &question));
     memcpy(packet, query, QUERY_BYTES);
     packet[12] = 0xc0; /* a pointer */
-    assert_false(dns_read(packet, QUERY_BYTES, &question));
+    assert_false(dns_query_parse(packet, QUERY_BYTES, &question));
 }
 
 static void lies_are_survived(void **state)
@@ -117,20 +118,20 @@ static void lies_are_survived(void **state)
     (void)state;
     for (int round = 0; round < 20000; round++) {
         unsigned char *exact = test_malloc(QUERY_BYTES);
-        struct dns_question question = {.id = 0};
+        struct dns_query question = {.id = 0};
         uint32_t random[3];
 
         crypto_random(random, sizeof(random));
         memcpy(exact, query, QUERY_BYTES);
         exact[random[0] % QUERY_BYTES] = (unsigned char)random[1];
         exact[random[1] % QUERY_BYTES] = (unsigned char)random[2];
-        if (dns_read(exact, QUERY_BYTES, &question))
-            assert_true(dns_answer(exact, &question, DNS_OK, NULL, 0, answer) <= QUERY_BYTES);
+        if (dns_query_parse(exact, QUERY_BYTES, &question))
+            assert_true(dns_reply_write(exact, &question, DNS_OK, NULL, 0, answer) <= QUERY_BYTES);
         test_free(exact);
     }
 }
 
-int test_dns(void)
+int test_dns_message(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(question_is_read_in_one_form),
@@ -141,5 +142,5 @@ int test_dns(void)
         cmocka_unit_test(lies_are_survived),
     };
 
-    return cmocka_run_group_tests_name("runtime/dns", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("runtime/dns_message", tests, NULL, NULL);
 }

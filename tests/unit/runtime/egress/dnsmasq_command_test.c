@@ -1,4 +1,4 @@
-#include "runtime/egress/resolver.h"
+#include "runtime/egress/dnsmasq_command.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,10 +15,10 @@
 #include "runtime/backend/bridge.h"
 #include "unit/runtime/runtime_test.h"
 
-static const struct resolver_settings usual = {
+static const struct dnsmasq_settings usual = {
     .instance = "one", .port = 1053, .upstreams = "", .private_names = "", .log_level = "info"};
 
-static bool has(const struct resolver_command *command, const char *text)
+static bool has(const struct dnsmasq_command *command, const char *text)
 {
     for (size_t i = 0; i < command->n; i++) {
         if (text_equal(command->items[i], text))
@@ -27,19 +27,19 @@ static bool has(const struct resolver_command *command, const char *text)
     return false;
 }
 
-static struct resolver_command made(const struct resolver_settings *settings)
+static struct dnsmasq_command made(const struct dnsmasq_settings *settings)
 {
-    struct resolver_command command = RESOLVER_COMMAND_INIT;
+    struct dnsmasq_command command = DNSMASQ_COMMAND_INIT;
     struct error err = ERROR_INIT;
 
-    assert_int_equal(resolver_command_make(settings, &command, &err), 0);
+    assert_int_equal(dnsmasq_command_make(settings, &command, &err), 0);
     assert_null(command.items[command.n]);
     return command;
 }
 
 static void it_listens_at_bridges_of_its_instance_alone(void **state)
 {
-    CLEANUP(resolver_command_done) struct resolver_command command = made(&usual);
+    CLEANUP(dnsmasq_command_done) struct dnsmasq_command command = made(&usual);
     char expected[] = "--interface=dsb0000*";
     char tag[BRIDGE_TAG_BYTES] = "";
     size_t n = 0;
@@ -58,7 +58,7 @@ static void it_listens_at_bridges_of_its_instance_alone(void **state)
 
 static void nothing_private_is_answered(void **state)
 {
-    CLEANUP(resolver_command_done) struct resolver_command command = made(&usual);
+    CLEANUP(dnsmasq_command_done) struct dnsmasq_command command = made(&usual);
     static const char *const filters[] = {"--stop-dns-rebind",
                                           "--bogus-priv",
                                           "--no-hosts",
@@ -79,8 +79,8 @@ static void nothing_private_is_answered(void **state)
 
 static void upstreams_of_the_setting_are_asked_instead_of_the_hosts(void **state)
 {
-    struct resolver_settings settings = usual;
-    CLEANUP(resolver_command_done) struct resolver_command command = RESOLVER_COMMAND_INIT;
+    struct dnsmasq_settings settings = usual;
+    CLEANUP(dnsmasq_command_done) struct dnsmasq_command command = DNSMASQ_COMMAND_INIT;
 
     (void)state;
     settings.upstreams = " 9.9.9.9, 2620:fe::fe#5353 ";
@@ -92,8 +92,8 @@ static void upstreams_of_the_setting_are_asked_instead_of_the_hosts(void **state
 
 static void names_may_be_excepted_from_the_filter(void **state)
 {
-    struct resolver_settings settings = usual;
-    CLEANUP(resolver_command_done) struct resolver_command command = RESOLVER_COMMAND_INIT;
+    struct dnsmasq_settings settings = usual;
+    CLEANUP(dnsmasq_command_done) struct dnsmasq_command command = DNSMASQ_COMMAND_INIT;
 
     (void)state;
     settings.private_names = "Corp.Example. lan";
@@ -107,31 +107,32 @@ static void names_may_be_excepted_from_the_filter(void **state)
 static void a_wrong_setting_is_named(void **state)
 {
     static const struct {
-        struct resolver_settings settings;
+        struct dnsmasq_settings settings;
         const char *words;
     } cases[] = {
-        {{"one", 80, "", "", "info"}, "DEFT_RESOLVER_PORT: a port from 1024"},
+        {{"one", 80, "", "", "info"}, "DEFT_RESOLVER_PORT: must be a port from 1024"},
         {{"one", 65535, "", "", "info"}, "DEFT_RESOLVER_PORT"},
-        {{"one", 1053, "9.9.9", "", "info"}, "DEFT_RESOLVER_UPSTREAMS: 9.9.9: it is no address"},
+        {{"one", 1053, "9.9.9", "", "info"},
+         "DEFT_RESOLVER_UPSTREAMS: 9.9.9: it is not an IP address"},
         {{"one", 1053, "9.9.9.9#0", "", "info"}, "DEFT_RESOLVER_UPSTREAMS: 9.9.9.9#0"},
-        {{"one", 1053, "9.9.9.9@dsb0", "", "info"}, "it is no address"},
-        {{"one", 1053, "", "a..b", "info"}, "DEFT_RESOLVER_PRIVATE_NAMES: a..b: it is no host"},
-        {{"one", 1053, "", "a/b", "info"}, "it is no host name"},
+        {{"one", 1053, "9.9.9.9@dsb0", "", "info"}, "it is not an IP address"},
+        {{"one", 1053, "", "a..b", "info"}, "DEFT_RESOLVER_PRIVATE_NAMES: a..b: it is not a host"},
+        {{"one", 1053, "", "a/b", "info"}, "it is not a host name"},
     };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        CLEANUP(resolver_command_done) struct resolver_command command = RESOLVER_COMMAND_INIT;
+        CLEANUP(dnsmasq_command_done) struct dnsmasq_command command = DNSMASQ_COMMAND_INIT;
         struct error err = ERROR_INIT;
 
-        assert_int_equal(resolver_command_make(&cases[i].settings, &command, &err), -1);
+        assert_int_equal(dnsmasq_command_make(&cases[i].settings, &command, &err), -1);
         assert_int_equal(err.code, ERROR_INVALID);
         assert_non_null(strstr(err.message, cases[i].words));
         assert_null(command.items);
     }
 }
 
-int test_resolver(void)
+int test_dnsmasq_command(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_listens_at_bridges_of_its_instance_alone),
@@ -141,5 +142,5 @@ int test_resolver(void)
         cmocka_unit_test(a_wrong_setting_is_named),
     };
 
-    return cmocka_run_group_tests_name("runtime/resolver", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("runtime/dnsmasq_command", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "runtime/egress/rules_log.h"
+#include "runtime/egress/firewall_log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,14 +11,14 @@
 #include "base/strbuf.h"
 #include "unit/runtime/runtime_test.h"
 
-static const struct rules_log rules = {.tag = "12ab", .group = 4711};
+static const struct firewall_log rules = {.tag = "12ab", .group = 4711};
 
 static void they_show_and_decide_nothing(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
     (void)state;
-    rules_log_append_text(&text, &rules);
+    firewall_log_append_text(&text, &rules);
     assert_non_null(strstr(text.text, ":DEFT-IN-12ab - [0:0]\n:DEFT-OUT-12ab - [0:0]\n"));
     assert_null(strstr(text.text, "ACCEPT"));
     assert_null(strstr(text.text, "REJECT"));
@@ -37,7 +37,7 @@ static void each_shown_packet_bears_its_reason_and_is_rationed(void **state)
     static const char *const reasons[] = {"host", "sandbox", "private", "link_local"};
 
     (void)state;
-    rules_log_append_text(&text, &rules);
+    firewall_log_append_text(&text, &rules);
     for (size_t i = 0; i < 4; i++) {
         const char *at = strstr(text.text, shown[i]);
         CLEANUP(strbuf_done) struct strbuf end = STRBUF_INIT;
@@ -52,12 +52,12 @@ static void each_shown_packet_bears_its_reason_and_is_rationed(void **state)
     }
 }
 
-int test_rules_log(void)
+int test_firewall_log(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_show_and_decide_nothing),
         cmocka_unit_test(each_shown_packet_bears_its_reason_and_is_rationed),
     };
 
-    return cmocka_run_group_tests_name("runtime/rules_log", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("runtime/firewall_log", tests, NULL, NULL);
 }

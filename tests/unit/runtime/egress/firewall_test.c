@@ -1,4 +1,4 @@
-#include "runtime/egress/rules.h"
+#include "runtime/egress/firewall.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void private_networks_are_refused_before_the_end_lets_pass(void **state)
                                           "-o dsb+ -j REJECT"};
 
     (void)state;
-    rules_append_text(&text);
+    firewall_append_rules(&text);
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         assert_true(place_of(&text, refused[i]) < place_of(&text, "-A DEFT-OUT -j RETURN"));
     assert_true(place_of(&text, "-A DEFT-IN -j REJECT") < place_of(&text, "COMMIT"));
@@ -43,16 +43,33 @@ static void no_name_server_of_a_private_network_may_be_asked(void **state)
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
     (void)state;
-    rules_append_text(&text);
+    firewall_append_rules(&text);
     assert_null(strstr(text.text, "--dport 53"));
 }
 
-int test_rules(void)
+/* Jumps of other instances may be there when an instance finds the common one missing. */
+static void jump_follows_those_of_instances(void **state)
+{
+    (void)state;
+    assert_int_equal(firewall_jump_number(""), 1);
+    assert_int_equal(firewall_jump_number("-P INPUT ACCEPT\n-A INPUT -i lo -j ACCEPT\n"), 1);
+    assert_int_equal(firewall_jump_number("-P INPUT ACCEPT\n"
+                                          "-A INPUT -i dsb0f+ -j DEFT-IN-0f\n"
+                                          "-A INPUT -i dsb0f+ -j DEFT-ASK-0f\n"
+                                          "-A INPUT -i lo -j ACCEPT\n"),
+                     3);
+    assert_int_equal(firewall_jump_number("-P INPUT ACCEPT\n-A INPUT -i lo -j ACCEPT\n"
+                                          "-A INPUT -i dsb0f+ -j DEFT-IN-0f\n"),
+                     3);
+}
+
+int test_firewall(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(private_networks_are_refused_before_the_end_lets_pass),
         cmocka_unit_test(no_name_server_of_a_private_network_may_be_asked),
+        cmocka_unit_test(jump_follows_those_of_instances),
     };
 
-    return cmocka_run_group_tests_name("runtime/rules", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("runtime/firewall", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "runtime/egress/nflog.h"
+#include "runtime/egress/nflog_parse.h"
 
 #include <arpa/inet.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -14,17 +14,17 @@
 
 #include "base/crypto.h"
 #include "runtime/backend/bridge.h"
-#include "runtime/egress/tally.h"
+#include "runtime/egress/denial_counter.h"
 #include "unit/runtime/runtime_test.h"
 
 #define MESSAGE_MAX_BYTES 512
 
 struct heard {
-    struct refused_packet last;
+    struct denied_packet last;
     int n;
 };
 
-static void hear(void *context, const struct refused_packet *packet)
+static void hear(void *context, const struct denied_packet *packet)
 {
     struct heard *heard = context;
 
@@ -33,7 +33,7 @@ static void hear(void *context, const struct refused_packet *packet)
 }
 
 struct message {
-    unsigned char bytes[MESSAGE_MAX_BYTES];
+    _Alignas(struct nlmsghdr) unsigned char bytes[MESSAGE_MAX_BYTES];
     size_t len;
 };
 
@@ -90,7 +90,7 @@ static void packet_is_told_with_where_it_was_to_go(void **state)
     nflog_parse(message.bytes, message.len, hear, &heard);
     assert_int_equal(heard.n, 1);
     assert_int_equal(heard.last.bridge_index, 77);
-    assert_int_equal(heard.last.reason, REFUSED_PRIVATE);
+    assert_int_equal(heard.last.reason, DENIED_PRIVATE);
     assert_int_equal(heard.last.protocol, 6);
     assert_int_equal(heard.last.port, 5432);
     assert_int_equal(heard.last.address_be, inet_addr("192.168.9.7"));
@@ -99,7 +99,7 @@ static void packet_is_told_with_where_it_was_to_go(void **state)
 static void several_come_at_once(void **state)
 {
     struct message message = whole(tcp, sizeof(tcp));
-    unsigned char both[2 * MESSAGE_MAX_BYTES];
+    _Alignas(struct nlmsghdr) unsigned char both[2 * MESSAGE_MAX_BYTES];
     struct heard heard = {.n = 0};
 
     (void)state;
@@ -198,8 +198,8 @@ static void lies_are_survived(void **state)
 static void bridge_tells_its_network_and_instance(void **state)
 {
     char id[BRIDGE_ID_BYTES] = "";
-    char network[SPARE_NAME_BYTES] = "";
-    char found[SPARE_NAME_BYTES] = "";
+    char network[PREALLOC_NAME_BYTES] = "";
+    char found[PREALLOC_NAME_BYTES] = "";
     char bridge[BRIDGE_NAME_BYTES] = "";
 
     (void)state;
@@ -217,6 +217,22 @@ static void bridge_tells_its_network_and_instance(void **state)
     assert_false(bridge_find_network("one", "eth0", found));
 }
 
+/* As signed numbers these are negative, and the largest one is 0 when it is aligned. */
+static void lengths_beyond_any_message_end_the_reading(void **state)
+{
+    static const uint32_t lengths[] = {UINT32_MAX, UINT32_MAX - 3, 0x80000000U, 0x80000010U};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+        struct message message = whole(tcp, sizeof(tcp));
+        struct heard heard = {.n = 0};
+
+        memcpy(message.bytes, &lengths[i], sizeof(lengths[i]));
+        nflog_parse(message.bytes, message.len, hear, &heard);
+        assert_int_equal(heard.n, 0);
+    }
+}
+
 int test_nflog(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +242,7 @@ int test_nflog(void)
         cmocka_unit_test(what_is_no_packet_of_ours_is_left_out),
         cmocka_unit_test(lies_are_survived),
         cmocka_unit_test(bridge_tells_its_network_and_instance),
+        cmocka_unit_test(lengths_beyond_any_message_end_the_reading),
     };
 
     return cmocka_run_group_tests_name("runtime/nflog", tests, NULL, NULL);

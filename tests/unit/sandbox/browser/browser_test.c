@@ -13,11 +13,11 @@
 #include "base/text.h"
 #include "sandbox/browser/cdp.h"
 #include "sandbox/browser/cdp_message.h"
-#include "sandbox/browser/content.h"
 #include "sandbox/browser/driver.h"
 #include "sandbox/browser/input.h"
 #include "sandbox/browser/navigate.h"
-#include "sandbox/browser/state.h"
+#include "sandbox/browser/page_content.h"
+#include "sandbox/browser/page_state.h"
 
 enum { SOON_MS = 20000 };
 
@@ -198,7 +198,7 @@ static void a_state_numbers_elements_and_has_known_members_only(void **state)
     json_put_text(page, "url", "u");
     (void)json_object_del(json_array_get(elements, 1), "href");
     json_put(json_array_get(elements, 1), "text", json_integer(3));
-    assert_int_equal(state_append(&out, page, elements), 2);
+    assert_int_equal(page_state_append(&out, page, elements), 2);
     assert_string_equal(
         out.text,
         "{\"url\":\"u\",\"interactive_elements\":[{\"index\":0,\"tag\":\"a\",\"text\":\"a link of "
@@ -216,7 +216,7 @@ static void a_long_state_ends_with_a_whole_element(void **state)
     size_t n = 0;
 
     (void)state;
-    n = state_append(&out, page, elements);
+    n = page_state_append(&out, page, elements);
     assert_in_range(n, 100, 1999);
     assert_true(utf8_length(out.text, out.len) <= MAX_BROWSER_TEXT_CHARS);
     assert_int_equal(json_parse(out.text, out.len, &read_back, &err), 0);
@@ -234,12 +234,13 @@ static void content_comes_in_windows(void **state)
     for (size_t i = 0; i < CONTENT_WINDOW_CHARS; i++)
         strbuf_append(&text, "\xC3\xA4");
     strbuf_append(&text, "end");
-    assert_int_equal(content_append_window(&first, "u", &text, 0, &err), 0);
+    assert_int_equal(page_content_append_window(&first, "u", &text, 0, &err), 0);
     assert_true(text_starts_with(first.text, "URL: u\nCharacters 0 to 30000 of 30003. For more: "
                                              "start_from_char=30000.\n\n\xC3\xA4"));
-    assert_int_equal(content_append_window(&second, "u", &text, CONTENT_WINDOW_CHARS, &err), 0);
+    assert_int_equal(page_content_append_window(&second, "u", &text, CONTENT_WINDOW_CHARS, &err),
+                     0);
     assert_string_equal(second.text, "URL: u\nCharacters 30000 to 30003 of 30003.\n\nend");
-    assert_int_equal(content_append_window(&second, "u", &text, 30003, &err), -1);
+    assert_int_equal(page_content_append_window(&second, "u", &text, 30003, &err), -1);
     assert_int_equal(err.code, ERROR_INVALID);
 }
 

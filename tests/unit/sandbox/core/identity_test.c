@@ -102,7 +102,7 @@ static void inherit_capabilities(void)
 
 static void become_both(const char *folder)
 {
-    const struct config config = {
+    const struct action_config config = {
         .server_uid = SERVER, .command_uid = COMMANDS, .gid = GROUP, .journal_dir = folder};
     struct error err = ERROR_INIT;
     struct stat info = {0};
@@ -127,7 +127,7 @@ static void server_is_both_users_and_has_no_right_besides(void **state)
 
 static void become_commands(const char *folder)
 {
-    const struct config config = {
+    const struct action_config config = {
         .server_uid = SERVER, .command_uid = COMMANDS, .gid = GROUP, .journal_dir = folder};
     struct error err = ERROR_INIT;
 

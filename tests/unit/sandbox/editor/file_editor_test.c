@@ -1,4 +1,4 @@
-#include "sandbox/editor/editor.h"
+#include "sandbox/editor/file_editor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "sandbox/editor/editor_result.h"
+#include "sandbox/editor/file_editor_result.h"
 #include "unit/sandbox/sandbox_test.h"
 
 struct bench {
-    struct editor *editor;
+    struct file_editor *editor;
     char path[64];
 };
 
@@ -27,7 +27,7 @@ static int set_up(void **state)
     assert_true(fd >= 0);
     (void)close(fd);
     (void)unlink(bench->path);
-    bench->editor = editor_new();
+    bench->editor = file_editor_new();
     *state = bench;
     return 0;
 }
@@ -37,7 +37,7 @@ static int tear_down(void **state)
     struct bench *bench = *state;
 
     (void)unlink(bench->path);
-    editor_free(bench->editor);
+    file_editor_free(bench->editor);
     free(bench);
     return 0;
 }
@@ -49,7 +49,7 @@ static json_t *edit(const struct bench *bench, json_t *args)
 
     assert_non_null(args);
     json_put_text(args, "path", bench->path);
-    observation = editor_execute(bench->editor, args, "/tmp");
+    observation = file_editor_execute(bench->editor, args, "/tmp");
     json_decref(args);
     return observation;
 }
@@ -59,12 +59,12 @@ static void numbers_stand_before_lines(void **state)
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
 
     (void)state;
-    editor_append_numbered(&out, "a\nb\nc", 2, 3);
+    file_editor_append_numbered(&out, "a\nb\nc", 2, 3);
     assert_string_equal(out.text, "     2\tb\n     3\tc\n");
-    assert_int_equal(editor_count_lines(""), 0);
-    assert_int_equal(editor_count_lines("a"), 1);
-    assert_int_equal(editor_count_lines("a\n"), 1);
-    assert_int_equal(editor_count_lines("a\n\n"), 2);
+    assert_int_equal(file_editor_count_lines(""), 0);
+    assert_int_equal(file_editor_count_lines("a"), 1);
+    assert_int_equal(file_editor_count_lines("a\n"), 1);
+    assert_int_equal(file_editor_count_lines("a\n\n"), 2);
 }
 
 static void undo_goes_back_step_by_step(void **state)
@@ -125,7 +125,7 @@ static void a_failing_edit_changes_nothing(void **state)
     assert_non_null(strstr(json_string_value(json_object_get(part, "text")), "     1\tx x\n"));
 }
 
-int editor_tests(void)
+int file_editor_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_stand_before_lines),
@@ -134,5 +134,5 @@ int editor_tests(void)
         cmocka_unit_test_setup_teardown(a_failing_edit_changes_nothing, set_up, tear_down),
     };
 
-    return cmocka_run_group_tests_name("editor", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("file_editor", tests, NULL, NULL);
 }

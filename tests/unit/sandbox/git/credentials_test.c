@@ -116,7 +116,7 @@ static void what_cannot_be_hidden_is_refused(void **state)
 
     (void)state;
     assert_int_equal(credentials_keep(credentials, &order, &err), -1);
-    assert_string_equal(err.message, "A password must have 6 to 4096 characters of one line");
+    assert_string_equal(err.message, "A password must be one line of 6 to 4096 characters");
     credentials_free(credentials);
 }
 

@@ -1,4 +1,4 @@
-#include "sandbox/git/repository.h"
+#include "sandbox/git/workspace_repository.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,14 +23,14 @@ static const char *const made[] = {
     "a",
 };
 
-struct place {
+struct workspace {
     char home[64];
     char path[128];
 };
 
 static int make_place(void **state)
 {
-    struct place *place = calloc(1, sizeof(*place));
+    struct workspace *place = calloc(1, sizeof(*place));
 
     assert_non_null(place);
     memcpy(place->home, "/tmp/deft-repository-XXXXXX", sizeof("/tmp/deft-repository-XXXXXX"));
@@ -39,7 +39,7 @@ static int make_place(void **state)
     return 0;
 }
 
-static const char *path_of(struct place *place, const char *name)
+static const char *path_of(struct workspace *place, const char *name)
 {
     (void)snprintf(place->path, sizeof(place->path), "%s/%s", place->home, name);
     return place->path;
@@ -47,7 +47,7 @@ static const char *path_of(struct place *place, const char *name)
 
 static int remove_place(void **state)
 {
-    struct place *place = *state;
+    struct workspace *place = *state;
 
     for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
         (void)remove(path_of(place, made[i]));
@@ -56,7 +56,7 @@ static int remove_place(void **state)
     return 0;
 }
 
-static bool is_there(struct place *place, const char *name)
+static bool is_there(struct workspace *place, const char *name)
 {
     return access(path_of(place, name), F_OK) == 0;
 }
@@ -64,7 +64,9 @@ static bool is_there(struct place *place, const char *name)
 /* As a conversation does it before its first call. */
 static int make_repository(const char *folder, struct error *err)
 {
-    return repository_make_folder(folder, err) < 0 ? -1 : repository_prepare(folder, err);
+    return workspace_repository_make_folder(folder, err) < 0
+               ? -1
+               : workspace_repository_init(folder, err);
 }
 
 static void a_folder_is_made_and_becomes_a_repository(void **state)
@@ -124,12 +126,13 @@ static void a_folder_below_a_file_cannot_be_made(void **state)
     struct error err = ERROR_INIT;
 
     assert_int_equal(make_repository(path_of(*state, "a/b"), &err), 0);
-    assert_int_equal(repository_make_folder(path_of(*state, "a/b/.git/HEAD/c"), &err), -1);
+    assert_int_equal(workspace_repository_make_folder(path_of(*state, "a/b/.git/HEAD/c"), &err),
+                     -1);
     assert_int_equal(err.code, ERROR_INVALID);
     assert_non_null(strstr(err.message, "/a/b/.git/HEAD is not a directory"));
 }
 
-int repository_tests(void)
+int workspace_repository_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_folder_is_made_and_becomes_a_repository, make_place,
@@ -145,5 +148,5 @@ int repository_tests(void)
                                         remove_place),
     };
 
-    return cmocka_run_group_tests_name("repository", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("workspace_repository", tests, NULL, NULL);
 }

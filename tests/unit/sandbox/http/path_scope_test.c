@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "sandbox/http/inside.h"
+#include "sandbox/http/path_scope.h"
 #include "unit/sandbox/sandbox_test.h"
 
 static void plain_paths_lose_their_dots(void **state)
@@ -23,7 +23,7 @@ static void plain_paths_lose_their_dots(void **state)
         CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
         struct error err = ERROR_INIT;
 
-        assert_int_equal(inside_resolve(cases[i][0], &out, &err), 0);
+        assert_int_equal(path_scope_resolve(cases[i][0], &out, &err), 0);
         assert_string_equal(out.text, cases[i][1]);
     }
 }
@@ -61,16 +61,16 @@ static void links_are_followed_before_dots(void **state)
             CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
             strbuf_appendf(&path, "%s%s", dir, kept[i]);
-            assert_true(inside_holds(folder.text, path.text));
+            assert_true(path_scope_contains(folder.text, path.text));
         }
         for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
             CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
             strbuf_appendf(&path, "%s%s", dir, refused[i]);
-            assert_false(inside_holds(folder.text, path.text));
+            assert_false(path_scope_contains(folder.text, path.text));
         }
         strbuf_appendf(&loop, "%s/work/loop", dir);
-        assert_int_equal(inside_resolve(loop.text, &none, &err), -1);
+        assert_int_equal(path_scope_resolve(loop.text, &none, &err), -1);
     }
     for (size_t i = 0; i < ARRAY_SIZE(made); i++)
         assert_int_equal(remove(made[i]), 0);
@@ -84,12 +84,12 @@ static void relative_paths_are_refused(void **state)
     struct error err = ERROR_INIT;
 
     (void)state;
-    assert_int_equal(inside_resolve("tmp", &out, &err), -1);
-    assert_false(inside_holds("/", "tmp"));
-    assert_true(inside_holds("/", "/tmp"));
+    assert_int_equal(path_scope_resolve("tmp", &out, &err), -1);
+    assert_false(path_scope_contains("/", "tmp"));
+    assert_true(path_scope_contains("/", "/tmp"));
 }
 
-int inside_tests(void)
+int path_scope_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_paths_lose_their_dots),
@@ -97,5 +97,5 @@ int inside_tests(void)
         cmocka_unit_test(relative_paths_are_refused),
     };
 
-    return cmocka_run_group_tests_name("inside", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("path_scope", tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/ports/preview_door.h"
+#include "sandbox/ports/preview_listener.h"
 #include "unit/sandbox/sandbox_test.h"
 
 static void port_is_taken_out_of_the_head(void **state)
@@ -18,7 +18,7 @@ static void port_is_taken_out_of_the_head(void **state)
 
     (void)state;
     strbuf_append(&head, "GET / HTTP/1.1\r\nHost: x\r\nx-deft-port: 5173\r\nA: b\r\n\r\nrest");
-    assert_true(preview_door_take_port(&head, &port));
+    assert_true(preview_listener_take_port(&head, &port));
     assert_int_equal(port, 5173);
     assert_string_equal(head.text, "GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n\r\nrest");
 }
@@ -39,16 +39,16 @@ static void what_is_no_port_is_refused(void **state)
         int port = 0;
 
         strbuf_appendf(&head, "GET / HTTP/1.1\r\n%s\r\n\r\n", lines[i]);
-        assert_false(preview_door_take_port(&head, &port));
+        assert_false(preview_listener_take_port(&head, &port));
     }
 }
 
-int preview_door_tests(void)
+int preview_listener_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(port_is_taken_out_of_the_head),
         cmocka_unit_test(what_is_no_port_is_refused),
     };
 
-    return cmocka_run_group_tests_name("preview_door", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("preview_listener", tests, NULL, NULL);
 }

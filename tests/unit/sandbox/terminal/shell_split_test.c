@@ -1,4 +1,4 @@
-#include "sandbox/terminal/statements.h"
+#include "sandbox/terminal/shell_split.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +39,7 @@ static const struct split_case cases[] = {
     {"cat <<E\na\nb\nE", 1},
     {"cat <<E\na\nE\nb", 2},
     {"cat <<-'E' | x\n\ta\n\tE\nb", 2},
+    {"cat <<E\na\n\tE\nb\nE\nc", 2},
     {"cat <<A <<B\n1\nA\n2\nB", 1},
     {"cat <<<word\nb", 2},
     {"if a; then\nb\nfi", 1},
@@ -79,8 +80,8 @@ static void texts_split_at_top_level_newlines(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct statement statements[STATEMENTS_MAX];
-        size_t n = statements_split(cases[i].text, statements);
+        struct shell_statement statements[SHELL_STATEMENTS_MAX];
+        size_t n = shell_split(cases[i].text, statements);
 
         if (n != cases[i].n)
             fail_msg("%zu statements, not %zu: %s", n, cases[i].n, cases[i].text);
@@ -89,10 +90,10 @@ static void texts_split_at_top_level_newlines(void **state)
 
 static void statements_are_trimmed_and_keep_their_comments(void **state)
 {
-    struct statement statements[STATEMENTS_MAX];
+    struct shell_statement statements[SHELL_STATEMENTS_MAX];
 
     (void)state;
-    assert_int_equal(statements_split("  a b \n# c\n\n d\n", statements), 2);
+    assert_int_equal(shell_split("  a b \n# c\n\n d\n", statements), 2);
     assert_int_equal(statements[0].len, strlen("a b \n# c"));
     assert_memory_equal(statements[0].text, "a b \n# c", statements[0].len);
     assert_int_equal(statements[1].len, 1);
@@ -102,16 +103,16 @@ static void statements_are_trimmed_and_keep_their_comments(void **state)
 static void deep_nesting_and_long_lists_are_bounded(void **state)
 {
     enum { DEPTH = 5000 };
-    struct statement statements[STATEMENTS_MAX];
+    struct shell_statement statements[SHELL_STATEMENTS_MAX];
     CLEANUP(mem_freep) char *deep = mem_alloc(DEPTH + 1);
     CLEANUP(strbuf_done) struct strbuf many = STRBUF_INIT;
 
     (void)state;
     memset(deep, '(', DEPTH);
-    assert_int_equal(statements_split(deep, statements), 1);
+    assert_int_equal(shell_split(deep, statements), 1);
     for (int i = 0; i < DEPTH; i++)
         strbuf_append(&many, "a\n");
-    assert_int_equal(statements_split(many.text, statements), STATEMENTS_MAX);
+    assert_int_equal(shell_split(many.text, statements), SHELL_STATEMENTS_MAX);
 }
 
 /* Whatever comes, it ends and stays within its text. */
@@ -125,21 +126,21 @@ static void random_text_does_no_harm(void **state)
     (void)state;
     for (int round = 0; round < 20000; round++) {
         char text[160] = "";
-        struct statement statements[STATEMENTS_MAX];
+        struct shell_statement statements[SHELL_STATEMENTS_MAX];
         size_t n = 0;
 
         for (int i = 0; i < 30; i++) {
             seed = seed * 1103515245U + 12345U;
             strncat(text, pieces[(seed >> 16U) % ARRAY_SIZE(pieces)], 5);
         }
-        n = statements_split(text, statements);
+        n = shell_split(text, statements);
         for (size_t i = 0; i < n; i++)
             assert_true(statements[i].text >= text &&
                         statements[i].text + statements[i].len <= text + strlen(text));
     }
 }
 
-int statements_tests(void)
+int shell_split_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_split_at_top_level_newlines),
@@ -148,5 +149,5 @@ int statements_tests(void)
         cmocka_unit_test(random_text_does_no_harm),
     };
 
-    return cmocka_run_group_tests_name("statements", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("shell_split", tests, NULL, NULL);
 }

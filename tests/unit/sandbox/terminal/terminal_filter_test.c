@@ -1,17 +1,17 @@
-#include "sandbox/terminal/capture.h"
+#include "sandbox/terminal/terminal_filter.h"
 
 #include <string.h>
 
 #include "base/text.h"
-#include "sandbox/core/limits.h"
+#include "sandbox/core/action_limits.h"
 #include "unit/sandbox/sandbox_test.h"
 
-struct capture_case {
+struct filter_case {
     const char *printed;
     const char *text;
 };
 
-static const struct capture_case cases[] = {
+static const struct filter_case cases[] = {
     {"a\r\nb\r\n", "a\nb"},
     {"  a  \n\n", "  a"},
     {"10%\r50%\r100%\r\n", "100%"},
@@ -37,11 +37,11 @@ static const struct capture_case cases[] = {
      "a\xEF\xBF\xBD"},
 };
 
-static void feed(struct capture *capture, const char *bytes, size_t len)
+static void feed(struct terminal_filter *filter, const char *bytes, size_t len)
 {
     bool marked = false;
 
-    assert_int_equal(capture_feed(capture, bytes, len, &marked), len);
+    assert_int_equal(terminal_filter_feed(filter, bytes, len, &marked), len);
     assert_false(marked);
 }
 
@@ -50,11 +50,11 @@ static void printed_text_reads_as_on_a_screen(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-        CLEANUP(capture_done) struct capture capture = {0};
+        CLEANUP(terminal_filter_done) struct terminal_filter filter = {0};
 
-        capture_init(&capture);
-        feed(&capture, cases[i].printed, strlen(cases[i].printed));
-        capture_take(&capture, &out);
+        terminal_filter_init(&filter);
+        feed(&filter, cases[i].printed, strlen(cases[i].printed));
+        terminal_filter_take(&filter, &out);
         assert_string_equal(out.text, cases[i].text);
     }
 }
@@ -64,12 +64,12 @@ static void pieces_of_any_size_give_the_same(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-        CLEANUP(capture_done) struct capture capture = {0};
+        CLEANUP(terminal_filter_done) struct terminal_filter filter = {0};
 
-        capture_init(&capture);
+        terminal_filter_init(&filter);
         for (const char *at = cases[i].printed; *at != '\0'; at++)
-            feed(&capture, at, 1);
-        capture_take(&capture, &out);
+            feed(&filter, at, 1);
+        terminal_filter_take(&filter, &out);
         assert_string_equal(out.text, cases[i].text);
     }
 }
@@ -78,37 +78,37 @@ static void a_marker_ends_the_feed(void **state)
 {
     static const char printed[] = "out\x1b]7770;n;1\x07rest";
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    CLEANUP(capture_done) struct capture capture = {0};
+    CLEANUP(terminal_filter_done) struct terminal_filter filter = {0};
     bool marked = false;
     size_t used = 0;
 
     (void)state;
-    capture_init(&capture);
-    capture_set_marker(&capture, "7770;n;2");
-    assert_int_equal(capture_feed(&capture, printed, sizeof(printed) - 1, &marked),
+    terminal_filter_init(&filter);
+    terminal_filter_set_marker(&filter, "7770;n;2");
+    assert_int_equal(terminal_filter_feed(&filter, printed, sizeof(printed) - 1, &marked),
                      sizeof(printed) - 1);
     assert_false(marked);
-    capture_set_marker(&capture, "7770;n;1");
-    used = capture_feed(&capture, printed, sizeof(printed) - 1, &marked);
+    terminal_filter_set_marker(&filter, "7770;n;1");
+    used = terminal_filter_feed(&filter, printed, sizeof(printed) - 1, &marked);
     assert_true(marked);
     assert_string_equal(printed + used, "rest");
-    capture_take(&capture, &out);
+    terminal_filter_take(&filter, &out);
     assert_string_equal(out.text, "outrestout");
 }
 
 static void long_output_keeps_both_ends_in_the_cap(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    CLEANUP(capture_done) struct capture capture = {0};
+    CLEANUP(terminal_filter_done) struct terminal_filter filter = {0};
 
     (void)state;
-    capture_init(&capture);
-    feed(&capture, "first\n", 6);
+    terminal_filter_init(&filter);
+    feed(&filter, "first\n", 6);
     for (int i = 0; i < 100000; i++)
-        feed(&capture, "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\n", 11);
-    feed(&capture, "last \n", 6);
-    assert_true(capture.tail.len < 4 * (size_t)MAX_OUTPUT_CHARS * 2);
-    capture_take(&capture, &out);
+        feed(&filter, "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\n", 11);
+    feed(&filter, "last \n", 6);
+    assert_true(filter.tail.len < 4 * (size_t)MAX_OUTPUT_CHARS * 2);
+    terminal_filter_take(&filter, &out);
     assert_int_equal(utf8_length(out.text, out.len), MAX_OUTPUT_CHARS);
     assert_true(utf8_is_valid(out.text, out.len));
     assert_true(text_starts_with(out.text, "first\n\xc3\xa9"));
@@ -119,19 +119,19 @@ static void long_output_keeps_both_ends_in_the_cap(void **state)
 static void output_just_at_the_cap_is_whole(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    CLEANUP(capture_done) struct capture capture = {0};
+    CLEANUP(terminal_filter_done) struct terminal_filter filter = {0};
 
     (void)state;
-    capture_init(&capture);
+    terminal_filter_init(&filter);
     for (int i = 0; i < MAX_OUTPUT_CHARS; i++)
-        feed(&capture, "x", 1);
-    capture_take(&capture, &out);
+        feed(&filter, "x", 1);
+    terminal_filter_take(&filter, &out);
     assert_int_equal(out.len, MAX_OUTPUT_CHARS);
     assert_null(strstr(out.text, "clipped"));
     strbuf_reset(&out);
     for (int i = 0; i < MAX_OUTPUT_CHARS + 1; i++)
-        feed(&capture, "x", 1);
-    capture_take(&capture, &out);
+        feed(&filter, "x", 1);
+    terminal_filter_take(&filter, &out);
     assert_int_equal(out.len, MAX_OUTPUT_CHARS);
     assert_non_null(strstr(out.text, "clipped"));
 }
@@ -139,20 +139,20 @@ static void output_just_at_the_cap_is_whole(void **state)
 static void a_sequence_without_end_is_dropped(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    CLEANUP(capture_done) struct capture capture = {0};
+    CLEANUP(terminal_filter_done) struct terminal_filter filter = {0};
 
     (void)state;
-    capture_init(&capture);
-    feed(&capture, "\x1b]", 2);
+    terminal_filter_init(&filter);
+    feed(&filter, "\x1b]", 2);
     for (int i = 0; i < 100000; i++)
-        feed(&capture, "y", 1);
-    assert_true(capture.sequence.len < 8192);
-    feed(&capture, "\nend\n", 5);
-    capture_take(&capture, &out);
+        feed(&filter, "y", 1);
+    assert_true(filter.sequence.len < 8192);
+    feed(&filter, "\nend\n", 5);
+    terminal_filter_take(&filter, &out);
     assert_true(text_ends_with(out.text, "end"));
 }
 
-int capture_tests(void)
+int terminal_filter_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(printed_text_reads_as_on_a_screen),
@@ -163,5 +163,5 @@ int capture_tests(void)
         cmocka_unit_test(a_sequence_without_end_is_dropped),
     };
 
-    return cmocka_run_group_tests_name("capture", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("terminal_filter", tests, NULL, NULL);
 }

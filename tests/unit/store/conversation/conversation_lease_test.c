@@ -346,18 +346,18 @@ static void a_job_that_another_worker_has_writes_nothing(void **state)
     CLEANUP(job_done) struct job job = {.id = 0};
     CLEANUP(job_done) struct job other = {.id = 0};
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    const struct job_wish wish = {.kind = "condense", .key = uuid_random()};
+    const struct job_request request = {.kind = "condense", .key = uuid_random()};
     struct conversation_write write = {.guard = GUARD_JOB, .hold = {.owner = uuid_random()}};
     struct error err = ERROR_INIT;
     bool claimed = false;
 
-    assert_done(job_store_add(fixture->db, &made.id, &wish, &err), &err);
+    assert_done(job_store_add(fixture->db, &made.id, &request, &err), &err);
     assert_done(job_store_claim(fixture->db, &write.hold.owner, &claimed, &job, &err), &err);
     assert_true(claimed);
     write.hold.id = job.id;
     event_add_pause(&events);
     assert_done(conversation_store_write(fixture->db, &made, &events, &write, &err), &err);
-    other = take_job_over(fixture, &wish.key);
+    other = take_job_over(fixture, &request.key);
     assert_int_equal(other.id, job.id);
     assert_int_equal(conversation_store_write(fixture->db, &made, &events, &write, &err), -1);
     assert_int_equal(err.code, ERROR_STALE);

@@ -534,8 +534,9 @@ static void text_that_was_made_of_an_older_row_is_not_kept(void **state)
     assert_done(db_tx_begin(fixture->db, &held, &err), &err);
     assert_done(db_tx_query(&held, SQL_HOLD, DB_NO_PARAMS, &rows, &err), &err);
     pthread_create(&thread, NULL, read_it, &reader);
-    while (test_sql_count("SELECT count(*) FROM pg_locks WHERE NOT granted"
-                          " AND relation = 'branches'::regclass") == 0)
+    while (test_sql_count("SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database"
+                          " WHERE NOT granted AND relation = 'branches'::regclass"
+                          " AND d.datname = current_database()") == 0)
         sched_yield();
     set_row(&made.id, "spec = '{\"max_iterations\": 5}'");
     db_tx_end(&held);

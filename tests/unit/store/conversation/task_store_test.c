@@ -209,13 +209,14 @@ static void stop_reaches_all_who_wait_for_each_other(void **state)
     struct uuid grandchild = begin_wait(fixture, &first);
     CLEANUP(claim_done) struct claim last = {.claim_count = 0};
     CLEANUP(claim_done) struct claim child = {.claim_count = 0};
-    struct stop_line line = {.n = 0};
+    struct stop_chain chain = {.n = 0};
     struct error err = ERROR_INIT;
 
     assert_done(
-        conversation_store_request_stop(fixture->db, &pair.parent, "interrupt", &line, &err), &err);
-    assert_int_equal(line.n, 3);
-    assert_string_equal(line.ids[2].text, grandchild.text);
+        conversation_store_request_stop(fixture->db, &pair.parent, "interrupt", &chain, &err),
+        &err);
+    assert_int_equal(chain.n, 3);
+    assert_string_equal(chain.ids[2].text, grandchild.text);
     /* Without a slot, too: what is to stop runs nothing. */
     assert_true(try_claim(fixture, 0, &last));
     assert_string_equal(last.conversation.id.text, grandchild.text);
@@ -236,11 +237,12 @@ static void run_that_is_to_stop_does_not_begin_to_wait(void **state)
     const struct conversation_write write = {.status = "running", .want_run = true};
     const struct task_work work = {&child, &events, &write};
     const struct task_wait wait = {.lease = &claim.lease, .child_id = child.id};
-    struct stop_line line = {.n = 0};
+    struct stop_chain chain = {.n = 0};
     char stop[STOP_WORD_BYTES] = "";
     struct error err = ERROR_INIT;
 
-    assert_done(conversation_store_request_stop(fixture->db, &made.id, "pause", &line, &err), &err);
+    assert_done(conversation_store_request_stop(fixture->db, &made.id, "pause", &chain, &err),
+                &err);
     assert_int_equal(task_store_begin(fixture->db, &wait, &work, stop, &err), -1);
     assert_int_equal(err.code, ERROR_CANCELLED);
     assert_string_equal(stop, "pause");
@@ -268,7 +270,7 @@ static void lost_lease_begins_no_wait(void **state)
 struct stopper {
     const struct store_fixture *fixture;
     struct uuid id;
-    struct stop_line line;
+    struct stop_chain chain;
     pthread_t thread;
 };
 
@@ -278,7 +280,7 @@ static void *stop_it(void *argument)
     struct error err = ERROR_INIT;
 
     assert_done(conversation_store_request_stop(stopper->fixture->db, &stopper->id, "pause",
-                                                &stopper->line, &err),
+                                                &stopper->chain, &err),
                 &err);
     return NULL;
 }
@@ -306,7 +308,7 @@ static void stop_and_wait_at_the_same_moment_leave_nobody_running(void **state)
         rc = task_store_begin(fixture->db, &wait, &work, stop, &err);
         assert_int_equal(pthread_join(stopper.thread, NULL), 0);
         assert_true(rc == 0 || err.code == ERROR_CANCELLED);
-        assert_int_equal(stopper.line.n, rc == 0 ? 2 : 1);
+        assert_int_equal(stopper.chain.n, rc == 0 ? 2 : 1);
         strbuf_appendf(&sql,
                        "SELECT count(*) FROM conversations WHERE id IN ('%s', '%s')"
                        " AND wanted_at IS NOT NULL AND stop_requested IS NULL",

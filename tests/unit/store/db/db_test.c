@@ -27,7 +27,8 @@ static void open_all(struct db *db)
 static void end_all_connections(void)
 {
     assert_int_equal(test_sql_count("SELECT count(pg_terminate_backend(pid, 10000))"
-                                    " FROM pg_stat_activity WHERE application_name = 'deft-test'"),
+                                    " FROM pg_stat_activity WHERE application_name = 'deft-test'"
+                                    " AND datname = current_database()"),
                      CONNECTIONS);
 }
 

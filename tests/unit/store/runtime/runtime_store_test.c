@@ -2,7 +2,7 @@
  * What the store promises of sandboxes: one live one per session, a status that only who knows the
  * old one may change, and a list of what is not yet as somebody wants it.
  */
-#include "store/runtime/rest_store.h"
+#include "store/runtime/idle_store.h"
 #include "store/runtime/runtime_store.h"
 
 #include <string.h>
@@ -332,9 +332,9 @@ static void one_in_use_is_not_let_rest(void **state)
     bool is = true;
 
     move(fixture, &runtime, RUNTIME_RUNNING);
-    assert_done(rest_store_pause(fixture->db, runtime.id, 60000, &is, &err), &err);
+    assert_done(idle_store_pause(fixture->db, runtime.id, 60000, &is, &err), &err);
     assert_false(is);
-    assert_done(rest_store_pause(fixture->db, runtime.id, 0, &is, &err), &err);
+    assert_done(idle_store_pause(fixture->db, runtime.id, 0, &is, &err), &err);
     assert_true(is);
     /* Who uses it now is told that it rests. */
     assert_done(runtime_store_use(fixture->db, runtime.id, &is, &err), &err);
@@ -351,13 +351,13 @@ static void one_that_is_wanted_again_keeps_its_files(void **state)
     move(fixture, &runtime, RUNTIME_RUNNING);
     want(fixture, &runtime, DESIRED_PAUSED);
     move(fixture, &runtime, RUNTIME_PAUSED);
-    assert_done(rest_store_delete(fixture->db, runtime.id, 60000, &is, &err), &err);
+    assert_done(idle_store_delete(fixture->db, runtime.id, 60000, &is, &err), &err);
     assert_false(is);
     want(fixture, &runtime, DESIRED_RUNNING);
-    assert_done(rest_store_delete(fixture->db, runtime.id, 0, &is, &err), &err);
+    assert_done(idle_store_delete(fixture->db, runtime.id, 0, &is, &err), &err);
     assert_false(is);
     want(fixture, &runtime, DESIRED_PAUSED);
-    assert_done(rest_store_delete(fixture->db, runtime.id, 0, &is, &err), &err);
+    assert_done(idle_store_delete(fixture->db, runtime.id, 0, &is, &err), &err);
     assert_true(is);
 }
 

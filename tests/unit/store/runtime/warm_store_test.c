@@ -22,7 +22,7 @@
 static struct warm_class new_class(const struct uuid *image)
 {
     return (struct warm_class){
-        .image = image->text, .memory_bytes = 1 << 20, .nano_cpus = 5, .fittings = "action-1"};
+        .image = image->text, .memory_bytes = 1 << 20, .nano_cpus = 5, .agent_build = "action-1"};
 }
 
 static struct warm_sandbox add(const struct store_fixture *fixture, const struct warm_class *class)
@@ -30,7 +30,7 @@ static struct warm_sandbox add(const struct store_fixture *fixture, const struct
     struct warm_sandbox member = {.image = mem_dup_text(class->image),
                                   .memory_bytes = class->memory_bytes,
                                   .nano_cpus = class->nano_cpus,
-                                  .fittings = mem_dup_text(class->fittings),
+                                  .agent_build = mem_dup_text(class->agent_build),
                                   .home = mem_dup_text("0a1b")};
     struct uuid random = uuid_random();
     struct error err = ERROR_INIT;
@@ -151,7 +151,7 @@ static void nobody_gets_one_that_does_not_fit_or_is_not_ready(void **state)
     others[0].image = other_image.text;
     others[1].memory_bytes++;
     others[2].nano_cpus++;
-    others[3].fittings = "action-2";
+    others[3].agent_build = "action-2";
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         claimer.class = &others[i];
         claim(&claimer);

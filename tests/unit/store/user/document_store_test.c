@@ -12,7 +12,7 @@
 #include "support/pg.h"
 #include "support/sql.h"
 
-static struct document put(const struct shelf *shelf, const char *name, const char *secret)
+static struct document put(const struct document_scope *scope, const char *name, const char *secret)
 {
     struct document document = document_new(COLLECTION_PROFILES, name);
     struct error err = ERROR_INIT;
@@ -22,33 +22,33 @@ static struct document put(const struct shelf *shelf, const char *name, const ch
         document.secrets = json_object();
         json_put_text(document.secrets, "api_key", secret);
     }
-    assert_done(document_store_put(shelf, &document, 0, &err), &err);
+    assert_done(document_store_put(scope, &document, 0, &err), &err);
     assert_int_equal(document.revision, 1);
     return document;
 }
 
-static struct document get(const struct shelf *shelf, const char *name)
+static struct document get(const struct document_scope *scope, const char *name)
 {
     struct document document = DOCUMENT_INIT;
     struct error err = ERROR_INIT;
 
-    assert_done(document_store_get(shelf, COLLECTION_PROFILES, name, &document, &err), &err);
+    assert_done(document_store_get(scope, COLLECTION_PROFILES, name, &document, &err), &err);
     return document;
 }
 
 static void document_comes_back_as_it_was_put(void **state)
 {
-    struct test_shelf test;
+    struct test_document_scope test;
     struct error err = ERROR_INIT;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     {
-        CLEANUP(document_done) struct document made = put(&test.shelf, "fast", "sk-hidden");
-        CLEANUP(document_done) struct document named = get(&test.shelf, "fast");
+        CLEANUP(document_done) struct document made = put(&test.scope, "fast", "sk-hidden");
+        CLEANUP(document_done) struct document named = get(&test.scope, "fast");
         CLEANUP(document_done) struct document by_id = DOCUMENT_INIT;
 
         assert_done(
-            document_store_get_by_id(&test.shelf, COLLECTION_PROFILES, &made.id, &by_id, &err),
+            document_store_get_by_id(&test.scope, COLLECTION_PROFILES, &made.id, &by_id, &err),
             &err);
         assert_string_equal(named.id.text, made.id.text);
         assert_string_equal(by_id.name, "fast");
@@ -61,11 +61,11 @@ static void document_comes_back_as_it_was_put(void **state)
 
 static void row_holds_no_secret_in_clear(void **state)
 {
-    struct test_shelf test;
+    struct test_document_scope test;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     {
-        CLEANUP(document_done) struct document made = put(&test.shelf, "sealed", "sk-needle-81");
+        CLEANUP(document_done) struct document made = put(&test.scope, "sealed", "sk-needle-81");
 
         assert_int_equal(test_sql_count("SELECT count(*) FROM documents"
                                         " WHERE documents::text LIKE '%needle-81%'"),
@@ -77,13 +77,13 @@ static void row_holds_no_secret_in_clear(void **state)
 static void sealed_part_opens_only_where_it_was_sealed(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
-    struct test_shelf test;
+    struct test_document_scope test;
     struct error err = ERROR_INIT;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     {
-        CLEANUP(document_done) struct document first = put(&test.shelf, "first", "sk-1");
-        CLEANUP(document_done) struct document second = put(&test.shelf, "second", "sk-2");
+        CLEANUP(document_done) struct document first = put(&test.scope, "first", "sk-1");
+        CLEANUP(document_done) struct document second = put(&test.scope, "second", "sk-2");
         CLEANUP(document_done) struct document moved = DOCUMENT_INIT;
 
         strbuf_appendf(&sql,
@@ -92,51 +92,51 @@ static void sealed_part_opens_only_where_it_was_sealed(void **state)
                        first.id.text, second.id.text);
         test_sql(sql.text);
         assert_int_equal(
-            document_store_get(&test.shelf, COLLECTION_PROFILES, "second", &moved, &err), -1);
+            document_store_get(&test.scope, COLLECTION_PROFILES, "second", &moved, &err), -1);
         assert_int_equal(err.code, ERROR_INTERNAL);
     }
 }
 
 static void writer_who_has_not_seen_the_newest_is_refused(void **state)
 {
-    struct test_shelf test;
+    struct test_document_scope test;
     struct error err = ERROR_INIT;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     {
-        CLEANUP(document_done) struct document made = put(&test.shelf, "one", NULL);
-        CLEANUP(document_done) struct document early = get(&test.shelf, "one");
+        CLEANUP(document_done) struct document made = put(&test.scope, "one", NULL);
+        CLEANUP(document_done) struct document early = get(&test.scope, "one");
         CLEANUP(document_done) struct document again = document_new(COLLECTION_PROFILES, "one");
 
-        assert_done(document_store_put(&test.shelf, &made, 0, &err), &err);
+        assert_done(document_store_put(&test.scope, &made, 0, &err), &err);
         assert_int_equal(made.revision, 2);
-        assert_int_equal(document_store_put(&test.shelf, &early, 0, &err), -1);
+        assert_int_equal(document_store_put(&test.scope, &early, 0, &err), -1);
         assert_int_equal(err.code, ERROR_STALE);
         assert_int_equal(early.revision, 1);
-        assert_int_equal(document_store_put(&test.shelf, &again, 0, &err), -1);
+        assert_int_equal(document_store_put(&test.scope, &again, 0, &err), -1);
         assert_int_equal(err.code, ERROR_STALE);
     }
 }
 
 static void rename_keeps_id_and_secret_and_takes_no_other_name(void **state)
 {
-    struct test_shelf test;
+    struct test_document_scope test;
     struct error err = ERROR_INIT;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     {
-        CLEANUP(document_done) struct document taken = put(&test.shelf, "taken", NULL);
-        CLEANUP(document_done) struct document made = put(&test.shelf, "old", "sk-1");
+        CLEANUP(document_done) struct document taken = put(&test.scope, "taken", NULL);
+        CLEANUP(document_done) struct document made = put(&test.scope, "old", "sk-1");
         struct document_change change = {
             .kind = DOCUMENT_RENAME, .document = &made, .new_name = taken.name};
 
-        assert_int_equal(document_store_write(&test.shelf, &change, 1, &err), -1);
+        assert_int_equal(document_store_write(&test.scope, &change, 1, &err), -1);
         assert_int_equal(err.code, ERROR_CONFLICT);
         change.new_name = "new";
-        assert_done(document_store_write(&test.shelf, &change, 1, &err), &err);
+        assert_done(document_store_write(&test.scope, &change, 1, &err), &err);
         assert_string_equal(made.name, "new");
         {
-            CLEANUP(document_done) struct document renamed = get(&test.shelf, "new");
+            CLEANUP(document_done) struct document renamed = get(&test.scope, "new");
 
             assert_string_equal(renamed.id.text, made.id.text);
             assert_string_equal(json_text_or(renamed.secrets, "api_key", ""), "sk-1");
@@ -146,13 +146,13 @@ static void rename_keeps_id_and_secret_and_takes_no_other_name(void **state)
 
 static void of_several_changes_all_are_done_or_none(void **state)
 {
-    struct test_shelf test;
+    struct test_document_scope test;
     struct error err = ERROR_INIT;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     {
-        CLEANUP(document_done) struct document kept = put(&test.shelf, "kept", NULL);
-        CLEANUP(document_done) struct document stale = get(&test.shelf, "kept");
+        CLEANUP(document_done) struct document kept = put(&test.scope, "kept", NULL);
+        CLEANUP(document_done) struct document stale = get(&test.scope, "kept");
         CLEANUP(document_done) struct document fresh = document_new(COLLECTION_PROFILES, "fresh");
         CLEANUP(document_done) struct document found = DOCUMENT_INIT;
         const struct document_change changes[] = {
@@ -160,30 +160,30 @@ static void of_several_changes_all_are_done_or_none(void **state)
             {.kind = DOCUMENT_DELETE, .document = &stale},
         };
 
-        assert_done(document_store_put(&test.shelf, &kept, 0, &err), &err);
-        assert_int_equal(document_store_write(&test.shelf, changes, 2, &err), -1);
+        assert_done(document_store_put(&test.scope, &kept, 0, &err), &err);
+        assert_int_equal(document_store_write(&test.scope, changes, 2, &err), -1);
         assert_int_equal(err.code, ERROR_STALE);
         assert_int_equal(
-            document_store_get(&test.shelf, COLLECTION_PROFILES, "fresh", &found, &err), -1);
+            document_store_get(&test.scope, COLLECTION_PROFILES, "fresh", &found, &err), -1);
         assert_int_equal(err.code, ERROR_NOT_FOUND);
     }
 }
 
 static void list_is_by_name_of_one_user_and_collection(void **state)
 {
-    struct test_shelf mine;
-    struct test_shelf other;
+    struct test_document_scope mine;
+    struct test_document_scope other;
     CLEANUP(document_list_done) struct document_list list = DOCUMENT_LIST_INIT;
     struct error err = ERROR_INIT;
 
-    store_open_shelf(*state, &mine);
-    store_open_shelf(*state, &other);
+    store_open_document_scope(*state, &mine);
+    store_open_document_scope(*state, &other);
     {
-        CLEANUP(document_done) struct document b = put(&mine.shelf, "b", "sk-b");
-        CLEANUP(document_done) struct document a = put(&mine.shelf, "a", NULL);
-        CLEANUP(document_done) struct document foreign = put(&other.shelf, "c", NULL);
+        CLEANUP(document_done) struct document b = put(&mine.scope, "b", "sk-b");
+        CLEANUP(document_done) struct document a = put(&mine.scope, "a", NULL);
+        CLEANUP(document_done) struct document foreign = put(&other.scope, "c", NULL);
 
-        assert_done(document_store_list(&mine.shelf, COLLECTION_PROFILES, &list, &err), &err);
+        assert_done(document_store_list(&mine.scope, COLLECTION_PROFILES, &list, &err), &err);
         assert_int_equal(list.n, 2);
         assert_string_equal(list.items[0].name, a.name);
         assert_string_equal(list.items[1].name, b.name);
@@ -195,18 +195,18 @@ static void list_is_by_name_of_one_user_and_collection(void **state)
 
 static void full_collection_takes_no_more(void **state)
 {
-    struct test_shelf test;
+    struct test_document_scope test;
     struct error err = ERROR_INIT;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     {
-        CLEANUP(document_done) struct document first = put(&test.shelf, "first", NULL);
+        CLEANUP(document_done) struct document first = put(&test.scope, "first", NULL);
         CLEANUP(document_done) struct document second = document_new(COLLECTION_PROFILES, "second");
 
-        assert_int_equal(document_store_put(&test.shelf, &second, 1, &err), -1);
+        assert_int_equal(document_store_put(&test.scope, &second, 1, &err), -1);
         assert_int_equal(err.code, ERROR_CONFLICT);
-        assert_done(document_store_put(&test.shelf, &first, 1, &err), &err);
-        assert_done(document_store_put(&test.shelf, &second, 2, &err), &err);
+        assert_done(document_store_put(&test.scope, &first, 1, &err), &err);
+        assert_done(document_store_put(&test.scope, &second, 2, &err), &err);
     }
 }
 
@@ -214,31 +214,31 @@ static void document_that_would_be_too_large_is_refused(void **state)
 {
     CLEANUP(document_done) struct document document = document_new(COLLECTION_PROFILES, "large");
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    struct test_shelf test;
+    struct test_document_scope test;
     struct error err = ERROR_INIT;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     while (text.len <= DOCUMENT_MAX_BYTES)
         strbuf_append(&text, "0123456789abcdef0123456789abcdef");
     json_put_text(document.body, "text", text.text);
-    assert_int_equal(document_store_put(&test.shelf, &document, 0, &err), -1);
+    assert_int_equal(document_store_put(&test.scope, &document, 0, &err), -1);
     assert_int_equal(err.code, ERROR_TOO_LARGE);
 }
 
 static void deleted_document_is_gone(void **state)
 {
-    struct test_shelf test;
+    struct test_document_scope test;
     struct error err = ERROR_INIT;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     {
-        CLEANUP(document_done) struct document made = put(&test.shelf, "gone", NULL);
+        CLEANUP(document_done) struct document made = put(&test.scope, "gone", NULL);
 
-        assert_done(document_store_delete(&test.shelf, COLLECTION_PROFILES, made.name, &err), &err);
-        assert_int_equal(document_store_delete(&test.shelf, COLLECTION_PROFILES, made.name, &err),
+        assert_done(document_store_delete(&test.scope, COLLECTION_PROFILES, made.name, &err), &err);
+        assert_int_equal(document_store_delete(&test.scope, COLLECTION_PROFILES, made.name, &err),
                          -1);
         assert_int_equal(err.code, ERROR_NOT_FOUND);
-        assert_int_equal(document_store_put(&test.shelf, &made, 0, &err), -1);
+        assert_int_equal(document_store_put(&test.scope, &made, 0, &err), -1);
         assert_int_equal(err.code, ERROR_STALE);
     }
 }

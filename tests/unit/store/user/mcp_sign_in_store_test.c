@@ -13,16 +13,16 @@
 #include "support/pg.h"
 #include "support/sql.h"
 
-static struct uuid add(const struct test_shelf *test, const char *state)
+static struct uuid add(const struct test_document_scope *test, const char *state)
 {
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in sign_in = {.id = uuid_random(),
-                                                            .user_id = test->shelf.user_id,
+                                                            .user_id = test->scope.user_id,
                                                             .body = json_object(),
                                                             .secrets = json_object()};
     struct error err = ERROR_INIT;
 
     json_put_text(sign_in.secrets, "verifier", "hush");
-    assert_done(mcp_sign_in_store_add(&test->shelf, &sign_in, state, &err), &err);
+    assert_done(mcp_sign_in_store_add(&test->scope, &sign_in, state, &err), &err);
     return sign_in.id;
 }
 
@@ -30,19 +30,19 @@ static void state_is_taken_once(void **state)
 {
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in taken = MCP_SIGN_IN_INIT;
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in again = MCP_SIGN_IN_INIT;
-    struct test_shelf test;
+    struct test_document_scope test;
     struct uuid id = UUID_INIT;
     struct error err = ERROR_INIT;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     id = add(&test, "state-once");
-    assert_int_equal(mcp_sign_in_store_take(&test.shelf, "state-other", &taken, &err), -1);
+    assert_int_equal(mcp_sign_in_store_take(&test.scope, "state-other", &taken, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
-    assert_done(mcp_sign_in_store_take(&test.shelf, "state-once", &taken, &err), &err);
+    assert_done(mcp_sign_in_store_take(&test.scope, "state-once", &taken, &err), &err);
     assert_string_equal(taken.id.text, id.text);
     assert_int_equal(taken.status, SIGN_IN_AUTHORIZING);
     assert_string_equal(json_text_or(taken.secrets, "verifier", ""), "hush");
-    assert_int_equal(mcp_sign_in_store_take(&test.shelf, "state-once", &again, &err), -1);
+    assert_int_equal(mcp_sign_in_store_take(&test.scope, "state-once", &again, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
 }
 
@@ -50,22 +50,22 @@ static void what_it_ended_with_is_its_users_alone(void **state)
 {
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in taken = MCP_SIGN_IN_INIT;
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in seen = MCP_SIGN_IN_INIT;
-    struct test_shelf test;
-    struct shelf other = {0};
+    struct test_document_scope test;
+    struct document_scope other = {0};
     struct uuid id = UUID_INIT;
     struct error err = ERROR_INIT;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     id = add(&test, "state-mine");
-    assert_done(mcp_sign_in_store_take(&test.shelf, "state-mine", &taken, &err), &err);
+    assert_done(mcp_sign_in_store_take(&test.scope, "state-mine", &taken, &err), &err);
     taken.status = SIGN_IN_SUCCEEDED;
     json_put_text(taken.body, "tool", "t");
-    assert_done(mcp_sign_in_store_finish(&test.shelf, &taken, &err), &err);
-    other = test.shelf;
-    other.user_id = test_user(test.shelf.db);
+    assert_done(mcp_sign_in_store_finish(&test.scope, &taken, &err), &err);
+    other = test.scope;
+    other.user_id = test_user(test.scope.db);
     assert_int_equal(mcp_sign_in_store_get(&other, &id, &seen, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
-    assert_done(mcp_sign_in_store_get(&test.shelf, &id, &seen, &err), &err);
+    assert_done(mcp_sign_in_store_get(&test.scope, &id, &seen, &err), &err);
     assert_int_equal(seen.status, SIGN_IN_SUCCEEDED);
     assert_string_equal(json_text_or(seen.body, "tool", ""), "t");
 }
@@ -73,12 +73,12 @@ static void what_it_ended_with_is_its_users_alone(void **state)
 static void user_keeps_the_newest_few(void **state)
 {
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in seen = MCP_SIGN_IN_INIT;
-    struct test_shelf test;
+    struct test_document_scope test;
     struct uuid first = UUID_INIT;
     struct uuid newest = UUID_INIT;
     struct error err = ERROR_INIT;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     first = add(&test, "state-0");
     for (int i = 1; i <= 20; i++) {
         char name[16];
@@ -86,19 +86,19 @@ static void user_keeps_the_newest_few(void **state)
         (void)snprintf(name, sizeof(name), "state-%d", i);
         newest = add(&test, name);
     }
-    assert_int_equal(mcp_sign_in_store_get(&test.shelf, &first, &seen, &err), -1);
+    assert_int_equal(mcp_sign_in_store_get(&test.scope, &first, &seen, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
-    assert_done(mcp_sign_in_store_get(&test.shelf, &newest, &seen, &err), &err);
+    assert_done(mcp_sign_in_store_get(&test.scope, &newest, &seen, &err), &err);
 }
 
 static void what_is_a_day_old_goes_when_something_new_comes(void **state)
 {
-    struct test_shelf test;
+    struct test_document_scope test;
 
-    store_open_shelf(*state, &test);
+    store_open_document_scope(*state, &test);
     (void)add(&test, "state-old");
     test_sql("UPDATE mcp_sign_ins SET created_at = now() - interval '25 hours'");
-    test.shelf.user_id = test_user(test.shelf.db);
+    test.scope.user_id = test_user(test.scope.db);
     (void)add(&test, "state-new");
     assert_int_equal(test_sql_count("SELECT count(*) FROM mcp_sign_ins"), 1);
 }

@@ -2,7 +2,7 @@
 
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/history.h"
-#include "worker/agent/core/view.h"
+#include "worker/agent/core/model_view.h"
 #include "worker/events.h"
 
 /* A head of one message, and eight events that may be forgotten, half of them with a result. */
@@ -11,21 +11,21 @@
         "5", "x") "," RESULT("5",                                                                  \
                              "y") "," USER("7") "," AGENT("8") "," USER("9") "," AGENT("10") "]"
 
-static struct view_range choose(struct history *history, size_t max_events)
+static struct model_view_range choose(struct history *history, size_t max_events)
 {
-    const struct view_rule rule = {
+    const struct model_view_rule rule = {
         .keep_first = 1, .minimum_progress = 0.1, .max_events = max_events};
-    struct view_range range = VIEW_RANGE_INIT;
+    struct model_view_range range = MODEL_VIEW_RANGE_INIT;
 
     history_add_text(history, TALK);
-    view_choose_range(history, &rule, &range);
+    model_view_choose_range(history, &rule, &range);
     return range;
 }
 
 static void middle_of_the_view_is_forgotten(void **state)
 {
     CLEANUP(history_done) struct history history = HISTORY_INIT;
-    CLEANUP(view_range_done) struct view_range range = choose(&history, 100);
+    CLEANUP(model_view_range_done) struct model_view_range range = choose(&history, 100);
 
     (void)state;
     assert_int_equal(range.offset, 1);
@@ -36,7 +36,7 @@ static void middle_of_the_view_is_forgotten(void **state)
 static void one_summary_stands_for_a_bounded_number_of_events(void **state)
 {
     CLEANUP(history_done) struct history history = HISTORY_INIT;
-    CLEANUP(view_range_done) struct view_range range = choose(&history, 5);
+    CLEANUP(model_view_range_done) struct model_view_range range = choose(&history, 5);
 
     (void)state;
     assert_int_equal(range.offset, 1);
@@ -46,7 +46,7 @@ static void one_summary_stands_for_a_bounded_number_of_events(void **state)
 static void a_bound_does_not_part_a_call_from_its_result(void **state)
 {
     CLEANUP(history_done) struct history history = HISTORY_INIT;
-    CLEANUP(view_range_done) struct view_range range = choose(&history, 4);
+    CLEANUP(model_view_range_done) struct model_view_range range = choose(&history, 4);
 
     (void)state;
     assert_int_equal(range.events.n, 3);
@@ -56,7 +56,7 @@ static void a_bound_does_not_part_a_call_from_its_result(void **state)
 static void nothing_is_forgotten_where_nothing_fits(void **state)
 {
     CLEANUP(history_done) struct history history = HISTORY_INIT;
-    CLEANUP(view_range_done) struct view_range range = choose(&history, 0);
+    CLEANUP(model_view_range_done) struct model_view_range range = choose(&history, 0);
 
     (void)state;
     assert_int_equal(range.events.n, 0);
@@ -65,18 +65,18 @@ static void nothing_is_forgotten_where_nothing_fits(void **state)
 static size_t count_forgotten(size_t max_size, double minimum_progress)
 {
     CLEANUP(history_done) struct history history = HISTORY_INIT;
-    CLEANUP(view_range_done) struct view_range range = VIEW_RANGE_INIT;
-    const struct view_rule rule = {.max_size = max_size,
-                                   .keep_first = 1,
-                                   .minimum_progress = minimum_progress,
-                                   .max_events = 100};
+    CLEANUP(model_view_range_done) struct model_view_range range = MODEL_VIEW_RANGE_INIT;
+    const struct model_view_rule rule = {.max_size = max_size,
+                                         .keep_first = 1,
+                                         .minimum_progress = minimum_progress,
+                                         .max_events = 100};
 
     history_add_text(&history, TALK);
-    view_choose_range(&history, &rule, &range);
+    model_view_choose_range(&history, &rule, &range);
     return range.events.n;
 }
 
-static void view_that_became_too_long_is_cut_to_half_of_its_size(void **state)
+static void model_view_that_became_too_long_is_cut_to_half_of_its_size(void **state)
 {
     (void)state;
     assert_int_equal(count_forgotten(8, 0.1), 7);
@@ -96,22 +96,22 @@ static void summaries_count_as_events_of_the_view(void **state)
 
     (void)state;
     history_add_text(&history, TALK);
-    assert_int_equal(view_length(&history), 10);
+    assert_int_equal(model_view_length(&history), 10);
     history.items[1].is_forgotten = true;
     history.items[2].is_forgotten = true;
     history.items[3].summary = history.items[3].json;
-    assert_int_equal(view_length(&history), 9);
+    assert_int_equal(model_view_length(&history), 9);
     history.items[3].summary = NULL;
 }
 
-int view_tests(void)
+int model_view_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(middle_of_the_view_is_forgotten),
         cmocka_unit_test(one_summary_stands_for_a_bounded_number_of_events),
         cmocka_unit_test(a_bound_does_not_part_a_call_from_its_result),
         cmocka_unit_test(nothing_is_forgotten_where_nothing_fits),
-        cmocka_unit_test(view_that_became_too_long_is_cut_to_half_of_its_size),
+        cmocka_unit_test(model_view_that_became_too_long_is_cut_to_half_of_its_size),
         cmocka_unit_test(too_little_is_forgotten_only_when_it_must),
         cmocka_unit_test(summaries_count_as_events_of_the_view),
     };

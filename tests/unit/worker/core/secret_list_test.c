@@ -15,7 +15,7 @@
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/tools/tools.h"
-#include "worker/agent/core/mask.h"
+#include "worker/agent/core/secret_list.h"
 #include "worker/events.h"
 
 /* Values that are words of the contract itself. */
@@ -49,7 +49,7 @@ static void only_free_text_of_events_is_changed(void **state)
     event_add_observation(&events, &ref, seen);
     (void)event_add_agent_message(&events, "I am a MessageEvent", "of Terminal",
                                   "chatcmpl-Terminal");
-    mask_events(&list, &events);
+    secret_list_mask_events(&list, &events);
     event = events.items[0].json;
     assert_string_equal(json_text_or(event, "kind", ""), "ObservationEvent");
     assert_string_equal(json_text_or(event, "source", ""), "environment");
@@ -77,7 +77,7 @@ static void values_are_hidden_in_text(void **state)
     (void)state;
     secret_list_read(&list, secrets);
     assert_int_equal(list.n, 3);
-    mask_append(&list, "abcdefghi, abcdef, 12345 and abcde", &out);
+    secret_list_mask_text(&list, "abcdefghi, abcdef, 12345 and abcde", &out);
     assert_string_equal(out.text, "<secret-hidden>, <secret-hidden>, 12345 and abcde");
 }
 
@@ -93,7 +93,7 @@ static void values_that_were_replaced_stay_hidden(void **state)
     secret_list_read(&list, before);
     secret_list_retire(&list);
     secret_list_read(&list, after);
-    mask_append(&list, "abcdef ghijkl uvwxyz", &out);
+    secret_list_mask_text(&list, "abcdef ghijkl uvwxyz", &out);
     assert_string_equal(out.text, "<secret-hidden> <secret-hidden> <secret-hidden>");
     env = secret_list_env(&list, "echo $A $B $C");
     assert_int_equal(json_object_size(env), 2);
@@ -113,9 +113,9 @@ static void log_two_lines(const struct secret_list *list, struct strbuf *out)
     ssize_t n = 0;
 
     assert_int_equal(dup2(file, STDERR_FILENO), STDERR_FILENO);
-    mask_log_begin(list);
+    secret_list_mask_log(list);
     log_info("model.failed", LOG_STR("error", "it said YWJjZGVmZ2hp, abcdefghi"));
-    mask_log_end();
+    secret_list_unmask_log();
     log_info("model.failed", LOG_STR("error", "abcdefghi"));
     assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
     n = pread(file, lines, sizeof(lines), 0);
@@ -182,15 +182,15 @@ static void a_call_keeps_its_form_and_is_run_as_it_was_written(void **state)
         json_auto_t *withheld = NULL;
 
         tool_call_check(&conversation, cases[i].tool, cases[i].arguments, &check);
-        withheld = mask_call(&list, &conversation, &check);
+        withheld = secret_list_mask_call(&list, &conversation, &check);
         assert_string_equal(check.arguments, cases[i].kept);
         assert_int_equal(withheld != NULL, cases[i].withheld != NULL);
-        assert_int_equal(mask_was_applied(check.action), cases[i].withheld != NULL);
+        assert_int_equal(secret_list_is_masked(check.action), cases[i].withheld != NULL);
         if (withheld == NULL)
             continue;
         json_append_text(&run, withheld);
         assert_non_null(strstr(run.text, cases[i].withheld));
-        assert_false(mask_was_applied(withheld));
+        assert_false(secret_list_is_masked(withheld));
     }
 }
 
@@ -208,7 +208,7 @@ static void commands_get_the_secrets_they_name(void **state)
     assert_null(secret_list_env(&list, "ls"));
 }
 
-int mask_tests(void)
+int secret_list_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_free_text_of_events_is_changed),

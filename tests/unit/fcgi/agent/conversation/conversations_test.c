@@ -28,7 +28,7 @@ static void new_conversation_is_answered_whole(void **state)
     DISPATCH(answer, ALICE, "POST", "/api/conversations", START_BODY(""));
     json_auto_t *info = NULL;
 
-    assert_answer(&answer, 201, "\"execution_status\":\"idle\"");
+    assert_answer_member(&answer, 201, "execution_status", "idle");
     info = answer_json(&answer);
     assert_true(json_is_null(json_object_get(info, "runtime_info")));
     assert_null(strstr(answer.body.text, "sk-secret"));
@@ -42,7 +42,7 @@ static void first_message_starts_a_run_before_the_answer(void **state)
     json_auto_t *info = NULL;
     char path[128];
 
-    assert_answer(&answer, 201, "\"execution_status\":\"running\"");
+    assert_answer_member(&answer, 201, "execution_status", "running");
     info = answer_json(&answer);
     (void)snprintf(path, sizeof(path), "/api/conversations/%s/events/search",
                    json_text_or(info, "id", ""));
@@ -68,6 +68,91 @@ static void create_may_be_sent_again(void **state)
         assert_answer(&again, 200, id.text);
         assert_answer(&foreign, 409, "detail");
     }
+}
+
+/* A conversation of that path whose worktree was added with this result, which no client has read.
+ */
+static void leave_pending(const struct test_path *path, const char *result)
+{
+    char sql[600] = "";
+
+    (void)snprintf(sql, sizeof(sql),
+                   "UPDATE conversations SET agent_state = '{\"worktree\":\"pending\"}'"
+                   " WHERE id = '%s'; INSERT INTO jobs (kind, conversation_id, payload, key,"
+                   " done_at, result) VALUES ('worktree', '%s', '{}', '%s', now(), '%s')",
+                   path->id.text, path->id.text, path->id.text, result);
+    test_sql(sql);
+}
+
+static void a_start_sent_again_waits_for_the_worktree(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    char body[100] = "";
+    char sql[200] = "";
+
+    leave_pending(&path, "{}");
+    /* The worktree is there by the time that the result is taken. */
+    test_sql("CREATE FUNCTION settle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+             " UPDATE conversations SET agent_state = '{}' WHERE id = OLD.conversation_id;"
+             " RETURN OLD; END $$;"
+             " CREATE TRIGGER settle AFTER DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION settle()");
+    (void)snprintf(body, sizeof(body), "{\"conversation_id\":\"%s\"}", path.id.text);
+    (void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM jobs WHERE conversation_id = '%s'",
+                   path.id.text);
+    {
+        DISPATCH(answer, ALICE, "POST", "/api/conversations", body);
+
+        assert_answer(&answer, 200, path.id.text);
+        assert_null(strstr(answer.body.text, "pending"));
+    }
+    assert_int_equal(test_sql_count(sql), 0);
+    test_sql("DROP TRIGGER settle ON jobs; DROP FUNCTION settle()");
+}
+
+static void a_start_without_its_worktree_is_undone(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    char body[100] = "";
+
+    leave_pending(&path, "{\"refused\":\"no such ref\"}");
+    (void)snprintf(body, sizeof(body), "{\"conversation_id\":\"%s\"}", path.id.text);
+    {
+        DISPATCH(answer, ALICE, "POST", "/api/conversations", body);
+
+        assert_answer(&answer, 422, "no such ref");
+    }
+    DISPATCH(gone, ALICE, "GET", path.text, NULL);
+    assert_answer(&gone, 404, "");
+}
+
+static void a_start_that_no_job_finishes_is_undone(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    char body[100] = "";
+    char sql[200] = "";
+
+    leave_pending(&path, "{}");
+    (void)snprintf(sql, sizeof(sql), "DELETE FROM jobs WHERE conversation_id = '%s'", path.id.text);
+    test_sql(sql);
+    (void)snprintf(body, sizeof(body), "{\"conversation_id\":\"%s\"}", path.id.text);
+    {
+        DISPATCH(answer, ALICE, "POST", "/api/conversations", body);
+
+        assert_answer(&answer, 503, "");
+    }
+    DISPATCH(gone, ALICE, "GET", path.text, NULL);
+    assert_answer(&gone, 404, "");
+}
+
+static void a_worktree_needs_a_free_slot(void **state)
+{
+    size_t n_taken = test_take_waits(*state);
+    int64_t n_before = test_sql_count("SELECT count(*) FROM conversations");
+    DISPATCH(answer, ALICE, "POST", "/api/conversations", START_BODY("\"worktree\":true,"));
+
+    test_give_waits(*state, n_taken);
+    assert_answer(&answer, 503, "");
+    assert_int_equal(test_sql_count("SELECT count(*) FROM conversations"), n_before);
 }
 
 static void bad_start_requests_leave_nothing(void **state)
@@ -106,8 +191,8 @@ static void owner_reads_it_and_a_stranger_sees_not_found(void **state)
     DISPATCH(nobody, NOBODY, "GET", path.text, NULL);
 
     assert_answer(&owner, 200, "\"runtime_status\":\"available\"");
-    assert_answer(&stranger, 404, "{\"detail\":\"Not Found\"}");
-    assert_answer(&nobody, 401, "{\"detail\":\"Unauthorized\"}");
+    assert_answer_json(&stranger, 404, "{\"detail\":\"Not Found\"}");
+    assert_answer_json(&nobody, 401, "{\"detail\":\"Unauthorized\"}");
 }
 
 static void id_may_be_written_as_hex(void **state)
@@ -225,6 +310,35 @@ static void search_pages_through_all(void **state)
     }
 }
 
+/* The first of a list in that order. */
+static void assert_first(void **state, const char *order, const struct test_path *path, bool is_it)
+{
+    char query[120];
+
+    (void)snprintf(query, sizeof(query), "/api/conversations/search?limit=1&sort_order=%s", order);
+    {
+        DISPATCH(page, ALICE, "GET", query, NULL);
+
+        assert_answer(&page, 200, "items");
+        if ((strstr(page.body.text, path->id.text) != NULL) != is_it)
+            fail_msg("%s: %.300s", order, page.body.text);
+    }
+}
+
+static void order_is_by_creation_or_by_change_each_way(void **state)
+{
+    struct test_path changed = test_conversation(*state);
+    struct test_path newest = test_conversation(*state);
+    DISPATCH(patched, ALICE, "PATCH", test_under(&changed, ""), "{\"title\":\"Changed\"}");
+
+    assert_answer(&patched, 200, "true");
+    assert_first(state, "CREATED_AT_DESC", &newest, true);
+    assert_first(state, "UPDATED_AT_DESC", &changed, true);
+    assert_first(state, "CREATED_AT", &newest, false);
+    assert_first(state, "UPDATED_AT", &changed, false);
+    assert_first(state, "UPDATED_AT", &newest, false);
+}
+
 static void bad_search_parameters_are_named(void **state)
 {
     DISPATCH(order, ALICE, "GET", "/api/conversations/search?sort_order=UP", NULL);
@@ -242,7 +356,7 @@ static void count_is_a_bare_number(void **state)
 {
     DISPATCH(answer, BOB, "GET", "/api/conversations/count?status=finished", NULL);
 
-    assert_answer(&answer, 200, "0");
+    assert_answer_json(&answer, 200, "0");
     assert_int_equal(answer.body.len, 1);
 }
 
@@ -255,9 +369,9 @@ static void deleted_conversation_is_gone_with_its_events(void **state)
     DISPATCH(again, ALICE, "DELETE", test_under(&path, ""), NULL);
     char sql[160];
 
-    assert_answer(&sent, 200, "true");
+    assert_answer_json(&sent, 200, SUCCESS);
     assert_answer(&foreign, 404, "Not Found");
-    assert_answer(&deleted, 200, "{\"success\":true}");
+    assert_answer_json(&deleted, 200, SUCCESS);
     assert_answer(&again, 404, "Not Found");
     (void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM events WHERE conversation_id = '%s'",
                    path.id.text);
@@ -273,7 +387,7 @@ static void title_and_tags_are_changed(void **state)
     DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
     DISPATCH(events, ALICE, "GET", test_under(&path, "/events/search"), NULL);
 
-    assert_answer(&patched, 200, "true");
+    assert_answer_json(&patched, 200, SUCCESS);
     assert_answer(&foreign, 404, "Not Found");
     assert_answer(&info, 200, "\"title\":\"Fix CI\"");
     assert_answer(&info, 200, "{\"team\":\"core\"}");
@@ -318,13 +432,13 @@ static void secrets_are_sealed_and_never_shown(void **state)
              "{\"secrets\":{\"PIN\":\"1234\",\"LONG\":\"123456\"}}");
     DISPATCH(missing, ALICE, "POST", test_under(&path, "/secrets"), "{}");
 
-    assert_answer(&set, 200, "true");
+    assert_answer_json(&set, 200, SUCCESS);
     assert_answer(&info, 200, "\"TOKEN\"");
     assert_null(strstr(info.body.text, "s3cret-value"));
     assert_answer(&bad, 422, "detail");
     assert_answer(&missing, 422, "missing");
-    assert_answer(&brief, 200, "{\"success\":true}");
-    assert_non_null(strstr(brief.head.text, "Warning: 299 deft \"These secrets are kept"));
+    assert_answer_json(&brief, 200, SUCCESS);
+    assert_non_null(strstr(brief.head.text, "Warning: 299 deft \"These secrets are stored"));
     assert_non_null(strstr(brief.head.text, "fewer than 6 characters: PIN. Use longer values."));
     assert_null(strstr(set.head.text, "Warning"));
     assert_answer(&start, 201, "\"PIN\"");
@@ -346,8 +460,8 @@ static void policy_and_analyzer_are_state_changes(void **state)
     DISPATCH(absent, ALICE, "POST", test_under(&path, "/security_analyzer"), "{}");
     DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
 
-    assert_answer(&policy, 200, "true");
-    assert_answer(&analyzer, 200, "true");
+    assert_answer_json(&policy, 200, SUCCESS);
+    assert_answer_json(&analyzer, 200, SUCCESS);
     assert_answer(&unknown, 422, "value_error");
     assert_answer(&absent, 422, "missing");
     assert_answer(&info, 200, "AlwaysConfirm");
@@ -421,7 +535,7 @@ static void what_cannot_be_read_any_more_is_our_own_fault(void **state)
     char sql[300];
 
     DISPATCH(set, ALICE, "POST", test_under(&path, "/secrets"), "{\"secrets\":{\"A\":\"b\"}}");
-    assert_answer(&set, 200, "true");
+    assert_answer_json(&set, 200, SUCCESS);
     (void)snprintf(sql, sizeof(sql), "UPDATE conversations SET secrets = 'v1.none' WHERE id = '%s'",
                    path.id.text);
     test_sql(sql);
@@ -443,6 +557,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(first_message_starts_a_run_before_the_answer),
         cmocka_unit_test(create_may_be_sent_again),
         cmocka_unit_test(bad_start_requests_leave_nothing),
+        cmocka_unit_test(a_start_sent_again_waits_for_the_worktree),
+        cmocka_unit_test(a_start_without_its_worktree_is_undone),
+        cmocka_unit_test(a_start_that_no_job_finishes_is_undone),
+        cmocka_unit_test(a_worktree_needs_a_free_slot),
         cmocka_unit_test(owner_reads_it_and_a_stranger_sees_not_found),
         cmocka_unit_test(id_may_be_written_as_hex),
         cmocka_unit_test(bad_id_is_unprocessable),
@@ -450,6 +568,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(batch_keeps_the_order_and_says_null),
         cmocka_unit_test(too_many_ids_are_refused),
         cmocka_unit_test(search_pages_through_all),
+        cmocka_unit_test(order_is_by_creation_or_by_change_each_way),
         cmocka_unit_test(bad_search_parameters_are_named),
         cmocka_unit_test(count_is_a_bare_number),
         cmocka_unit_test(deleted_conversation_is_gone_with_its_events),

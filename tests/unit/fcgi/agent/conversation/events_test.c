@@ -63,7 +63,7 @@ static void message_is_stored_with_the_system_prompt_before_it(void **state)
     struct test_path path = test_conversation(*state);
     DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE);
 
-    assert_answer(&sent, 200, "{\"success\":true}");
+    assert_answer_json(&sent, 200, SUCCESS);
     assert_kinds(state, &path, "SystemPromptEvent MessageEvent last_user_message_id");
 }
 
@@ -73,8 +73,8 @@ static void message_with_run_is_running_when_answered(void **state)
     DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
     DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
 
-    assert_answer(&sent, 200, "true");
-    assert_answer(&info, 200, "\"execution_status\":\"running\"");
+    assert_answer_json(&sent, 200, SUCCESS);
+    assert_answer_member(&info, 200, "execution_status", "running");
     assert_kinds(state, &path,
                  "SystemPromptEvent MessageEvent last_user_message_id execution_status=running");
 }
@@ -152,13 +152,13 @@ static void search_filters_and_pages(void **state)
     DISPATCH(newest, ALICE, "GET",
              test_under(&path, "/events/search?sort_order=TIMESTAMP_DESC&limit=1"), NULL);
 
-    assert_answer(&sent, 200, "true");
+    assert_answer_json(&sent, 200, SUCCESS);
     assert_answer(&by_kind, 200, "Say hello");
-    assert_answer(&by_short_kind, 200, "1");
-    assert_answer(&unknown_kind, 200, "{\"items\":[],\"next_page_id\":null}");
-    assert_answer(&by_body, 200, "1");
-    assert_answer(&by_source, 200, "1");
-    assert_answer(&later, 200, "0");
+    assert_answer_json(&by_short_kind, 200, "1");
+    assert_answer_json(&unknown_kind, 200, "{\"items\":[],\"next_page_id\":null}");
+    assert_answer_json(&by_body, 200, "1");
+    assert_answer_json(&by_source, 200, "1");
+    assert_answer_json(&later, 200, "0");
     assert_answer(&newest, 200, "last_user_message_id");
 }
 
@@ -197,7 +197,7 @@ static void one_event_and_many_are_read_by_id(void **state)
     char rest[80];
     char body[160];
 
-    assert_answer(&sent, 200, "true");
+    assert_answer_json(&sent, 200, SUCCESS);
     (void)snprintf(rest, sizeof(rest), "/events/%s", id);
     (void)snprintf(body, sizeof(body), "[\"no-such\",\"%s\"]", id);
     {
@@ -209,7 +209,7 @@ static void one_event_and_many_are_read_by_id(void **state)
         DISPATCH(bad, ALICE, "GET", test_under(&path, "/events"), "[1]");
 
         assert_answer(&one, 200, "SystemPromptEvent");
-        assert_answer(&none, 404, "{\"detail\":\"Not Found\"}");
+        assert_answer_json(&none, 404, "{\"detail\":\"Not Found\"}");
         assert_answer(&many, 200, "[null,");
         assert_answer(&bad, 422, "string_type");
     }
@@ -223,8 +223,8 @@ static void run_twice_is_a_conflict(void **state)
     DISPATCH(again, ALICE, "POST", test_under(&path, "/run"), "{}");
     DISPATCH(foreign, BOB, "POST", test_under(&path, "/run"), NULL);
 
-    assert_answer(&sent, 200, "true");
-    assert_answer(&run, 200, "{\"success\":true}");
+    assert_answer_json(&sent, 200, SUCCESS);
+    assert_answer_json(&run, 200, SUCCESS);
     assert_answer(&again, 409, "Conversation already running. Wait for completion or pause first.");
     assert_answer(&foreign, 404, "Not Found");
 }
@@ -235,8 +235,8 @@ static void pause_of_an_idle_conversation_is_written_at_once(void **state)
     DISPATCH(paused, ALICE, "POST", test_under(&path, "/pause"), NULL);
     DISPATCH(again, ALICE, "POST", test_under(&path, "/pause"), "{}");
 
-    assert_answer(&paused, 200, "true");
-    assert_answer(&again, 200, "true");
+    assert_answer_json(&paused, 200, SUCCESS);
+    assert_answer_json(&again, 200, SUCCESS);
     assert_kinds(state, &path, "execution_status=paused PauseEvent");
 }
 
@@ -247,8 +247,8 @@ static void pause_of_a_waiting_run_takes_the_wish_back(void **state)
     DISPATCH(paused, ALICE, "POST", test_under(&path, "/pause"), NULL);
     char sql[200];
 
-    assert_answer(&sent, 200, "true");
-    assert_answer(&paused, 200, "true");
+    assert_answer_json(&sent, 200, SUCCESS);
+    assert_answer_json(&paused, 200, SUCCESS);
     assert_kinds(state, &path,
                  "SystemPromptEvent MessageEvent last_user_message_id execution_status=running"
                  " execution_status=paused PauseEvent");
@@ -273,7 +273,7 @@ static void pause_does_not_wait_when_too_many_wait_already(void **state)
                    " lease_owner = gen_random_uuid(), lease_expires_at = now() + interval '1 day'");
     {
         DISPATCH(paused, ALICE, "POST", test_under(&path, "/pause"), NULL);
-        assert_answer(&paused, 200, "true");
+        assert_answer_json(&paused, 200, SUCCESS);
     }
     test_give_waits(fixture, n);
     assert_true(clock_monotonic_ms() - start_ms < DEADLINE_OF_A_PAUSE_MS);
@@ -306,14 +306,14 @@ static void interrupt_ends_open_calls(void **state)
     struct test_path path = test_conversation(*state);
     DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
 
-    assert_answer(&sent, 200, "true");
+    assert_answer_json(&sent, 200, SUCCESS);
     add_open_call(&path);
     {
         DISPATCH(stopped, ALICE, "POST", test_under(&path, "/interrupt"), NULL);
         DISPATCH(events, ALICE, "GET", test_under(&path, "/events/search?kind=AgentErrorEvent"),
                  NULL);
 
-        assert_answer(&stopped, 200, "true");
+        assert_answer_json(&stopped, 200, SUCCESS);
         assert_answer(&events, 200, "call_1");
     }
     assert_kinds(state, &path,
@@ -326,7 +326,7 @@ static void rejected_calls_end_and_nothing_runs(void **state)
     struct test_path path = test_conversation(*state);
     DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
 
-    assert_answer(&sent, 200, "true");
+    assert_answer_json(&sent, 200, SUCCESS);
     add_open_call(&path);
     set_row(&path, "execution_status = 'waiting_for_confirmation', wanted_at = NULL");
     {
@@ -340,9 +340,9 @@ static void rejected_calls_end_and_nothing_runs(void **state)
         DISPATCH(foreign, BOB, "POST", test_under(&path, "/events/respond_to_confirmation"),
                  "{\"accept\":true}");
 
-        assert_answer(&rejected, 200, "true");
+        assert_answer_json(&rejected, 200, SUCCESS);
         assert_answer(&events, 200, "Too risky");
-        assert_answer(&again, 200, "true");
+        assert_answer_json(&again, 200, SUCCESS);
         assert_answer(&bad, 422, "missing");
         assert_answer(&foreign, 404, "Conversation not found: ");
     }
@@ -367,7 +367,7 @@ static void unseen_calls_are_not_decided_about(void **state)
     DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
     int64_t n_events = 0;
 
-    assert_answer(&sent, 200, "true");
+    assert_answer_json(&sent, 200, SUCCESS);
     add_open_call(&path);
     set_row(&path, "execution_status = 'waiting_for_confirmation', wanted_at = NULL");
     n_events = count_events(&path);
@@ -383,7 +383,7 @@ static void a_decision_is_made_once(void **state)
     struct test_path path = test_conversation(*state);
     DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
 
-    assert_answer(&sent, 200, "true");
+    assert_answer_json(&sent, 200, SUCCESS);
     add_open_call(&path);
     set_row(&path, "execution_status = 'waiting_for_confirmation', wanted_at = NULL");
     {
@@ -394,7 +394,7 @@ static void a_decision_is_made_once(void **state)
         DISPATCH(again, ALICE, "POST", test_under(&path, RESPOND),
                  "{\"accept\":true,\"action_ids\":[\"" OPEN_CALL "\"]}");
 
-        assert_answer(&accepted, 200, "true");
+        assert_answer_json(&accepted, 200, SUCCESS);
         assert_answer(&rejected, 409, "no longer wait");
         assert_answer(&again, 409, "no longer wait");
     }
@@ -405,7 +405,7 @@ static void a_rejection_may_go_on_with_its_reason(void **state)
     struct test_path path = test_conversation(*state);
     DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
 
-    assert_answer(&sent, 200, "true");
+    assert_answer_json(&sent, 200, SUCCESS);
     add_open_call(&path);
     set_row(&path, "execution_status = 'paused', wanted_at = NULL");
     {
@@ -413,8 +413,8 @@ static void a_rejection_may_go_on_with_its_reason(void **state)
                  "{\"accept\":false,\"run\":true,\"action_ids\":[\"" OPEN_CALL "\"]}");
         DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
 
-        assert_answer(&rejected, 200, "true");
-        assert_answer(&info, 200, "\"execution_status\":\"running\"");
+        assert_answer_json(&rejected, 200, SUCCESS);
+        assert_answer_member(&info, 200, "execution_status", "running");
     }
     assert_kinds(state, &path,
                  "SystemPromptEvent MessageEvent last_user_message_id execution_status=running"
@@ -434,9 +434,9 @@ static void accepted_calls_start_a_run(void **state)
                  "{\"accept\":true}");
         DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
 
-        assert_answer(&accepted, 200, "true");
-        assert_answer(&again, 200, "true");
-        assert_answer(&info, 200, "\"execution_status\":\"running\"");
+        assert_answer_json(&accepted, 200, SUCCESS);
+        assert_answer_json(&again, 200, SUCCESS);
+        assert_answer_member(&info, 200, "execution_status", "running");
     }
 }
 
@@ -451,9 +451,9 @@ static void stops_leave_other_states_alone(void **state)
         DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
         DISPATCH(foreign, BOB, "POST", test_under(&path, "/interrupt"), NULL);
 
-        assert_answer(&paused, 200, "true");
-        assert_answer(&stopped, 200, "true");
-        assert_answer(&info, 200, "\"execution_status\":\"finished\"");
+        assert_answer_json(&paused, 200, SUCCESS);
+        assert_answer_json(&stopped, 200, SUCCESS);
+        assert_answer_member(&info, 200, "execution_status", "finished");
         assert_answer(&foreign, 404, "Not Found");
     }
     assert_int_equal(count_events(&path), 0);
@@ -468,8 +468,8 @@ static void run_of_a_finished_conversation_stays_finished(void **state)
         DISPATCH(run, ALICE, "POST", test_under(&path, "/run"), NULL);
         DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
 
-        assert_answer(&run, 200, "true");
-        assert_answer(&info, 200, "\"execution_status\":\"finished\"");
+        assert_answer_json(&run, 200, SUCCESS);
+        assert_answer_member(&info, 200, "execution_status", "finished");
     }
 }
 
@@ -479,7 +479,7 @@ static void final_response_is_the_last_answer(void **state)
     DISPATCH(none, ALICE, "GET", test_under(&path, "/agent_final_response"), NULL);
     char sql[700];
 
-    assert_answer(&none, 200, "{\"response\":\"\"}");
+    assert_answer_json(&none, 200, "{\"response\":\"\"}");
     (void)snprintf(sql, sizeof(sql),
                    "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, body)"
                    " VALUES ('%s', 1, gen_random_uuid(), 'ActionEvent', 'agent',"
@@ -489,7 +489,7 @@ static void final_response_is_the_last_answer(void **state)
     test_sql(sql);
     {
         DISPATCH(answer, ALICE, "GET", test_under(&path, "/agent_final_response"), NULL);
-        assert_answer(&answer, 200, "{\"response\":\"Done.\"}");
+        assert_answer_json(&answer, 200, "{\"response\":\"Done.\"}");
     }
 }
 

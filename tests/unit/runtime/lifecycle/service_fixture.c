@@ -1,0 +1,265 @@
+#include "unit/runtime/lifecycle/service_fixture.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/text.h"
+#include "runtime/core/runtime_lock.h"
+#include "runtime/core/runtime_metrics.h"
+#include "runtime/core/start_queue.h"
+#include "runtime/images/build_queue.h"
+#include "runtime/lifecycle/reconcile_queue.h"
+#include "runtime/lifecycle/warm_pool.h"
+#include "store/db/db.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+enum { CONNECTIONS = 4 };
+
+/* --- the back end --- */
+
+static struct played_backend *played(struct backend *backend)
+{
+    return (struct played_backend *)backend;
+}
+
+static void note(struct backend *backend, const char *verb, const char *what)
+{
+    struct played_backend *self = played(backend);
+
+    lock_take(&self->lock);
+    strbuf_appendf(&self->told, "%s %s;", verb, what);
+    lock_release(&self->lock);
+}
+
+static int answer(enum error_code code, struct error *err)
+{
+    return code == ERROR_NONE ? 0 : error_set(err, code, "as the test wants it");
+}
+
+static const char *play_name(struct backend *backend)
+{
+    (void)backend;
+    return "docker";
+}
+
+static int play_check(struct backend *backend, struct error *err)
+{
+    (void)backend;
+    (void)err;
+    return 0;
+}
+
+static int play_space(struct backend *backend, struct backend_space *space_out, struct error *err)
+{
+    (void)err;
+    *space_out = played(backend)->space;
+    return 0;
+}
+
+static int play_take_home(struct backend *backend, char home_out[BACKEND_NAME_BYTES],
+                          struct error *err)
+{
+    (void)backend;
+    (void)err;
+    memcpy(home_out, "h-new", sizeof("h-new"));
+    return 0;
+}
+
+static void play_give(struct backend *backend, const char *name)
+{
+    note(backend, "give", name);
+}
+
+static void play_keep(struct backend *backend, const char *name)
+{
+    (void)backend;
+    (void)name;
+}
+
+static const char *play_agent_build(struct backend *backend)
+{
+    (void)backend;
+    return TEST_BUILD;
+}
+
+static int play_start(struct backend *backend, const struct sandbox_config *order,
+                      struct started_sandbox *place_out, struct error *err)
+{
+    (void)err;
+    note(backend, "start", order->image);
+    *place_out = (struct started_sandbox){.container_id = "c-new",
+                                          .network = "n-new",
+                                          .url = "http://10.1.2.3:8000",
+                                          .image_id = "sha256:1",
+                                          .init_key = "key"};
+    return 0;
+}
+
+static int play_remove(struct backend *backend, const char *runtime_id, const char *network,
+                       struct error *err)
+{
+    (void)network;
+    (void)err;
+    note(backend, "remove", runtime_id);
+    return 0;
+}
+
+static int play_remove_home(struct backend *backend, const char *home, struct error *err)
+{
+    (void)err;
+    note(backend, "remove_home", home);
+    return 0;
+}
+
+static int play_pause(struct backend *backend, const char *container_id, struct error *err)
+{
+    note(backend, "pause", container_id);
+    return answer(played(backend)->pause_error, err);
+}
+
+static int play_is_at_rest(struct backend *backend, const char *container_id, bool *is_at_rest_out,
+                           struct error *err)
+{
+    note(backend, "look", container_id);
+    *is_at_rest_out = played(backend)->is_at_rest;
+    return answer(played(backend)->rest_error, err);
+}
+
+static int play_find_image(struct backend *backend, const char *image, struct seen_image *seen_out,
+                           struct error *err)
+{
+    (void)image;
+    memcpy(seen_out->id, "sha256:1", sizeof("sha256:1"));
+    return answer(played(backend)->find_error, err);
+}
+
+static void play_stop_building(struct backend *backend)
+{
+    note(backend, "stop_building", "");
+}
+
+static const struct backend_functions functions = {
+    .name = play_name,
+    .check = play_check,
+    .space = play_space,
+    .take_home = play_take_home,
+    .home_is_kept = play_keep,
+    .network_is_kept = play_keep,
+    .give_home = play_give,
+    .agent_build = play_agent_build,
+    .start = play_start,
+    .remove = play_remove,
+    .remove_home = play_remove_home,
+    .pause = play_pause,
+    .is_at_rest = play_is_at_rest,
+    .find_image = play_find_image,
+    .stop_building = play_stop_building,
+};
+
+/* --- the service --- */
+
+static void make_service(struct service_fixture *fixture)
+{
+    CLEANUP(secret_done) struct secret root = SECRET_INIT;
+    struct service *service = &fixture->service;
+    struct error err = ERROR_INIT;
+
+    secret_set(&root, "00112233445566778899001122334455667788990011223344556677889900ff");
+    assert_int_equal(keyring_init(&service->keyring, &root, &err), 0);
+    service->settings = &fixture->settings;
+    service->backend = &fixture->backend.base;
+    service->db = test_db_open(CONNECTIONS);
+    service->build_queue = build_queue_new();
+    service->locks = runtime_locks_new();
+    service->starts = start_queue_new();
+    service->reconcile_queue = reconcile_queue_new();
+    service->pool = warm_pool_new(&fixture->settings);
+    service->metrics = metrics_new();
+    lock_init(&service->lock);
+    service->rules_state = (struct error)ERROR_INIT;
+}
+
+int service_set_up(void **state)
+{
+    struct service_fixture *fixture = NEW(struct service_fixture);
+
+    fixture->settings = (struct runtime_settings){.image = TEST_IMAGE,
+                                                  .warm_least = 1,
+                                                  .warm_most = 4,
+                                                  .reconcile_ms = 100,
+                                                  .tenant_runtimes = 5,
+                                                  .backend = "docker",
+                                                  .docker.profile.memory_bytes = 1000,
+                                                  .docker.profile.nano_cpus = 2000};
+    fixture->backend.base.functions = &functions;
+    fixture->backend.told = (struct strbuf)STRBUF_INIT;
+    fixture->backend.is_at_rest = true;
+    fixture->backend.space =
+        (struct backend_space){.free_bytes = INT64_MAX, .n_free_files = INT64_MAX};
+    lock_init(&fixture->backend.lock);
+    make_service(fixture);
+    test_sql("DELETE FROM runtimes; DELETE FROM warm_sandboxes; DELETE FROM warm_configs");
+    fixture->owner_id = test_user(fixture->service.db);
+    *state = fixture;
+    return 0;
+}
+
+int service_tear_down(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct service *service = &fixture->service;
+
+    lock_done(&service->lock);
+    metrics_free(service->metrics);
+    warm_pool_free(service->pool);
+    reconcile_queue_free(service->reconcile_queue);
+    start_queue_free(service->starts);
+    runtime_locks_free(service->locks);
+    build_queue_free(service->build_queue);
+    db_free(service->db);
+    lock_done(&fixture->backend.lock);
+    strbuf_done(&fixture->backend.told);
+    mem_free(fixture);
+    return 0;
+}
+
+static const char *or_else(const char *text, const char *otherwise)
+{
+    return text != NULL ? text : otherwise;
+}
+
+void service_add_runtime(const struct service_fixture *fixture, const struct test_runtime *row)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "INSERT INTO runtimes (id, session_id, owner_id, status, desired, image, spec,"
+                   " container_id, network, url, session_key, session_key_hash, since,"
+                   " last_used_at) VALUES ('%s', 's-%s', '%s', '%s', '%s', '" TEST_IMAGE "',"
+                   " '{\"home\":\"h-%s\"}', 'c-%s', 'n-%s', 'http://10.1.2.3:8000', 'sealed',"
+                   " 'hash-%s', now() - interval '%s', now() - interval '%s')",
+                   row->id, row->id, fixture->owner_id.text, or_else(row->status, "running"),
+                   or_else(row->desired, "running"), row->id, row->id, row->id, row->id,
+                   or_else(row->since_age, "0"), or_else(row->unused_age, "0"));
+    test_sql(sql.text);
+}
+
+bool service_row_is(const char *table, const char *id, const char *condition)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "SELECT count(*) FROM %s WHERE id = '%s' AND (%s)", table, id, condition);
+    return test_sql_count(sql.text) == 1;
+}
+
+bool service_was_told(struct service_fixture *fixture, const char *what)
+{
+    bool was_told = false;
+
+    lock_take(&fixture->backend.lock);
+    was_told = strstr(fixture->backend.told.text, what) != NULL;
+    lock_release(&fixture->backend.lock);
+    return was_told;
+}

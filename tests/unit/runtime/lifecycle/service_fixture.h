@@ -1,0 +1,71 @@
+/*
+ * The runtime service on a real database, with a back end that only notes what it is told to do.
+ *
+ * Threading: the back end's functions from any thread.
+ */
+#ifndef DEFT_TESTS_UNIT_RUNTIME_LIFECYCLE_SERVICE_FIXTURE_H
+#define DEFT_TESTS_UNIT_RUNTIME_LIFECYCLE_SERVICE_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "base/strbuf.h"
+#include "base/uuid.h"
+#include "runtime/backend/backend.h"
+#include "runtime/core/service.h"
+
+#define TEST_IMAGE "deft-sandbox:1"
+#define TEST_BUILD "action-2"
+
+struct played_backend {
+    struct backend base;
+    struct lock lock;           /* guards `told` */
+    struct strbuf told;         /* "pause CONTAINER;remove ID;remove_home HOME;…" */
+    bool is_at_rest;            /* the answer of is_at_rest() … */
+    enum error_code rest_error; /* … unless it fails with this */
+    enum error_code pause_error;
+    enum error_code find_error;
+    struct backend_space space;
+};
+
+struct service_fixture {
+    struct played_backend backend;
+    struct runtime_settings settings;
+    struct service service;
+    struct uuid owner_id;
+};
+
+/* For each test: empty tables, no limits. *state is a struct service_fixture. */
+int service_set_up(void **state);
+int service_tear_down(void **state);
+
+/* Columns of a row of `runtimes`, as SQL; NULL: those of one that runs and is to run. */
+struct test_runtime {
+    const char *id; /* 16 letters; its container is "c-ID", its home "h-ID", its session "s-ID" */
+    const char *status;
+    const char *desired;
+    const char *since_age;  /* "2 minutes" */
+    const char *unused_age; /* as above */
+};
+void service_add_runtime(const struct service_fixture *fixture,
+                         const struct test_runtime *row) NONNULL;
+/* Whether the row with that id fulfills the condition. */
+bool service_row_is(const char *table, const char *id, const char *condition) NONNULL MUST_CHECK;
+/* True if the back end was told so since the test began. */
+bool service_was_told(struct service_fixture *fixture, const char *what) NONNULL MUST_CHECK;
+
+int build_queue_tests(void);
+int http_front_tests(void);
+int idle_reaper_tests(void);
+int lifecycle_tests(void);
+int warm_pool_tests(void);
+
+#endif

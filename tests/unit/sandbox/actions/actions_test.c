@@ -1,0 +1,331 @@
+/*
+ * Which actions run, which are answered from the journal, and which are refused. The editor runs
+ * them: its actions end at once.
+ */
+#include "sandbox/actions/actions.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "sandbox/actions/journal.h"
+#include "sandbox/core/action_config.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/core/event_loop.h"
+#include "sandbox/git/credentials.h"
+#include "sandbox/http/server_request.h"
+#include "unit/sandbox/sandbox_test.h"
+
+#define ONE "11111111-2222-4333-8444-555555555555"
+#define TWO "99999999-2222-4333-8444-555555555555"
+
+struct bench {
+    struct action_config config;
+    struct action_server server;
+    char folder[32];
+    char made[48];    /* the file that the actions make */
+    char git[48];     /* the folder counts as a repository: none is made in it */
+    char journal[48]; /* the journal's file */
+};
+
+static int set_up(void **state)
+{
+    struct bench *bench = NEW(struct bench);
+    CLEANUP(fd_close) int fd = -1;
+    struct error err = ERROR_INIT;
+
+    memcpy(bench->folder, "/tmp/deft-actions-XXXXXX", sizeof("/tmp/deft-actions-XXXXXX"));
+    assert_non_null(mkdtemp(bench->folder));
+    (void)snprintf(bench->made, sizeof(bench->made), "%s/made", bench->folder);
+    (void)snprintf(bench->git, sizeof(bench->git), "%s/.git", bench->folder);
+    (void)snprintf(bench->journal, sizeof(bench->journal), "%s/journal", bench->folder);
+    fd = open(bench->git, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    bench->config.workspace = bench->folder;
+    bench->config.save_dir = "";
+    bench->config.idle_timeout = "";
+    bench->config.browser = "";
+    bench->server.config = &bench->config;
+    assert_int_equal(event_loop_new(&bench->server.loop, &err), 0);
+    bench->server.journal = journal_open(bench->folder, "{\"state\":\"interrupted\"}");
+    bench->server.credentials = credentials_new();
+    bench->server.actions = actions_new(&bench->server);
+    *state = bench;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *bench = *state;
+
+    actions_free(bench->server.actions);
+    credentials_free(bench->server.credentials);
+    journal_close(bench->server.journal);
+    event_loop_free(bench->server.loop);
+    (void)unlink(bench->made);
+    (void)unlink(bench->git);
+    (void)unlink(bench->journal);
+    (void)rmdir(bench->folder);
+    mem_free(bench);
+    return 0;
+}
+
+static void on_answered(struct http_connection *connection)
+{
+    (void)connection;
+}
+
+struct call {
+    void (*handle)(struct server_request *request);
+    const char *id; /* of the action, or of a conversation */
+    const char *headers;
+    const char *body;
+};
+
+/* The status of the answer; its body in *answer. */
+static int ask(struct bench *bench, const struct call *call, struct strbuf *answer)
+{
+    CLEANUP(http_head_done) struct http_head head = HTTP_HEAD_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct server_request *request = NULL;
+    struct error err = ERROR_INIT;
+    size_t used = 0;
+    int status = 0;
+
+    strbuf_appendf(&text, "PUT /actions HTTP/1.1\r\n%s\r\n", call->headers);
+    assert_int_equal(http_head_read(&head, text.text, text.len, &used, &err), 0);
+    request = server_request_new(&bench->server, &head);
+    request->answered = on_answered;
+    request->param = mem_dup_text(call->id);
+    strbuf_append(&request->body, call->body != NULL ? call->body : "");
+    call->handle(request);
+    assert_true(request->is_answered);
+    status = request->status;
+    strbuf_reset(answer);
+    strbuf_append_bytes(answer, request->reply.text, request->reply.len);
+    server_request_free(request);
+    return status;
+}
+
+/* An action of conversation ONE that does not end at once; the head is the request's. */
+static struct server_request *begin(struct bench *bench, struct http_head *head, const char *id,
+                                    const char *body)
+{
+    static const char text[] =
+        "PUT /actions HTTP/1.1\r\nX-Deft-Conversation: " ONE "\r\nX-Deft-Fence: 1\r\n\r\n";
+    struct server_request *request = NULL;
+    struct error err = ERROR_INIT;
+    size_t used = 0;
+
+    assert_int_equal(http_head_read(head, text, strlen(text), &used, &err), 0);
+    request = server_request_new(&bench->server, head);
+    request->answered = on_answered;
+    request->param = mem_dup_text(id);
+    strbuf_append(&request->body, body);
+    actions_handle_put(request);
+    assert_false(request->is_answered);
+    return request;
+}
+
+#define SCOPE(conversation, fence)                                                                 \
+    "X-Deft-Conversation: " conversation "\r\nX-Deft-Fence: " fence "\r\n"
+
+static void assert_asked(struct bench *bench, const struct call *call, int status, const char *part)
+{
+    CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
+    int seen = ask(bench, call, &answer);
+
+    if (seen != status || strstr(answer.text, part) == NULL)
+        fail_msg("%s with %s: %d %s", call->id, call->headers, seen, answer.text);
+}
+
+/* The body of a PUT that makes the file. */
+static void append_make(const struct bench *bench, const char *text, struct strbuf *out)
+{
+    strbuf_appendf(out,
+                   "{\"tool\":\"file_editor\",\"working_dir\":\"%s\",\"args\":{\"command\":"
+                   "\"create\",\"path\":\"%s\",\"file_text\":\"%s\"}}",
+                   bench->folder, bench->made, text);
+}
+
+/* A worker that has lost its conversation must neither run nor read anything of it. */
+static void fence_only_rises(void **state)
+{
+    static const struct {
+        const char *headers;
+        int status;
+    } steps[] = {
+        {SCOPE(ONE, "5"), 200}, {SCOPE(ONE, "4"), 409}, {SCOPE(ONE, "5"), 200},
+        {SCOPE(ONE, "6"), 200}, {SCOPE(ONE, "5"), 409}, {SCOPE(TWO, "1"), 200},
+        {SCOPE(TWO, "0"), 409}, {SCOPE(ONE, "6"), 200},
+    };
+    struct bench *bench = *state;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        const struct call call = {actions_handle_get, "none", steps[i].headers, NULL};
+
+        assert_asked(bench, &call, steps[i].status,
+                     steps[i].status == 200 ? "\"unknown\"" : "is older than");
+    }
+    append_make(bench, "x", &body);
+    {
+        const struct call stale = {actions_handle_put, "a1", SCOPE(ONE, "5"), body.text};
+
+        assert_asked(bench, &stale, 409, "is older than");
+        assert_int_equal(access(bench->made, F_OK), -1);
+    }
+}
+
+static void action_runs_once_and_its_result_is_kept(void **state)
+{
+    struct bench *bench = *state;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf first = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf second = STRBUF_INIT;
+    struct call call = {actions_handle_put, "a1", SCOPE(ONE, "1"), NULL};
+
+    append_make(bench, "x", &body);
+    call.body = body.text;
+    assert_int_equal(ask(bench, &call, &first), 200);
+    assert_non_null(strstr(first.text, "\"finished\""));
+    assert_int_equal(unlink(bench->made), 0);
+    assert_int_equal(ask(bench, &call, &second), 200);
+    assert_string_equal(second.text, first.text);
+    assert_int_equal(access(bench->made, F_OK), -1);
+    call.handle = actions_handle_get;
+    assert_int_equal(ask(bench, &call, &second), 200);
+    assert_string_equal(second.text, first.text);
+}
+
+static void id_of_another_action_is_a_conflict(void **state)
+{
+    struct bench *bench = *state;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf other = STRBUF_INIT;
+    struct call call = {actions_handle_put, "a1", SCOPE(ONE, "1"), NULL};
+
+    append_make(bench, "x", &body);
+    append_make(bench, "y", &other);
+    call.body = body.text;
+    assert_asked(bench, &call, 200, "\"finished\"");
+    call.body = other.text;
+    assert_asked(bench, &call, 409, "another action already has this id");
+    call.body = body.text;
+    call.headers = SCOPE(TWO, "1");
+    assert_asked(bench, &call, 409, "another conversation has this action id");
+    call.handle = actions_handle_get;
+    assert_asked(bench, &call, 200, "{\"state\":\"unknown\"}");
+}
+
+static void forgotten_conversation_begins_anew(void **state)
+{
+    struct bench *bench = *state;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct call call = {actions_handle_put, "a1", SCOPE(ONE, "7"), NULL};
+    const struct call forget = {actions_handle_forget, ONE, "", NULL};
+
+    append_make(bench, "x", &body);
+    call.body = body.text;
+    assert_asked(bench, &call, 200, "\"finished\"");
+    assert_asked(bench, &forget, 200, "true");
+    call.handle = actions_handle_get;
+    call.headers = SCOPE(ONE, "0");
+    assert_asked(bench, &call, 200, "{\"state\":\"unknown\"}");
+}
+
+/* A command in a folder that is being cloned would find half of it. */
+static void command_waits_for_the_repository(void **state)
+{
+    struct bench *bench = *state;
+    CLEANUP(http_head_done) struct http_head first = HTTP_HEAD_INIT;
+    CLEANUP(http_head_done) struct http_head second = HTTP_HEAD_INIT;
+    struct server_request *preparing =
+        begin(bench, &first, "r1", "{\"tool\":\"repository\",\"args\":{\"step\":\"init\"}}");
+    struct server_request *command =
+        begin(bench, &second, "t1", "{\"tool\":\"terminal\",\"args\":{\"command\":\"true\"}}");
+
+    assert_non_null(journal_find(bench->server.journal, "r1"));
+    assert_null(journal_find(bench->server.journal, "t1"));
+    /* Its end answers both: what did not begin may be sent again. */
+    actions_free(TAKE_PTR(bench->server.actions));
+    assert_true(preparing->is_answered && command->is_answered);
+    assert_non_null(strstr(command->reply.text, "\"interrupted\""));
+    server_request_free(preparing);
+    server_request_free(command);
+}
+
+static void what_names_no_action_is_refused(void **state)
+{
+    static const struct {
+        const char *id;
+        const char *headers;
+        const char *body;
+        const char *part;
+    } cases[] = {
+        {"", SCOPE(ONE, "1"), "{}", "not an action id"},
+        {"a/b", SCOPE(ONE, "1"), "{}", "not an action id"},
+        {"a1", "X-Deft-Fence: 1\r\n", "{}", "must be a UUID"},
+        {"a1", SCOPE("7", "1"), "{}", "must be a UUID"},
+        {"a1", "X-Deft-Conversation: " ONE "\r\n", "{}", "X-Deft-Fence is missing"},
+        {"a1", SCOPE(ONE, "-1"), "{}", "X-Deft-Fence"},
+        {"a1", SCOPE(ONE, "x"), "{}", "X-Deft-Fence"},
+        {"a1", SCOPE(ONE, "1"), "[]", "must be an object"},
+        {"a1", SCOPE(ONE, "1"), "{", "body"},
+        {"a1", SCOPE(ONE, "1"), "{\"tool\":\"terminal\"}", "args must be an object"},
+        {"a1", SCOPE(ONE, "1"), "{\"tool\":\"other\",\"args\":{}}", "tool must be"},
+        {"a1", SCOPE(ONE, "1"), "{\"tool\":\"terminal\",\"args\":{\"command\":7}}", "args.command"},
+        {"a1", SCOPE(ONE, "1"),
+         "{\"tool\":\"terminal\",\"args\":{\"command\":\"x\",\"timeout\":-1}}", "args.timeout"},
+        {"a1", SCOPE(ONE, "1"),
+         "{\"tool\":\"terminal\",\"args\":{\"command\":\"x\",\"timeout\":1e10}}", "args.timeout"},
+        {"a1", SCOPE(ONE, "1"),
+         "{\"tool\":\"terminal\",\"args\":{\"command\":\"x\",\"timeout\":\"1\"}}", "args.timeout"},
+    };
+    struct bench *bench = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct call call = {actions_handle_put, cases[i].id, cases[i].headers, cases[i].body};
+
+        assert_asked(bench, &call, 400, cases[i].part);
+    }
+}
+
+/* What a worker does next follows from it: 409 ends its run, 503 is tried again. */
+static void errors_have_their_statuses(void **state)
+{
+    static const int expected[ERROR_N_CODES] = {
+        [ERROR_INVALID] = 400,     [ERROR_UNAUTHENTICATED] = 401, [ERROR_FORBIDDEN] = 403,
+        [ERROR_NOT_FOUND] = 404,   [ERROR_CONFLICT] = 409,        [ERROR_STALE] = 409,
+        [ERROR_TOO_LARGE] = 413,   [ERROR_RATE_LIMITED] = 429,    [ERROR_UNAVAILABLE] = 503,
+        [ERROR_UNSUPPORTED] = 405, [ERROR_TIMEOUT] = 504,         [ERROR_MEDIA_TYPE] = 415,
+    };
+
+    (void)state;
+    for (int code = 0; code < ERROR_N_CODES; code++)
+        assert_int_equal(server_request_status_of((enum error_code)code),
+                         expected[code] != 0 ? expected[code] : 500);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int actions_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(fence_only_rises),
+        TEST(action_runs_once_and_its_result_is_kept),
+        TEST(id_of_another_action_is_a_conflict),
+        TEST(forgotten_conversation_begins_anew),
+        TEST(command_waits_for_the_repository),
+        TEST(what_names_no_action_is_refused),
+        cmocka_unit_test(errors_have_their_statuses),
+    };
+
+    return cmocka_run_group_tests_name("sandbox/actions", tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+#include "base/json.h"
+#include "start/start_parse.h"
+#include "unit/start/start_fixture.h"
+
+static void members_are_read_once(void **state)
+{
+    CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+    CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
+    json_auto_t *body = start_body(
+        ", 'secrets': {'A': 'b'}, 'secrets_encrypted': true, 'title_llm_profile': 'small',"
+        " 'initial_message': {'content': [], 'sender': 'bot'},"
+        " 'agent_launch_additions': {'system_message_suffix_append': 'be brief'}");
+    struct error err = ERROR_INIT;
+
+    assert_done(start_parse(&context, body, NULL, &request, &err), &err);
+    assert_ptr_equal(request.agent, json_object_get(body, "agent"));
+    assert_ptr_equal(request.secrets, json_object_get(body, "secrets"));
+    assert_int_equal(request.sealing, START_SECRETS_SEALED);
+    assert_string_equal(request.title_llm_profile, "small");
+    assert_string_equal(request.sender, "bot");
+    assert_string_equal(request.additions.suffix, "be brief");
+    assert_false(uuid_is_set(&request.agent_profile_id));
+}
+
+static void a_profile_is_launched_only_without_an_agent(void **state)
+{
+    CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+    CLEANUP(start_request_done) struct start_request alone = START_REQUEST_INIT;
+    CLEANUP(start_request_done) struct start_request both = START_REQUEST_INIT;
+    CLEANUP(start_request_done) struct start_request settings = START_REQUEST_INIT;
+    CLEANUP(start_request_done) struct start_request malformed = START_REQUEST_INIT;
+    json_auto_t *profile = start_json("{'agent_profile_id': '11111111-2222-4333-8444-555555555555',"
+                                      " 'agent_launch_additions': {'llm_profile_ref': 'fast'}}");
+    json_auto_t *with_agent =
+        start_body(", 'agent_profile_id': '11111111-2222-4333-8444-555555555555'");
+    json_auto_t *with_settings =
+        start_json("{'agent_settings': {'llm': {'model': 'm'}},"
+                   " 'agent_profile_id': '11111111-2222-4333-8444-555555555555'}");
+    json_auto_t *no_uuid = start_json("{'agent_profile_id': 'x'}");
+    struct error err = ERROR_INIT;
+
+    assert_done(start_parse(&context, profile, NULL, &alone, &err), &err);
+    assert_string_equal(alone.agent_profile_id.text, "11111111-2222-4333-8444-555555555555");
+    assert_string_equal(alone.additions.llm_profile_ref, "fast");
+    assert_null(alone.agent);
+    assert_done(start_parse(&context, with_agent, NULL, &both, &err), &err);
+    assert_false(uuid_is_set(&both.agent_profile_id));
+    assert_done(start_parse(&context, with_settings, NULL, &settings, &err), &err);
+    assert_false(uuid_is_set(&settings.agent_profile_id));
+    assert_ptr_equal(settings.agent, json_object_get(with_settings, "agent_settings"));
+    assert_done(start_parse(&context, no_uuid, NULL, &malformed, &err), &err);
+    assert_false(uuid_is_set(&malformed.agent_profile_id));
+}
+
+static void additions_are_closed_and_need_a_profile(void **state)
+{
+    static const struct {
+        const char *members;
+        const char *member;
+    } cases[] = {
+        {", 'agent_launch_additions': {'llm_profile_ref': 'fast'}", "llm_profile_ref"},
+        {", 'agent_launch_additions': {'more': 1}", "more"},
+        {", 'agent_launch_additions': {'skills': [{'name': 'x'}]}", "content"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+        CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
+        json_auto_t *body = start_body(cases[i].members);
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(start_parse(&context, body, NULL, &request, &err), -1);
+        assert_int_equal(err.code, ERROR_INVALID);
+        assert_problem(&context, cases[i].member);
+        assert_null(request.body);
+    }
+}
+
+static void the_body_takes_precedence_over_tracing_headers(void **state)
+{
+    CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+    CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
+    json_auto_t *body = start_body(", 'observability_span_name': 'mine'");
+    json_auto_t *tracing =
+        start_json("{'observability_span_name': 'theirs', 'observability_tags': ['a']}");
+    struct error err = ERROR_INIT;
+
+    assert_done(start_parse(&context, body, tracing, &request, &err), &err);
+    assert_string_equal(json_text_or(request.body, "observability_span_name", ""), "mine");
+    assert_int_equal(json_array_size(json_object_get(request.body, "observability_tags")), 1);
+}
+
+static void a_span_name_has_few_characters(void **state)
+{
+    static const char *const names[] = {"", "a b", "x'y"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+        CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
+        json_auto_t *body = start_body("");
+        struct error err = ERROR_INIT;
+
+        json_put_text(body, "observability_span_name", names[i]);
+        assert_int_equal(start_parse(&context, body, NULL, &request, &err), -1);
+        assert_problem(&context, "observability_span_name");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_are_read_once),
+        cmocka_unit_test(a_profile_is_launched_only_without_an_agent),
+        cmocka_unit_test(additions_are_closed_and_need_a_profile),
+        cmocka_unit_test(the_body_takes_precedence_over_tracing_headers),
+        cmocka_unit_test(a_span_name_has_few_characters),
+    };
+
+    return cmocka_run_group_tests(tests, start_set_up, start_tear_down);
+}

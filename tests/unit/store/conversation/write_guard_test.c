@@ -1,0 +1,227 @@
+/*
+ * Guards of writes, each alone: a fence, an owner or a lease that is wrong while the others are
+ * right; and conditions of statements that others would hide.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "store/conversation/branch_store.h"
+#include "store/conversation/conversation_store.h"
+#include "store/store_fixture.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+/* The forms in which a worker writes. */
+enum form { APPEND_ONE, APPEND_MANY, WRITE, N_FORMS };
+
+static int write_as(const struct store_fixture *fixture, enum form form, const struct lease *lease,
+                    struct conversation *conversation, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write write = {.guard = GUARD_LEASE, .lease = lease};
+
+    event_add_pause(&events);
+    if (form == APPEND_MANY)
+        event_add_pause(&events);
+    if (form == WRITE)
+        return conversation_store_write(fixture->db, conversation, &events, &write, err);
+    return conversation_store_append(fixture->db, lease, conversation, &events, err);
+}
+
+static void assert_refused(const struct store_fixture *fixture, const struct lease *lease,
+                           const struct claim *claim)
+{
+    for (enum form form = APPEND_ONE; form < N_FORMS; form++) {
+        struct conversation copy = claim->conversation;
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(write_as(fixture, form, lease, &copy, &err), -1);
+        assert_int_equal(err.code, ERROR_STALE);
+    }
+    store_assert_gapless(fixture, &claim->conversation.id, 0);
+}
+
+static void wrong_fence_alone_is_refused(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = store_claim(fixture, &made);
+    struct lease wrong = claim.lease;
+
+    wrong.fence = claim.lease.fence - 1;
+    assert_refused(fixture, &wrong, &claim);
+    wrong.fence = claim.lease.fence + 1;
+    assert_refused(fixture, &wrong, &claim);
+}
+
+static void wrong_owner_alone_is_refused(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = store_claim(fixture, &made);
+    struct lease wrong = claim.lease;
+
+    wrong.owner = uuid_random();
+    assert_refused(fixture, &wrong, &claim);
+}
+
+static void expired_lease_alone_is_refused(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = store_claim(fixture, &made);
+
+    store_expire_lease(&made.id);
+    assert_refused(fixture, &claim.lease, &claim);
+}
+
+static void right_lease_writes_in_every_form(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = store_claim(fixture, &made);
+    struct error err = ERROR_INIT;
+
+    for (enum form form = APPEND_ONE; form < N_FORMS; form++)
+        assert_done(write_as(fixture, form, &claim.lease, &claim.conversation, &err), &err);
+    store_assert_gapless(fixture, &made.id, 4);
+}
+
+static void renewal_checks_fence_and_owner_each(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = store_claim(fixture, &made);
+    struct held_lease held = {.conversation_id = made.id, .fence = claim.lease.fence - 1};
+    struct uuid other = uuid_random();
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_renew(fixture->db, &claim.lease.owner, &held, 1, &err), &err);
+    assert_false(held.is_held);
+    held.fence = claim.lease.fence;
+    assert_done(conversation_store_renew(fixture->db, &other, &held, 1, &err), &err);
+    assert_false(held.is_held);
+    assert_done(conversation_store_renew(fixture->db, &claim.lease.owner, &held, 1, &err), &err);
+    assert_true(held.is_held);
+}
+
+static const char *stop_of(const struct store_fixture *fixture, const struct claim *claim,
+                           const char *kind, struct held_lease *held)
+{
+    struct stop_chain chain = {.n = 0};
+    struct error err = ERROR_INIT;
+
+    assert_done(
+        conversation_store_request_stop(fixture->db, &claim->conversation.id, kind, &chain, &err),
+        &err);
+    assert_int_equal(chain.n, 1);
+    *held =
+        (struct held_lease){.conversation_id = claim->conversation.id, .fence = claim->lease.fence};
+    assert_done(conversation_store_renew(fixture->db, &claim->lease.owner, held, 1, &err), &err);
+    return held->stop_requested;
+}
+
+static void pause_does_not_replace_an_interrupt(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = store_claim(fixture, &made);
+    struct held_lease held;
+
+    assert_string_equal(stop_of(fixture, &claim, "pause", &held), "pause");
+    assert_string_equal(stop_of(fixture, &claim, "interrupt", &held), "interrupt");
+    assert_string_equal(stop_of(fixture, &claim, "pause", &held), "interrupt");
+}
+
+static void page_does_not_begin_at_a_strangers_conversation(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation foreign = store_create(fixture);
+    struct store_fixture own = {.db = fixture->db, .user_id = test_user(fixture->db)};
+    CLEANUP(conversation_done) struct conversation first = store_create(&own);
+    CLEANUP(conversation_done) struct conversation second = store_create(&own);
+    CLEANUP(conversation_page_done) struct conversation_page page = {.n = 0};
+    struct conversation_filter filter = {
+        .scope = {.user_id = own.user_id}, .from_id = foreign.id, .limit = 10};
+    struct error err = ERROR_INIT;
+
+    /* Older than the other user's: as a start it would end the page, or begin it later. */
+    assert_done(conversation_store_search(own.db, &filter, &page, &err), &err);
+    assert_int_equal(page.n, 2);
+    assert_string_equal(page.items[0].id.text, second.id.text);
+    assert_string_equal(page.items[1].id.text, first.id.text);
+}
+
+static void many_are_loaded_for_their_owner_only(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation foreign = store_create(fixture);
+    struct store_fixture own = {.db = fixture->db, .user_id = test_user(fixture->db)};
+    CLEANUP(conversation_done) struct conversation made = store_create(&own);
+    CLEANUP(conversation_page_done) struct conversation_page page = {.n = 0};
+    const struct conversation_scope scope = {.user_id = own.user_id};
+    const struct uuid ids[] = {foreign.id, made.id};
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_load_many(own.db, &scope, ids, 2, &page, &err), &err);
+    assert_int_equal(page.n, 1);
+    assert_string_equal(page.items[0].id.text, made.id.text);
+}
+
+static void assert_navigates(const struct store_fixture *fixture, const struct uuid *id,
+                             enum error_code code)
+{
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(branch_store_navigate(fixture->db, id, NULL, &err),
+                     code == ERROR_NONE ? 0 : -1);
+    assert_int_equal(err.code, code);
+}
+
+/* Sets columns of the row. */
+static void set_row(const struct uuid *id, const char *columns)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "UPDATE conversations SET %s WHERE id = '%s'", columns, id->text);
+    test_sql(sql.text);
+}
+
+static void navigation_is_refused_by_a_request_and_by_a_lease_each(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+
+    assert_navigates(fixture, &made.id, ERROR_NONE);
+    set_row(&made.id, "wanted_at = now()");
+    assert_navigates(fixture, &made.id, ERROR_CONFLICT);
+    set_row(&made.id, "wanted_at = NULL, lease_owner = gen_random_uuid(),"
+                      " lease_expires_at = now() + interval '1 hour'");
+    assert_navigates(fixture, &made.id, ERROR_CONFLICT);
+    set_row(&made.id, "lease_expires_at = now() - interval '1 second'");
+    assert_navigates(fixture, &made.id, ERROR_NONE);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_fence_alone_is_refused),
+        cmocka_unit_test(wrong_owner_alone_is_refused),
+        cmocka_unit_test(expired_lease_alone_is_refused),
+        cmocka_unit_test(right_lease_writes_in_every_form),
+        cmocka_unit_test(renewal_checks_fence_and_owner_each),
+        cmocka_unit_test(pause_does_not_replace_an_interrupt),
+        cmocka_unit_test(page_does_not_begin_at_a_strangers_conversation),
+        cmocka_unit_test(many_are_loaded_for_their_owner_only),
+        cmocka_unit_test(navigation_is_refused_by_a_request_and_by_a_lease_each),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, store_set_up, store_tear_down);
+}

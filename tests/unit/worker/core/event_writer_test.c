@@ -1,0 +1,183 @@
+/*
+ * Writes of a run when their outcome is unknown, others write, or the lease is in doubt.
+ */
+#include "worker/agent/core/event_writer.h"
+
+#include "base/strbuf.h"
+#include "model/event/event.h"
+#include "store/conversation/conversation_store.h"
+#include "support/sql.h"
+#include "worker/agent/core/history.h"
+#include "worker/agent/core/run_control.h"
+#include "worker/agent_test.h"
+
+#define UNUSED_SCRIPT "{\"turns\": [{\"steps\": [{\"text\": \"unused\"}]}]}"
+
+static void check(int rc, const struct error *err)
+{
+    if (rc < 0)
+        fail_msg("%s", err->message);
+}
+
+static void begin(struct claimed_agent *claimed, void **state)
+{
+    struct uuid id = run_new_conversation(*state, UNUSED_SCRIPT, "{}");
+
+    claimed_agent_begin(claimed, *state, &id);
+}
+
+static void assert_written(struct claimed_agent *claimed, const char *expected)
+{
+    assert_log(claimed->fixture, &claimed->agent.lease.conversation_id, expected);
+}
+
+/* Stores the events under the agent's lease, but the agent does not hear of it. */
+static void write_unheard(const struct claimed_agent *claimed, struct event_list *events)
+{
+    CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
+    struct db *db = claimed->fixture->context.db;
+    struct error err = ERROR_INIT;
+
+    check(conversation_store_load_any(db, &claimed->agent.lease.conversation_id, &now, &err), &err);
+    check(conversation_store_append(db, &claimed->agent.lease, &now, events, &err), &err);
+}
+
+static void own_write_whose_answer_was_lost_is_not_repeated(void **state)
+{
+    CLEANUP(event_list_done) struct event_list first = EVENT_LIST_INIT;
+    CLEANUP(event_list_done) struct event_list second = EVENT_LIST_INIT;
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state);
+    (void)event_add_environment_message(&first, "one");
+    write_unheard(&claimed, &first);
+    check(event_writer_append_once(&claimed.agent, &first, NULL, &err), &err);
+    assert_true(history_has_event(&claimed.agent.history, &first.items[0].id));
+    (void)event_add_environment_message(&second, "two");
+    check(event_writer_append_once(&claimed.agent, &second, NULL, &err), &err);
+    assert_written(&claimed, BEGINNING "Message(environment) Message(environment)");
+    claimed_agent_end(&claimed);
+}
+
+static void write_of_another_is_read_before_the_next_attempt(void **state)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+    int64_t seq_before = 0;
+
+    begin(&claimed, state);
+    seq_before = claimed.agent.history.last_seq;
+    run_say(*state, &claimed.agent.lease.conversation_id, "and this");
+    (void)event_add_environment_message(&events, "one");
+    assert_int_equal(event_writer_append_once(&claimed.agent, &events, NULL, &err), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    assert_true(history_has_user_message_after(&claimed.agent.history, seq_before));
+    assert_written(&claimed, BEGINNING "Message(user) S(last_user_message_id)");
+    check(event_writer_append_once(&claimed.agent, &events, NULL, &err), &err);
+    assert_written(&claimed,
+                   BEGINNING "Message(user) S(last_user_message_id) Message(environment)");
+    claimed_agent_end(&claimed);
+}
+
+static void message_since_the_question_stops_what_it_overtakes(void **state)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state);
+    claimed.agent.asked_seq = claimed.agent.history.last_seq;
+    run_say(*state, &claimed.agent.lease.conversation_id, "and this");
+    (void)event_add_environment_message(&events, "one");
+    assert_int_equal(event_writer_append_unless_spoken(&claimed.agent, &events, NULL, &err), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    assert_written(&claimed, BEGINNING "Message(user) S(last_user_message_id)");
+    check(event_writer_append(&claimed.agent, &events, NULL, &err), &err);
+    assert_written(&claimed,
+                   BEGINNING "Message(user) S(last_user_message_id) Message(environment)");
+    claimed_agent_end(&claimed);
+}
+
+static void expired_lease_that_no_worker_took_is_renewed(void **state)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct claimed_agent claimed;
+    const struct uuid *id = &claimed.agent.lease.conversation_id;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state);
+    run_expire_lease(id);
+    run_control_renew(&claimed.control, 0);
+    (void)event_add_environment_message(&events, "one");
+    check(event_writer_append_once(&claimed.agent, &events, NULL, &err), &err);
+    assert_written(&claimed, BEGINNING "Message(environment)");
+    assert_row(*state, id, "running/wanted/leased");
+    assert_true(run_control_has_lease(&claimed.control));
+    claimed_agent_end(&claimed);
+}
+
+static void give_to_another_worker(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    const struct uuid owner = uuid_random();
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET lease_owner = '%s', lease_fence = lease_fence + 1"
+                   " WHERE id = '%s'",
+                   owner.text, id->text);
+    test_sql(sql.text);
+}
+
+static void lease_of_another_worker_ends_the_writes(void **state)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state);
+    give_to_another_worker(&claimed.agent.lease.conversation_id);
+    (void)event_add_environment_message(&events, "one");
+    assert_int_equal(event_writer_append(&claimed.agent, &events, NULL, &err), -1);
+    assert_int_equal(err.code, ERROR_STALE);
+    assert_int_equal(run_control_stop(&claimed.control), STOP_LOST);
+    assert_written(&claimed, "SystemPrompt Message(user) S(last_user_message_id) S(running)");
+    claimed_agent_end(&claimed);
+}
+
+/* The guard may also have failed because a job has added its cost. */
+static void refused_answer_is_planned_again_on_the_row_as_it_is(void **state)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write change = {.stats = "{}"};
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state);
+    run_expire_lease(&claimed.agent.lease.conversation_id);
+    (void)event_add_environment_message(&events, "one");
+    assert_int_equal(event_writer_append(&claimed.agent, &events, &change, &err), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    assert_true(claimed.agent.has_foreign_stats);
+    check(event_writer_refresh_row(&claimed.agent, &err), &err);
+    assert_false(claimed.agent.has_foreign_stats);
+    check(event_writer_append(&claimed.agent, &events, &change, &err), &err);
+    assert_written(&claimed, BEGINNING "Message(environment)");
+    claimed_agent_end(&claimed);
+}
+
+int event_writer_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_write_whose_answer_was_lost_is_not_repeated),
+        cmocka_unit_test(write_of_another_is_read_before_the_next_attempt),
+        cmocka_unit_test(message_since_the_question_stops_what_it_overtakes),
+        cmocka_unit_test(expired_lease_that_no_worker_took_is_renewed),
+        cmocka_unit_test(lease_of_another_worker_ends_the_writes),
+        cmocka_unit_test(refused_answer_is_planned_again_on_the_row_as_it_is),
+    };
+
+    return cmocka_run_group_tests_name("worker/event_writer", tests, run_fixture_set_up,
+                                       run_fixture_tear_down);
+}

@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "llm/draft.h"
 #include "llm/json_repair.h"
-#include "llm/trouble.h"
+#include "llm/llm_error.h"
+#include "llm/response_builder.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
@@ -25,18 +25,19 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-static int take_line(struct draft *draft, const char *line, size_t len, struct llm_trouble *trouble)
+static int take_line(struct response_builder *builder, const char *line, size_t len,
+                     struct llm_error *llm_error)
 {
     json_auto_t *json = NULL;
     struct error err = ERROR_INIT;
 
     if (json_parse_lenient(line, len, &json, &err) < 0)
         return 0;
-    return draft_take(draft, json, trouble);
+    return response_builder_add_answer(builder, json, llm_error);
 }
 
-static int take_lines(struct draft *draft, const char *text, size_t len,
-                      struct llm_trouble *trouble)
+static int take_lines(struct response_builder *builder, const char *text, size_t len,
+                      struct llm_error *llm_error)
 {
     size_t at = 0;
 
@@ -44,7 +45,7 @@ static int take_lines(struct draft *draft, const char *text, size_t len,
         const char *end = memchr(text + at, '\n', len - at);
         size_t n = end != NULL ? (size_t)(end - (text + at)) : len - at;
 
-        if (take_line(draft, text + at, n, trouble) < 0)
+        if (take_line(builder, text + at, n, llm_error) < 0)
             return -1;
         at += n + 1;
     }
@@ -53,13 +54,13 @@ static int take_lines(struct draft *draft, const char *text, size_t len,
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    CLEANUP(draft_done) struct draft draft = DRAFT_INIT;
+    CLEANUP(response_builder_done) struct response_builder builder = RESPONSE_BUILDER_INIT;
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
-    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
 
-    if (take_lines(&draft, (const char *)bytes, len, &trouble) < 0 ||
-        draft_finish(&draft, &reply, &trouble) < 0) {
-        assert(utf8_is_valid(trouble.detail, strlen(trouble.detail)));
+    if (take_lines(&builder, (const char *)bytes, len, &llm_error) < 0 ||
+        response_builder_finish(&builder, &reply, &llm_error) < 0) {
+        assert(utf8_is_valid(llm_error.detail, strlen(llm_error.detail)));
         return 0;
     }
     assert(reply.response_id[0] != '\0');

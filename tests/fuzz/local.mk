@@ -5,7 +5,7 @@
 EXTRA_DIST += tests/fuzz/corpus
 MODEL_FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
-check_PROGRAMS += replay-model_front_matter replay-model_masker replay-model_preview_answer replay-model_settings replay-model_source replay-model_start_request replay-model_tool_call
+check_PROGRAMS += replay-model_front_matter replay-model_masker replay-model_preview_answer replay-model_settings replay-model_plugin_source replay-model_start_request replay-model_tool_call
 
 replay_model_front_matter_SOURCES = tests/fuzz/model_front_matter.c tests/fuzz/replay.c
 replay_model_front_matter_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
@@ -27,10 +27,10 @@ replay_model_settings_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/model_settings"'
 replay_model_settings_LDADD = $(MODEL_LIBS)
 
-replay_model_source_SOURCES = tests/fuzz/model_source.c tests/fuzz/replay.c
-replay_model_source_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
-	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/model_source"'
-replay_model_source_LDADD = $(MODEL_LIBS)
+replay_model_plugin_source_SOURCES = tests/fuzz/model_plugin_source.c tests/fuzz/replay.c
+replay_model_plugin_source_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/model_plugin_source"'
+replay_model_plugin_source_LDADD = $(MODEL_LIBS)
 replay_model_start_request_SOURCES = tests/fuzz/model_start_request.c tests/fuzz/replay.c
 replay_model_start_request_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/model_start_request"'
@@ -42,7 +42,7 @@ replay_model_tool_call_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
 replay_model_tool_call_LDADD = $(MODEL_LIBS)
 
 if FUZZ
-EXTRA_PROGRAMS += fuzz-model_front_matter fuzz-model_masker fuzz-model_preview_answer fuzz-model_settings fuzz-model_source fuzz-model_start_request fuzz-model_tool_call
+EXTRA_PROGRAMS += fuzz-model_front_matter fuzz-model_masker fuzz-model_preview_answer fuzz-model_settings fuzz-model_plugin_source fuzz-model_start_request fuzz-model_tool_call
 
 fuzz_model_front_matter_SOURCES = tests/fuzz/model_front_matter.c
 fuzz_model_front_matter_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)
@@ -64,10 +64,10 @@ fuzz_model_settings_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)
 fuzz_model_settings_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_model_settings_LDADD = $(MODEL_LIBS)
 
-fuzz_model_source_SOURCES = tests/fuzz/model_source.c
-fuzz_model_source_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)
-fuzz_model_source_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-fuzz_model_source_LDADD = $(MODEL_LIBS)
+fuzz_model_plugin_source_SOURCES = tests/fuzz/model_plugin_source.c
+fuzz_model_plugin_source_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)
+fuzz_model_plugin_source_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_model_plugin_source_LDADD = $(MODEL_LIBS)
 fuzz_model_start_request_SOURCES = tests/fuzz/model_start_request.c
 fuzz_model_start_request_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)
 fuzz_model_start_request_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer

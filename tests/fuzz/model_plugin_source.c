@@ -14,8 +14,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "model/plugins/package.h"
-#include "model/plugins/source.h"
+#include "model/plugins/plugin_folder.h"
+#include "model/plugins/plugin_source.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -30,10 +30,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void check_source(const char *text, const char *repo_path)
 {
-    CLEANUP(source_done) struct source source = SOURCE_INIT;
+    CLEANUP(plugin_source_done) struct plugin_source source = PLUGIN_SOURCE_INIT;
     struct error err = ERROR_INIT;
 
-    if (source_read(text, NULL, repo_path, &source, &err) < 0) {
+    if (plugin_source_read(text, NULL, repo_path, &source, &err) < 0) {
         assert(source.address == NULL && err.code == ERROR_INVALID);
         return;
     }
@@ -47,16 +47,16 @@ static void check_source(const char *text, const char *repo_path)
 
 static void check_package(const json_t *files)
 {
-    const struct package_folder folder = {"/folder", files};
+    const struct plugin_folder folder = {"/folder", files};
     json_auto_t *plugin = NULL;
     json_auto_t *skill = NULL;
-    json_auto_t *market = package_read_market(&folder, NULL);
+    json_auto_t *market = plugin_folder_read_market(&folder, NULL);
     struct error err = ERROR_INIT;
-    int rc = package_read_plugin(&folder, &plugin, &err);
+    int rc = plugin_folder_read_plugin(&folder, &plugin, &err);
 
     assert((rc == 0) == (plugin != NULL));
-    assert(plugin == NULL || package_is_name(json_text_or(plugin, "name", "")));
-    rc = package_read_skill(&folder, &skill, &err);
+    assert(plugin == NULL || plugin_name_is_valid(json_text_or(plugin, "name", "")));
+    rc = plugin_folder_read_skill(&folder, &skill, &err);
     assert((rc == 0) == (skill != NULL));
     assert(market == NULL || json_is_array(market));
     (void)rc;

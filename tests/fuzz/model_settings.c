@@ -18,13 +18,13 @@
 #include "model/agent/agent_profile.h"
 #include "model/agent/agent_settings.h"
 #include "model/conversation/conversation.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 #include "model/secrets/secret_walk.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct place place = {NULL, "body", 0};
+static const struct json_path place = {NULL, "body", 0};
 static const struct conversation_defaults defaults = {RUNTIME_LOCAL, "scripted/hello", NULL, false};
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

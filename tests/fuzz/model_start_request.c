@@ -14,6 +14,7 @@
 #include "base/strbuf.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
+#include "model/prompt/planned_events.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -38,7 +39,8 @@ static void show(struct conversation *conversation, json_t *content)
     assert(json_object_size(info) > 0);
     if (content == NULL)
         conversation_plan_run(conversation, &events, &change);
-    else if (conversation_plan_message(conversation, content, true, &events, &change, &err) < 0)
+    else if (conversation_plan_message(conversation, content, MESSAGE_AND_RUN, &events, &change,
+                                       &err) < 0)
         return;
     for (size_t i = 0; i < events.n; i++)
         event_append_body(&events.items[i], &text);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "runtime/egress/dns.h"
+#include "runtime/egress/dns_message.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
@@ -23,21 +23,21 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     static const uint32_t addresses[DNS_ADDRESSES_MAX];
-    struct dns_question question = {.id = 0};
-    struct dns_question again = {.id = 0};
+    struct dns_query question = {.id = 0};
+    struct dns_query again = {.id = 0};
     unsigned char answer[DNS_PACKET_BYTES];
     char name[EGRESS_NAME_BYTES] = "";
     size_t answer_len = 0;
 
-    if (!dns_read(bytes, len, &question))
+    if (!dns_query_parse(bytes, len, &question))
         return 0;
     assert(question.end <= len);
     if (question.name[0] != '\0') {
         assert(egress_name_read(question.name, strlen(question.name), name));
         assert(text_equal(name, question.name));
     }
-    answer_len = dns_answer(bytes, &question, DNS_OK, addresses, DNS_ADDRESSES_MAX, answer);
+    answer_len = dns_reply_write(bytes, &question, DNS_OK, addresses, DNS_ADDRESSES_MAX, answer);
     assert(answer_len <= sizeof(answer));
-    assert(!dns_read(answer, answer_len, &again));
+    assert(!dns_query_parse(answer, answer_len, &again));
     return 0;
 }

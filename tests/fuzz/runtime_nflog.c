@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "runtime/egress/nflog.h"
-#include "runtime/egress/tally.h"
+#include "runtime/egress/denial_counter.h"
+#include "runtime/egress/nflog_parse.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
@@ -19,19 +19,19 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-static void hear(void *context, const struct refused_packet *packet)
+static void hear(void *context, const struct denied_packet *packet)
 {
-    struct tally *tally = context;
+    struct denial_counter *counter = context;
 
-    assert(packet->reason < REFUSED_N_REASONS);
-    assert(refusal_reason_to_string(packet->reason)[0] != '\0');
-    tally_note(tally, packet, 1);
+    assert(packet->reason < DENIED_N_REASONS);
+    assert(denial_reason_to_string(packet->reason)[0] != '\0');
+    denial_counter_note(counter, packet, 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    CLEANUP(tally_done) struct tally tally = TALLY_INIT;
+    CLEANUP(denial_counter_done) struct denial_counter counter = DENIAL_COUNTER_INIT;
 
-    nflog_parse(bytes, len, hear, &tally);
+    nflog_parse(bytes, len, hear, &counter);
     return 0;
 }

@@ -16,10 +16,10 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/browser/browser.h"
+#include "sandbox/browser/browser_session.h"
 #include "sandbox/browser/cdp.h"
 #include "sandbox/browser/driver.h"
-#include "sandbox/browser/session.h"
-#include "sandbox/browser/state.h"
+#include "sandbox/browser/page_state.h"
 #include "sandbox/browser/tabs.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -58,8 +58,8 @@ static void hear_all(struct driver *driver)
 
         err.code = ERROR_NONE;
         if (driver_ask(driver, "Browser.getVersion", NULL, &result, &err) == 0)
-            assert(state_append(&text, page, result) <= json_array_size(result));
-        (void)!state_find(driver, 0, &place);
+            assert(page_state_append(&text, page, result) <= json_array_size(result));
+        (void)!page_state_find(driver, 0, &place);
     }
 }
 

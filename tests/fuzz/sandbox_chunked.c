@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/codec/chunked.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "cut.h"
-#include "sandbox/http/chunked.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

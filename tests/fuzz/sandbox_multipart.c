@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/codec/multipart.h"
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "sandbox/http/multipart.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -31,7 +31,7 @@ static int collect(void *state, const char *bytes, size_t len, struct error *err
 static bool parse(const char *bytes, size_t size, size_t piece, struct strbuf *out)
 {
     CLEANUP(multipart_done) struct multipart multipart = {.pending = STRBUF_INIT};
-    const struct multipart_target target = {out, collect};
+    const struct multipart_target target = {.state = out, .take = collect};
     struct error err = ERROR_INIT;
     int rc = multipart_init(&multipart, "multipart/form-data; boundary=b", "file", &err);
 

@@ -11,9 +11,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/limits.h"
-#include "sandbox/terminal/capture.h"
-#include "sandbox/terminal/statements.h"
+#include "sandbox/core/action_limits.h"
+#include "sandbox/terminal/shell_split.h"
+#include "sandbox/terminal/terminal_filter.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,19 +25,19 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-static void capture_in_pieces(const char *bytes, size_t size, size_t piece, struct strbuf *out)
+static void filter_in_pieces(const char *bytes, size_t size, size_t piece, struct strbuf *out)
 {
-    CLEANUP(capture_done) struct capture capture = {0};
+    CLEANUP(terminal_filter_done) struct terminal_filter filter = {0};
     bool marked = false;
 
-    capture_init(&capture);
-    capture_set_marker(&capture, "7770;n;1");
+    terminal_filter_init(&filter);
+    terminal_filter_set_marker(&filter, "7770;n;1");
     for (size_t at = 0; at < size;) {
         size_t len = size - at < piece ? size - at : piece;
 
-        at += capture_feed(&capture, bytes + at, len, &marked);
+        at += terminal_filter_feed(&filter, bytes + at, len, &marked);
     }
-    capture_take(&capture, out);
+    terminal_filter_take(&filter, out);
 }
 
 static void check_capture(const char *bytes, size_t size)
@@ -45,8 +45,8 @@ static void check_capture(const char *bytes, size_t size)
     CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf pieces = STRBUF_INIT;
 
-    capture_in_pieces(bytes, size, size > 0 ? size : 1, &whole);
-    capture_in_pieces(bytes, size, 3, &pieces);
+    filter_in_pieces(bytes, size, size > 0 ? size : 1, &whole);
+    filter_in_pieces(bytes, size, 3, &pieces);
     assert(whole.len == pieces.len && memcmp(whole.text, pieces.text, whole.len) == 0);
     assert(utf8_is_valid(whole.text, whole.len));
     assert(utf8_length(whole.text, whole.len) <= MAX_OUTPUT_CHARS);
@@ -54,11 +54,11 @@ static void check_capture(const char *bytes, size_t size)
 
 static void check_statements(const char *command)
 {
-    struct statement statements[STATEMENTS_MAX];
-    size_t n = statements_split(command, statements);
+    struct shell_statement statements[SHELL_STATEMENTS_MAX];
+    size_t n = shell_split(command, statements);
     const char *end = command;
 
-    assert(n <= STATEMENTS_MAX);
+    assert(n <= SHELL_STATEMENTS_MAX);
     for (size_t i = 0; i < n; i++) {
         assert(statements[i].text >= end);
         end = statements[i].text + statements[i].len;

@@ -1,13 +1,14 @@
 # tests/lint: what a machine can say about style and faults without running anything
 EXTRA_DIST += tests/lint/layers.sh tests/lint/words.sh tests/lint/words.awk tests/lint/rules_test.sh \
-	tests/lint/parsers.sh tests/lint/parsers.txt tests/lint/cppcheck
-TESTS += tests/lint/rules_test.sh
+	tests/lint/parsers.sh tests/lint/parsers.txt tests/lint/names.sh tests/lint/names.txt \
+	tests/lint/waits.sh tests/lint/tidy.sh tests/lint/changed.awk tests/lint/tidy_test.sh tests/lint/cppcheck
+TESTS += tests/lint/rules_test.sh tests/lint/tidy_test.sh
 
 CLANG_FORMAT = clang-format-19
 CPPCHECK = cppcheck
 IWYU = include-what-you-use
 SHELLCHECK = shellcheck
-# One version reads everything in a few minutes; another one: make lint-tidy CLANG_TIDY=clang-tidy-14
+# Another version: make lint-tidy CLANG_TIDY=clang-tidy-14
 CLANG_TIDY = clang-tidy-19
 LINT_JOBS = 2
 
@@ -28,6 +29,8 @@ lint-words:
 	$(top_srcdir)/tests/lint/layers.sh
 	$(top_srcdir)/tests/lint/words.sh
 	$(top_srcdir)/tests/lint/parsers.sh
+	$(top_srcdir)/tests/lint/names.sh
+	$(top_srcdir)/tests/lint/waits.sh
 
 # With what each sources; deploy/lib's parts are read as parts of ./deft.
 lint-shell:
@@ -44,9 +47,15 @@ lint-cppcheck:
 		--enable=warning,performance,portability -I$(top_srcdir)/tests/lint/cppcheck \
 		-I$(top_srcdir)/lib -I$(top_srcdir) $(addprefix $(top_srcdir)/, lib fcgi gateway worker runtime sandbox relay launcher)
 
+# The analyzer follows paths through what changed and a rotating part of the rest; lint-tidy-all: through everything.
+TIDY = ($(LINT_FIND) '*.[ch]'; done) | CLANG_TIDY=$(CLANG_TIDY) LINT_JOBS=$(LINT_JOBS) $(top_srcdir)/tests/lint/tidy.sh
+TIDY_FLAGS = $(LINT_CPPFLAGS) $(LINT_CFLAGS)
+
 lint-tidy:
-	($(LINT_FIND) '*.c'; done) | sed 's|^|$(top_srcdir)/|' | xargs -P $(LINT_JOBS) -I '{}' \
-		$(CLANG_TIDY) --quiet '{}' -- $(LINT_CPPFLAGS) $(LINT_CFLAGS) 2>/dev/null
+	$(TIDY) $(TIDY_FLAGS)
+
+lint-tidy-all:
+	$(TIDY) --all $(TIDY_FLAGS)
 
 # Puts the form right; commit it by itself.
 format:
@@ -65,15 +74,16 @@ analyze:
 		-Werror -c -o /dev/null '{}'
 
 # The tests once more, in build trees of their own; those with threads only where races are looked for. What a
-# sanitizer adds is not in proportion to the text, so that the tests of linear time say nothing there.
-THREADED_TESTS = base-test http_lane_test http_stream_test http_test sse_test chat_test retry_test worker_test worker_run_test \
+# sanitizer adds is not in proportion to the text, so that the tests of linear time say nothing there. The CFLAGS
+# replace the -g -O2 that configure would put last: less to compile.
+THREADED_TESTS = base-test http_direct_test http_stream_test http_test sse_test chat_test retry_test worker_test worker_run_test \
 	tests/unit/store/hints_test tests/unit/store/conversation_lease_test tests/unit/store/conversation_store_test
 MAKE_THREADED = $(MAKE) check_PROGRAMS='$(THREADED_TESTS)' TESTS='$(THREADED_TESTS)'
 
 build-asan:
 	mkdir -p sanitized-address
 	cd sanitized-address && { test -f Makefile || $(abs_top_srcdir)/configure -q \
-		--with-sanitizer=address,undefined; } && $(MAKE) check-programs
+		CFLAGS='-O1 -g1' --with-sanitizer=address,undefined; } && $(MAKE) check-programs
 
 check-asan: build-asan
 	cd sanitized-address && ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 \
@@ -82,12 +92,30 @@ check-asan: build-asan
 build-tsan:
 	mkdir -p sanitized-thread
 	cd sanitized-thread && { test -f Makefile || $(abs_top_srcdir)/configure -q \
-		--with-sanitizer=thread; } && $(MAKE_THREADED) check-programs
+		CFLAGS='-O1 -g1' --with-sanitizer=thread; } && $(MAKE_THREADED) check-programs
 
 check-tsan: build-tsan
 	cd sanitized-thread && TSAN_OPTIONS=halt_on_error=1 $(MAKE_THREADED) check-TESTS
 
+# Races in every test program, those without threads too.
+build-tsan-all check-tsan-all:
+	$(MAKE) $(@:-all=) THREADED_TESTS='$(filter-out $(LINEAR_TESTS), $(check_PROGRAMS))'
+
+# Every fuzzer for FUZZ_S seconds, from its corpus; what one finds is in the folder fuzz.
+FUZZ_S = 120
+
+check-fuzz:
+	mkdir -p fuzz
+	cd fuzz && { test -f Makefile || $(abs_top_srcdir)/configure -q CC=clang --enable-fuzz \
+		--with-sanitizer=fuzzer-no-link,address,undefined; } && $(MAKE) run-fuzzers
+
+run-fuzzers: $(filter fuzz-%, $(EXTRA_PROGRAMS))
+	printf '%s\n' $(patsubst fuzz-%, %, $^) | xargs -P $(LINT_JOBS) -I '{}' sh -c 'mkdir -p new/$$1 && \
+		./fuzz-$$1 -max_total_time=$(FUZZ_S) -print_final_stats=1 -artifact_prefix=$$1- new/$$1 \
+		$(abs_top_srcdir)/tests/fuzz/corpus/$$1 >$$1.log 2>&1 && grep -H number_of_executed_units $$1.log || \
+		{ cat $$1.log; exit 255; }' sh '{}'
+
 check-programs: $(check_LIBRARIES) $(check_PROGRAMS)
 
-.PHONY: format lint lint-words lint-shell lint-format lint-cppcheck lint-tidy iwyu analyze \
-	build-asan check-asan build-tsan check-tsan check-programs
+.PHONY: format lint lint-words lint-shell lint-format lint-cppcheck lint-tidy lint-tidy-all iwyu analyze \
+	build-asan check-asan build-tsan build-tsan-all check-tsan check-tsan-all check-fuzz run-fuzzers check-programs

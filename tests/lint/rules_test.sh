@@ -1,5 +1,6 @@
 #!/bin/sh
-# layers.sh, words.sh and parsers.sh find what they are for, and leave alone what only looks like it.
+# layers.sh, words.sh, parsers.sh, names.sh and waits.sh find what they are for, and leave alone what only looks
+# like it.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -7,7 +8,8 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 
 mkdir -p "$tree/tests/lint" "$tree/lib/model" "$tree/worker"
-cp "$here/layers.sh" "$here/words.sh" "$here/words.awk" "$here/parsers.sh" "$tree/tests/lint/"
+cp "$here/layers.sh" "$here/words.sh" "$here/words.awk" "$here/parsers.sh" "$here/names.sh" "$here/waits.sh" \
+    "$tree/tests/lint/"
 
 cat >"$tree/lib/model/bad.c" <<'C'
 #include "store/db/db.h"
@@ -123,6 +125,57 @@ tests/lint/parsers.txt: model/plain.h needs no reason
 T
 if ! diff "$tree/expected" "$found"; then
     echo "parsers.sh says something else"
+    n_failed=1
+fi
+
+# Types and stems that are there twice, stems that say nothing; each with and without a reason; two lines of
+# names.txt that excuse nothing, or give no reason.
+rm -r "${tree:?}/lib" "$tree/worker" "$tree/runtime" "$tree/sandbox"
+mkdir -p "$tree/lib/model" "$tree/worker" "$tree/gateway"
+printf 'struct twice {\nstruct excused {\nstruct declared;\nenum kind_of_it {\n' >"$tree/lib/model/goal.h"
+printf 'static const struct twice {\n    struct excused {\nstruct declared;\n/* enum kind_of_it { */\n' \
+    >"$tree/worker/goal.c"
+printf 'typedef enum kind_of_it\n{\nenum kind_of_it {\n' >"$tree/worker/goal_door.h"
+for path in worker/once.c worker/once.h gateway/once.h gateway/side_door.c gateway/side.c gateway/sides.c lib/model/util.c; do
+    echo 'struct declared;' >"$tree/$path"
+done
+cat >"$tree/tests/lint/names.txt" <<'T'
+# a head
+tag  excused           another layer
+stem goal              another layer
+stem nowhere           nothing
+word lib/model/util    a reason
+word gateway/side_door # none
+T
+"$tree/tests/lint/names.sh" >"$found" && n_failed=1
+cat >"$tree/expected" <<'T'
+tests/lint/names.txt: word gateway/side_door has no reason
+gateway/side: "side" does not say what is in the file
+worker/goal.c:1: twice is also defined at lib/model/goal.h:1
+worker/goal_door: "door" does not say what is in the file
+worker/goal_door.h:3: kind_of_it is also defined at lib/model/goal.h:4
+worker/once: the stem is also that of gateway/once
+tests/lint/names.txt: stem nowhere needs no reason
+T
+if ! diff "$tree/expected" "$found"; then
+    echo "names.sh says something else"
+    n_failed=1
+fi
+
+# Two waits are too long; the others are short, have a reason, or are deadlines.
+mkdir -p "$tree/tests/e2e"
+cat >"$tree/tests/e2e/waits.test.mjs" <<'T'
+  await pause(1500);
+  await new Promise((resolve) => setTimeout(resolve, 20_000));
+  await pause(1000); await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await sleep(2000); // fixed wait: the kernel says nothing when it is over
+  const timer = setTimeout(() => reject(new Error('late')), 60_000);
+  await pause(LOOK_AGAIN_MS);
+T
+"$tree/tests/lint/waits.sh" >"$found" && n_failed=1
+if ! [ "$(cut -d: -f2 "$found" | tr '\n' ' ')" = '1 2 ' ]; then
+    echo "waits.sh finds something else"
+    cat "$found"
     n_failed=1
 fi
 exit "$n_failed"

@@ -1,6 +1,6 @@
-// Ends a file of tests that hangs, and says which tests ran and what they waited for: node's runner would wait with
-// it for ever, and the suite's own limit takes all files after it along. Each wait should have a deadline of its own
-// (e2e/support/wait.mjs); this is for the one that has none. tests/run loads it into each file's process.
+// Ends a test file that hangs, and reports which tests ran and what they waited for: node's runner would wait
+// without limit, and the suite's own limit would end all later files, too. Each wait should have a deadline of its own
+// (e2e/support/wait.mjs); this is for those without one. tests/run loads it into each file's process.
 import fs from 'node:fs';
 import { afterEach, beforeEach } from 'node:test';
 
@@ -17,5 +17,5 @@ function watch() {
   }, FILE_MAX_MS).unref();
 }
 
-// The runner loads this, too; it has no tests.
+// The runner itself loads this, too; it has no tests.
 if (process.env.NODE_TEST_CONTEXT) watch();

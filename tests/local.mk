@@ -2,6 +2,7 @@
 include tests/unit/support/local.mk
 include tests/bench/local.mk
 include tests/unit/auth/local.mk
+include tests/unit/start/local.mk
 include tests/unit/fcgi/local.mk
 include tests/unit/gateway/local.mk
 include tests/unit/client/local.mk

@@ -1,5 +1,6 @@
 /*
- * Figures "sockets": many WebSocket clients in one process.
+ * Figures "sockets": many WebSocket clients in one process. SOCKETS_CREDENTIAL is what nginx would
+ * pass as X-Deft-Credential.
  *
  *   sockets_client idle SOCKET < paths            opens one socket per line, prints how many are
  *                                                 open, and holds them until it is ended
@@ -93,12 +94,13 @@ static void open_socket(struct house *house, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct client *client = &house->clients[house->n];
+    const char *credential = getenv("SOCKETS_CREDENTIAL");
     char request[1024];
     int len = snprintf(request, sizeof(request),
                        "GET %s HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
                        "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-                       "Sec-WebSocket-Version: 13\r\n\r\n",
-                       path);
+                       "Sec-WebSocket-Version: 13\r\nX-Deft-Credential: %s\r\n\r\n",
+                       path, credential != NULL ? credential : "");
 
     if (house->n == SOCKETS_MAX)
         fail("too many sockets");

@@ -42,7 +42,7 @@ after(async () => {
   await fake.close();
 });
 
-test('an agent uses the browser of its sandbox, and a call outlives the worker that began it', async (t) => {
+test('an agent uses its sandbox\'s browser, and a call survives the worker that started it', async (t) => {
   fake.setScenario('surfs', [
     { calls: [terminal(`echo ${Buffer.from(SITE).toString('base64')} | base64 -d > site.py && (python3 site.py > site.log 2>&1 &); until [ -e up ]; do sleep 0.1; done`)] },
     { calls: [finish('ready')] },

@@ -6,7 +6,7 @@ import { start as startModel } from '../fakes/openai.mjs';
 import { Conversation, isResult } from '../e2e/support/conversation.mjs';
 import { Worker, start, stop } from '../e2e/support/processes.mjs';
 import { within } from '../e2e/support/wait.mjs';
-import { RUN_MS, assertAllRan, assertWhole, finish, linesOf, startAlone, terminal } from './support.mjs';
+import { RUN_MS, assertAllRan, assertWhole, expireLeases, finish, linesOf, startAlone, terminal } from './support.mjs';
 
 const KILLED_STATUS = 137;
 const PART = 'do the part';
@@ -23,7 +23,7 @@ after(async () => {
   await fake.close();
 });
 
-/** The child appends a line to f; its parent's first call hands that on. */
+/** The child appends a line to f; its parent's first call delegates that. */
 function script(name, call) {
   const steps = {
     parent: [{ calls: [call] }, { calls: [finish('handed on')] }],
@@ -36,7 +36,7 @@ function script(name, call) {
   });
 }
 
-/** Starts a worker that dies at that point and one that goes on; resolves with parent and child at their ends. */
+/** Starts a worker that dies at that point and one that continues; resolves with parent and child at their ends. */
 async function survive(t, point, name, { tool, handing = tool }) {
   const doomed = await Worker.start({ DEFT_CRASH_AT: point });
   t.after(() => doomed.stop('SIGKILL'));
@@ -44,6 +44,8 @@ async function survive(t, point, name, { tool, handing = tool }) {
   await parent.say('Do it.', true);
   const end = await within(doomed.ended, `the worker dies at ${point}`);
   assert.equal(end.code, KILLED_STATUS, doomed.log);
+  const children = (await parent.info()).sub_conversation_ids.map((id) => ({ id }));
+  await expireLeases(parent, ...children);
   const heir = await Worker.start();
   t.after(() => heir.stop('SIGKILL'));
   assert.equal(await parent.rest(undefined, RUN_MS), 'finished');
@@ -60,7 +62,7 @@ async function survive(t, point, name, { tool, handing = tool }) {
 }
 
 for (const point of ['child_before_commit:1', 'child_committed:1']) {
-  test(`a child is started once, though a worker dies at ${point}`, async (t) => {
+  test(`a child is started once, even if a worker dies at ${point}`, async (t) => {
     const name = `starts-${point}`;
     script(name, { name: 'start_child_conversation', arguments: { task: PART, isolation: 'shared', security_risk: 'LOW', summary: 's' } });
     await survive(t, point, name, { tool: 'start_child_conversation' });
@@ -76,7 +78,7 @@ const TASK_POINTS = {
   'obs_committed:2': 'its result is stored',
 };
 for (const [point, what] of Object.entries(TASK_POINTS)) {
-  test(`a sub-agent is made once and told once, though a worker dies when ${what}`, async (t) => {
+  test(`a sub-agent is created and reported once, even if a worker dies when ${what}`, async (t) => {
     const name = `task-${point}`;
     script(name, { name: 'task', arguments: { prompt: PART, security_risk: 'LOW', summary: 's' } });
     await survive(t, point, name, { tool: 'task_tool_set', handing: 'task' });

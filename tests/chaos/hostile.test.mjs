@@ -1,4 +1,4 @@
-// A server that has a sandbox's keys answers as none should: the call ends in words, and the conversation goes on.
+// A server with a sandbox's keys sends invalid answers: the call ends with a message, and the conversation continues.
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { RUN_MS, assertWhole, finish, linesOf, startAlone, terminal } from './su
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** Writes until nobody listens any more. */
+/** Writes until the connection is closed. */
 function writeForEver(response) {
   const piece = Buffer.alloc(1 << 16, ' ');
   response.writeHead(200, JSON_TYPE);
@@ -23,13 +23,13 @@ const send = (text, status = 200) => (response) => response.writeHead(status, JS
 
 const ANSWERS = {
   'without end': writeForEver,
-  'that breaks off': (response) => response.writeHead(200, { ...JSON_TYPE, 'Content-Length': 1000 }).write('{"state":', () => response.destroy()),
+  'that is cut off': (response) => response.writeHead(200, { ...JSON_TYPE, 'Content-Length': 1000 }).write('{"state":', () => response.destroy()),
   'nested a hundred thousand deep': send(`{"state": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`),
-  'that is no JSON': send('<html>Welcome</html>'),
+  'that is not JSON': send('<html>Welcome</html>'),
   'without an observation': send('{"state": "finished"}'),
-  'with an observation that is none': send('{"state": "finished", "observation": {"kind": "TerminalObservation", "content": 5, "exit_code": "x"}}'),
-  'that knows no such state': send('{"state": "confused"}'),
-  'that says that it is broken': send('{"detail": ["no", {"words": 1}]}', 500),
+  'with an invalid observation': send('{"state": "finished", "observation": {"kind": "TerminalObservation", "content": 5, "exit_code": "x"}}'),
+  'with an unknown state': send('{"state": "confused"}'),
+  'with status 500': send('{"detail": ["no", {"words": 1}]}', 500),
 };
 
 let fake;
@@ -56,7 +56,7 @@ after(async () => {
   await fake.close();
 });
 
-/** Leads a conversation's calls elsewhere; gives where they led before. */
+/** Redirects a conversation's calls; returns the previous URL. */
 async function redirect({ id }, url) {
   const [{ url: was }] = await query("SELECT url FROM runtimes WHERE status = 'running' AND session_id = (SELECT runtime_session FROM conversations WHERE id = :'id')", { id });
   await execute("UPDATE runtimes SET url = :'url' WHERE session_id = (SELECT runtime_session FROM conversations WHERE id = :'id')", { id, url });

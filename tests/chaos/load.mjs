@@ -1,5 +1,5 @@
-// A light load whose every promise is written down: messages that were acknowledged, and a reader that
-// follows them by number whatever happens to its socket.
+// A light load that records every acknowledged message, and a reader that
+// follows events by number, across broken sockets.
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Socket } from '../e2e/support/socket.mjs';
@@ -8,7 +8,7 @@ import { waitUntil, within } from '../e2e/support/wait.mjs';
 const BETWEEN_MS = 20;
 const OUTAGE_STATUSES = [502, 503, 504];
 
-/** Says one message after the other and keeps a ledger of what was acknowledged. */
+/** Sends one message after the other and records the acknowledged ones. */
 export class Ledger {
   constructor(conversation) {
     this.conversation = conversation;
@@ -36,7 +36,7 @@ export class Ledger {
     }
   }
 
-  /** Resolves once so many more messages were acknowledged. */
+  /** Resolves once this many more messages were acknowledged. */
   more(count) {
     const enough = this.acknowledged.length + count;
     return waitUntil(() => this.acknowledged.length >= enough, `${count} more messages are acknowledged`);
@@ -47,12 +47,12 @@ export class Ledger {
     await within(this.done, 'the last message is answered');
   }
 
-  /** Fails unless clients saw nothing but what a short outage looks like: no answer, or one that says so. */
+  /** Fails unless clients saw only a short outage: no answer, or a 5xx that says so. */
   assertOnlyOutages() {
     assert.deepEqual(this.failures.filter(({ status }) => status !== undefined && !OUTAGE_STATUSES.includes(status)), []);
   }
 
-  /** Fails unless each acknowledged message is stored, once, in the order in which they were said. */
+  /** Fails unless each acknowledged message is stored once, in the order of sending. */
   async assertKept() {
     const stored = (await this.conversation.events()).filter(({ kind }) => kind === 'MessageEvent')
       .map((event) => event.llm_message.content[0].text);
@@ -61,7 +61,7 @@ export class Ledger {
   }
 }
 
-/** Follows a conversation by the session socket, and connects again behind the last number it has seen. */
+/** Follows a conversation by the session socket, and reconnects after the last number that it has seen. */
 export class Reader {
   constructor(conversation) {
     this.conversation = conversation;
@@ -91,7 +91,7 @@ export class Reader {
     return this.socket?.frames.filter(({ type }) => type === 'durable') ?? [];
   }
 
-  /** Resolves once it has all that is stored; fails when a number or an event is missing, doubled or out of place. */
+  /** Resolves once it has all stored events; fails if a number or an event is missing, repeated or out of order. */
   async assertSawAll() {
     const stored = (await this.conversation.events()).map(({ id }, seq) => ({ seq, id }));
     await waitUntil(() => this.seen.length + this.#durable().length >= stored.length, 'the reader has all events');

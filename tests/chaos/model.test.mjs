@@ -1,4 +1,4 @@
-// What goes wrong with the model is told in the conversation, in words, and it can be run again.
+// Failures of the model are reported in the conversation with a message, and it can be run again.
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { after, before, test } from 'node:test';
@@ -20,7 +20,7 @@ async function startConversation(t, llm) {
   return conversation;
 }
 
-/** A TCP server that answers with bytes that are no HTTP. */
+/** A TCP server that answers with bytes other than HTTP. */
 async function nonsenseServer(t, bytes) {
   const server = net.createServer((socket) => {
     socket.on('error', () => {});
@@ -31,7 +31,7 @@ async function nonsenseServer(t, bytes) {
   return `http://127.0.0.1:${server.address().port}/v1`;
 }
 
-test('a model that is not reached is told, and asked again by the next run', async (t) => {
+test('an unreachable model is reported, and called again by the next run', async (t) => {
   const gone = await startModel();
   const conversation = await startConversation(t, llmOf(gone, 'text'));
   await gone.close();
@@ -49,12 +49,12 @@ const PASSING = {
   'breaks off in the middle of a line': { fault: 'fin-mid-line' },
   'breaks off in the middle of a letter': { fault: 'rst-mid-utf8' },
   'breaks off with an error': { fault: 'error-event' },
-  'says nothing': { fault: 'comments-only' },
-  'says less than it promised': { fault: 'short-length' },
+  'sends nothing': { fault: 'comments-only' },
+  'sends less than its Content-Length': { fault: 'short-length' },
 };
 
 for (const [what, step] of Object.entries(PASSING)) {
-  test(`a model that ${what} is told, and asked again by the next run`, async (t) => {
+  test(`a model that ${what} is reported, and called again by the next run`, async (t) => {
     const model = `broken-${Object.values(step)[0]}`;
     fake.setScenario(model, [step]);
     const conversation = await startConversation(t, llmOf(fake, model));
@@ -67,14 +67,14 @@ for (const [what, step] of Object.entries(PASSING)) {
 
 const LASTING = {
   'has a name that does not exist': () => ({ base_url: 'http://no-such-host.invalid/v1' }),
-  'answers nonsense': async (t) => ({ base_url: await nonsenseServer(t, '\x00\x01\x02 hello\r\n\r\n') }),
+  'does not answer in HTTP': async (t) => ({ base_url: await nonsenseServer(t, '\x00\x01\x02 hello\r\n\r\n') }),
   'refuses the key': () => ({ model: 'openai/err' }),
   'does not exist': () => ({ model: 'openai/no-such-model' }),
-  'has no scheme that is known': () => ({ base_url: 'ftp://127.0.0.1/v1' }),
+  'has a URL with an unknown scheme': () => ({ base_url: 'ftp://127.0.0.1/v1' }),
 };
 
 for (const [what, brokenBy] of Object.entries(LASTING)) {
-  test(`a model that ${what} is told at each run`, async (t) => {
+  test(`a model that ${what} is reported at each run`, async (t) => {
     const conversation = await startConversation(t, { ...llmOf(fake, 'text'), ...(await brokenBy(t)) });
     for (const n of [1, 2]) {
       await conversation.say('Hello?', true);
@@ -87,7 +87,7 @@ for (const [what, brokenBy] of Object.entries(LASTING)) {
   });
 }
 
-test('arguments that are no JSON and tools that do not exist go back to the model', async (t) => {
+test('invalid arguments and unknown tools are reported to the model', async (t) => {
   fake.setScenario('nonsense', [
     { calls: [{ name: 'terminal', arguments: '{"command": ' }, { name: 'rm -rf', arguments: {} }] },
     { calls: [{ name: 'file_editor', arguments: '[]' }, { name: 'terminal', arguments: '{"command": 5}' }] },
@@ -101,7 +101,7 @@ test('arguments that are no JSON and tools that do not exist go back to the mode
   await assertWhole(conversation);
 });
 
-test('answers that share one id stay answers of their own', async (t) => {
+test('answers with the same id stay separate', async (t) => {
   const echo = (word) => ({ id: 'chatcmpl-1', calls: [{ name: 'terminal', arguments: { command: `echo ${word}` } }] });
   fake.setScenario('one-id', [echo('one'), echo('two'), { id: 'chatcmpl-1', text: 'Done.' }]);
   const conversation = await startConversation(t, llmOf(fake, 'one-id'));

@@ -1,5 +1,5 @@
-// Each process that clients meet is killed under a light load: clients see an outage and nothing worse,
-// what was acknowledged is there, and nothing runs twice.
+// Each process that clients use is killed under a light load: clients see only a short outage,
+// acknowledged data is kept, and nothing runs twice.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
@@ -27,7 +27,7 @@ after(async () => {
   await fake.close();
 });
 
-/** Conversations that run commands, one that is written to and read all the time. */
+/** Conversations that run commands, and one that is written and read continuously. */
 async function startLoad(t) {
   const runs = await Promise.all(Array.from({ length: N_RUNS }, () => startAlone(t, fake, 'steps')));
   const written = await Conversation.start(fake, 'text');
@@ -62,7 +62,7 @@ async function assertSurvived({ runs, written, ledger, reader }) {
   await assertWhole(written, ...runs);
 }
 
-test('a gateway that is killed costs its readers nothing but a new connection', async (t) => {
+test('after a kill of the gateway its readers reconnect and miss nothing', async (t) => {
   const load = await startLoad(t);
   const { connections } = load.reader;
   await killAndAwait('gateway');
@@ -71,14 +71,14 @@ test('a gateway that is killed costs its readers nothing but a new connection', 
   assert.deepEqual(load.ledger.failures, [], 'nobody else noticed');
 });
 
-test('what a handler has acknowledged outlives it', async (t) => {
+test('acknowledged data survives the kill of its handler', async (t) => {
   const load = await startLoad(t);
   await killAndAwait('fcgi');
   await assertSurvived(load);
   assert.equal(load.reader.connections, 1, 'sockets are not touched');
 });
 
-test('what a handler has answered is kept, though it dies behind the answer', async (t) => {
+test('answered requests are kept if the handler dies after the answer', async (t) => {
   const conversation = await Conversation.start(fake, 'text');
   t.after(() => conversation.delete());
   const doomed = await restartWith('fcgi', { DEFT_CRASH_AT: 'reply_sent:1' });
@@ -95,11 +95,11 @@ test('what a handler has answered is kept, though it dies behind the answer', as
   await assertWhole(conversation);
 });
 
-/** The sandboxes that these work in; those of other users may come to rest meanwhile. */
+/** The sandboxes of these conversations; those of other users may be paused during the test. */
 const containersOf = (runs) => query(`SELECT DISTINCT r.id, r.container_id FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id
   WHERE r.status = 'running' AND c.id = ANY (:'ids'::uuid[]) ORDER BY r.id`, { ids: `{${runs.map(({ id }) => id).join(',')}}` });
 
-test('sandboxes outlive the process that made them', async (t) => {
+test('sandboxes survive the process that created them', async (t) => {
   const load = await startLoad(t);
   const made = await containersOf(load.runs);
   assert.equal(made.length, 1, 'they share one');
@@ -109,7 +109,7 @@ test('sandboxes outlive the process that made them', async (t) => {
   assert.deepEqual(load.ledger.failures, [], 'nobody else noticed');
 });
 
-test('a sandbox is started, though the process that was starting it is killed', async (t) => {
+test('a sandbox is started even if the process that was starting it is killed', async (t) => {
   const conversation = await startAlone(t, fake, 'steps', { conversation_runtime: 'docker' });
   await conversation.say('Do it.', true);
   await waitUntil(async () => {
@@ -123,7 +123,7 @@ test('a sandbox is started, though the process that was starting it is killed', 
   await assertWhole(conversation);
 });
 
-test('what was acknowledged outlives the database, and work goes on', async (t) => {
+test('acknowledged data survives a kill of the database, and work continues', async (t) => {
   const load = await startLoad(t);
   await killAndAwait('postgres');
   await assertSurvived(load);

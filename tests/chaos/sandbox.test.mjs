@@ -1,4 +1,4 @@
-// A sandbox dies, hangs, or cannot be had: the conversation says what happened, and then goes on.
+// A sandbox dies, hangs, or does not start: the conversation reports it, and continues.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { engine } from '../e2e/runtime_house.mjs';
@@ -11,7 +11,7 @@ import {
   RUN_MS, appeared, assertRunsAgain, assertWhole, failureOf, finish, linesOf, startAlone, terminal,
 } from './support.mjs';
 
-/** How often a worker of these tests looks whether a sandbox is alive. */
+/** The interval of health checks of these tests' workers. */
 const CHECK_MS = '500';
 
 let fake;
@@ -50,7 +50,7 @@ async function serverOf(container) {
   return Number(server[titles.indexOf('PID')]);
 }
 
-/** Fails unless the call that was cut off is told, once, and what came behind it found the same files. */
+/** Fails unless the interrupted call is reported once, and later calls found the same files. */
 async function assertWentOn(conversation) {
   assert.equal(await conversation.rest(undefined, RUN_MS), 'finished');
   const failures = (await conversation.events()).filter(ofKind('AgentErrorEvent'));
@@ -65,7 +65,7 @@ const WAYS_TO_DIE = {
 };
 
 for (const [how, die] of Object.entries(WAYS_TO_DIE)) {
-  test(`a sandbox ${how} during a command: the call fails in words, and the run goes on`, async (t) => {
+  test(`a sandbox ${how} during a command: the call fails with a message, and the run continues`, async (t) => {
     const conversation = await startAlone(t, fake, 'cut-off', { conversation_runtime: 'docker' });
     await conversation.say('Do it.', true);
     await appeared(conversation, 'f');
@@ -75,7 +75,7 @@ for (const [how, die] of Object.entries(WAYS_TO_DIE)) {
   });
 }
 
-test('all conversations of a sandbox that is killed go on in a new one', async (t) => {
+test('all conversations of a killed sandbox continue in a new one', async (t) => {
   const both = await Promise.all([1, 2].map(() => startAlone(t, fake, 'cut-off')));
   for (const one of both) await one.say('Do it.', true);
   for (const one of both) await appeared(one, 'f');
@@ -93,7 +93,7 @@ const WAYS_TO_HANG = {
 };
 
 for (const [how, hang] of Object.entries(WAYS_TO_HANG)) {
-  test(`a sandbox ${how} during a command is noticed and started anew`, async (t) => {
+  test(`a sandbox ${how} during a command is detected and restarted`, async (t) => {
     stop('worker');
     const worker = await Worker.start({ DEFT_SANDBOX_CHECK_MS: CHECK_MS });
     t.after(() => worker.stop('SIGKILL'));
@@ -108,7 +108,7 @@ for (const [how, hang] of Object.entries(WAYS_TO_HANG)) {
   });
 }
 
-test('a command that is silent for long is left alone while its sandbox lives', async (t) => {
+test('a silent command is not interrupted while its sandbox lives', async (t) => {
   fake.setScenario('silent', [{ calls: [terminal('sleep 6; echo done >> f')] }, { calls: [finish('done')] }]);
   stop('worker');
   const worker = await Worker.start({ DEFT_SANDBOX_CHECK_MS: CHECK_MS });
@@ -120,7 +120,7 @@ test('a command that is silent for long is left alone while its sandbox lives', 
   assert.deepEqual(await linesOf(conversation, 'f'), ['done']);
 });
 
-test('an image that is not there is named, and is all that was wrong', async (t) => {
+test('a missing image is named, and the next start with an existing one works', async (t) => {
   const image = `deft-test-${INSTANCE}:gone`;
   fake.setScenario('one', [{ calls: [terminal('echo done >> f')] }, { calls: [finish('done')] }]);
   stop('worker');

@@ -1,5 +1,5 @@
-// A worker and nginx die under light load, and a worker is told to end: clients recover, and what was
-// acknowledged is there. The other processes are killed in processes.test.mjs.
+// A worker and nginx die under light load, and a worker is stopped: clients recover, and
+// acknowledged data is kept. The other processes are killed in processes.test.mjs.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { call } from '../e2e/support/api.mjs';
@@ -20,7 +20,7 @@ before(async () => {
 
 after(() => fake.close());
 
-/** Clients that send messages one after the other, and keep account of what was acknowledged. */
+/** Clients that send messages one after the other, and record the acknowledged ones. */
 class Load {
   static async begin() {
     const load = new Load();
@@ -65,7 +65,7 @@ class Load {
   }
 }
 
-/** A client that always has the session socket open, and comes back with its cursor. */
+/** A client that keeps the session socket open, and reconnects with its cursor. */
 class Watcher {
   constructor(conversation) {
     this.path = `/sockets/session/${conversation.id}`;
@@ -141,7 +141,7 @@ for (const name of ['worker', 'nginx']) {
   });
 }
 
-test('a client on the plain socket notices the end of a run over the death of the gateway', async (t) => {
+test('a client on the events socket gets the end of a run after the gateway was killed', async (t) => {
   const conversation = await Conversation.start(fake, 'slow', { conversation_runtime: 'docker' });
   t.after(() => conversation.delete());
   const socket = await conversation.socket();
@@ -152,7 +152,7 @@ test('a client on the plain socket notices the end of a run over the death of th
   const again = await waitUntil(() => conversation.socket({ query: { resend_mode: 'all' } }).catch(() => null), 'the socket opens again');
   await again.frame(restingSnapshot(['finished']), 'the end of the run');
   const ids = (await conversation.events()).map(({ id }) => id);
-  // Where the run was over before, its end is in the first snapshot, ahead of what is sent again.
+  // If the run had ended before, its end is in the first snapshot, before the replayed events.
   const seen = await again.until((frames) => {
     const events = frames.filter(({ key }) => key !== 'full_state');
     return events.length >= ids.length && events;
@@ -161,7 +161,7 @@ test('a client on the plain socket notices the end of a run over the death of th
   await again.close();
 });
 
-test('a worker that is told to end hands its conversations over', async (t) => {
+test('a worker that is stopped hands its conversations over', async (t) => {
   const conversation = await Conversation.start(fake, 'park');
   t.after(() => conversation.delete());
   stop('worker');
@@ -175,7 +175,7 @@ test('a worker that is told to end hands its conversations over', async (t) => {
   const begun = Date.now();
   const { code } = await worker.stop('SIGTERM');
   assert.equal(code, 0);
-  // The model may not have noticed yet that the first one hung up.
+  // The model may not have detected yet that the first one disconnected.
   await waitUntil(() => fake.requests.length > asked && fake.n_parked === 1, 'the other worker asks');
   t.diagnostic(`another worker asked the model after ${Date.now() - begun} ms`);
   fake.release();

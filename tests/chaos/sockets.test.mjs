@@ -1,4 +1,4 @@
-// Sockets over the death of what stands behind them: PostgreSQL, the gateway's connections, the gateway.
+// Sockets during the death of PostgreSQL, of the gateway's database connections, and of the gateway.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
@@ -28,13 +28,13 @@ async function watched(t) {
   return { conversation, socket };
 }
 
-/** Says it as soon as it is accepted; a refused one is not stored. */
+/** Repeats the message until it is accepted; a refused one is not stored. */
 const sayAtLast = (conversation, words) =>
   waitUntil(async () => (await conversation.call('POST', '/events', { json: { role: 'user', content: [{ type: 'text', text: words }], run: false } })).status === 200, `"${words}" is accepted`);
 
 const says = (words) => ({ event }) => event.llm_message?.content[0].text === words;
 
-test('open sockets go on over a restart of PostgreSQL, and new ones open', async (t) => {
+test('open sockets survive a restart of PostgreSQL, and new ones can be opened', async (t) => {
   const { conversation, socket } = await watched(t);
   await conversation.say('before');
   await killAndAwait('postgres');
@@ -48,7 +48,7 @@ test('open sockets go on over a restart of PostgreSQL, and new ones open', async
   assert.deepEqual(durableOf(late.frames).map(({ event }) => event.id), stored);
 });
 
-test('the gateway loses its connections again and again, and no event', async (t) => {
+test('the gateway loses its database connections repeatedly, and no event', async (t) => {
   const { conversation, socket } = await watched(t);
   for (let i = 0; i < 20; i++) {
     await query("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'deft-gateway'");
@@ -59,7 +59,7 @@ test('the gateway loses its connections again and again, and no event', async (t
   assert.deepEqual(durableOf(socket.frames).map(({ event }) => event.id), stored);
 });
 
-test('a message on a socket whose gateway dies is stored once or not at all', async (t) => {
+test('a message on a socket is stored at most once if the gateway dies', async (t) => {
   const { conversation, socket } = await watched(t);
   for (let i = 0; i < 20; i++) socket.send({ role: 'user', content: `message ${i}` });
   await killAndAwait('gateway');

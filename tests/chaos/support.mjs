@@ -1,19 +1,19 @@
-// What the crash tests share: conversations with a folder of their own, the lines that their commands
-// wrote, and the rules that hold whatever died.
+// Shared by the crash tests: conversations with a folder of their own, the lines that their commands
+// wrote, and the rules that hold whichever process died.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Box } from '../e2e/support/box.mjs';
 import { Conversation, isAction, observed, ofKind } from '../e2e/support/conversation.mjs';
-import { assertSound, query } from '../e2e/support/database.mjs';
+import { assertSound, execute, query } from '../e2e/support/database.mjs';
 import { waitUntil } from '../e2e/support/wait.mjs';
 
-/** How long a run may take to its end, with a crash in it, on a busy machine. */
+/** Deadline of a run with a crash, on a busy machine. */
 export const RUN_MS = 180_000;
 
 export const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 'a step' } });
 export const finish = (message) => ({ name: 'finish', arguments: { message, summary: 'the end' } });
 
-/** A new conversation that works in a folder which no other one has, but for those that are given the same. */
+/** A new conversation in a folder of its own, or in the given one. */
 export async function startAlone(t, fake, scenario, { folder = `/workspace/${randomUUID()}`, ...more } = {}) {
   const conversation = await Conversation.start(fake, scenario, {
     workspace: { kind: 'LocalWorkspace', working_dir: folder }, ...more,
@@ -48,31 +48,35 @@ export const heldLease = (conversation) => waitUntil(async () => {
   return lease.owner !== null && lease;
 }, 'a worker has the conversation');
 
+/** Ends the lease of a dead worker, as time would. The tests that show that leases expire wait for a real end. */
+export const expireLeases = (...conversations) => execute(`UPDATE conversations SET lease_expires_at = now() - interval '1 s'
+  WHERE id = ANY (:'ids'::uuid[]) AND lease_expires_at IS NOT NULL`, { ids: `{${conversations.map(({ id }) => id).join(',')}}` });
+
 /** Resolves once another worker than the holder of this lease has the conversation. */
 export const takenOver = (conversation, lease) => waitUntil(
   async () => (await leaseOf(conversation)).fence > lease.fence,
   'another worker has the conversation',
 );
 
-/** What a command begins with that goes on only when letGo() was called. */
+/** The beginning of a command that continues only after letGo(). */
 export const HELD = 'until [ -e go ]; do sleep 0.1; done; ';
 
-/** Lets the commands go on that wait in the conversation's folder. */
+/** Releases the commands that wait in the conversation's folder. */
 export async function letGo(conversation) {
   const { status, text } = await new Box(conversation.path).upload(`${conversation.folder}/go`, 'go');
   assert.equal(status, 200, text);
 }
 
-/** Resolves once the action is stored that this tool's call made. */
+/** Resolves once the action of this tool's call is stored. */
 export const called = (conversation, tool) => conversation.event(isAction(tool), `the call of ${tool} is stored`);
 
-/** Resolves once the model has at least this many of the conversation's requests. */
+/** Resolves once the model has got at least this many requests of the conversation. */
 export const asked = (fake, model, count = 1) => waitUntil(
   () => fake.requests.filter(({ body }) => body?.model === model).length >= count,
   `the model ${model} is asked`,
 );
 
-/** Fails unless the run ended with a failure that is told in a sentence, behind the status; returns its event. */
+/** Fails unless the run ended with a failure and a message, after the status; returns its event. */
 export async function failureOf(conversation) {
   assert.equal(await conversation.rest(undefined, RUN_MS), 'error');
   const events = await conversation.events();
@@ -82,7 +86,7 @@ export async function failureOf(conversation) {
   return told;
 }
 
-/** Fails unless what was wrong is over, and the conversation's next run ends well. */
+/** Fails unless the conversation's next run succeeds. */
 export async function assertRunsAgain(conversation) {
   await conversation.run();
   assert.equal(await conversation.rest(['finished'], RUN_MS), 'finished');

@@ -1,4 +1,4 @@
-// Two workers share one database: each run has one of them at a time, and both have some.
+// Two workers share one database: each run is on one of them at a time, and both have runs.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -26,7 +26,7 @@ after(async () => {
 
 const linesBy = (n) => Array.from({ length: N_COMMANDS }, (_, i) => `conversation ${n} line ${i}`);
 
-/** A conversation whose commands add lines to a file that all of them share. */
+/** A conversation whose commands append lines to a shared file. */
 async function startWriter(t, folder, n) {
   const model = `writer-${n}`;
   fake.setScenario(model, [

@@ -1,5 +1,5 @@
-// A worker dies or sleeps: another one goes on, nothing runs twice, nothing is lost, and the one that
-// wakes up again changes nothing.
+// A worker dies or is suspended: another one continues, nothing runs twice, nothing is lost, and the one that
+// is resumed changes nothing.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
@@ -7,13 +7,13 @@ import { query } from '../e2e/support/database.mjs';
 import { Worker, pidOf, signal, start, stop } from '../e2e/support/processes.mjs';
 import { waitUntil, within } from '../e2e/support/wait.mjs';
 import {
-  HELD, RUN_MS, appeared, asked, assertAllRan, assertWhole, finish, heldLease, leaseOf, letGo, linesOf, startAlone, takenOver, terminal,
+  HELD, RUN_MS, appeared, asked, assertAllRan, assertWhole, expireLeases, finish, heldLease, leaseOf, letGo, linesOf, startAlone, takenOver, terminal,
 } from './support.mjs';
 
 const KILLED_STATUS = 137;
-/** After so many without any progress, a conversation is not tried again by itself. */
+/** After this many attempts without progress a conversation is not retried automatically. */
 const CRASHES_MAX = 3;
-/** Where a worker can die, in the order of a run, and what makes it pass there. */
+/** The points at which a worker can die, in the order of a run, and the scenario that reaches each. */
 const CRASH_POINTS = {
   claim_committed: {},
   llm_sent: {},
@@ -45,7 +45,7 @@ after(async () => {
   await fake.close();
 });
 
-/** A worker of the test's own, which does not outlive it. */
+/** A worker of the test, ended with it. */
 async function startWorker(t, settings) {
   const worker = await Worker.start(settings);
   t.after(() => worker.stop('SIGKILL'));
@@ -58,7 +58,7 @@ async function assertEndsWell(conversation, nCommands) {
   await assertWhole(conversation);
 }
 
-test('a worker that is killed while the model thinks is replaced', async (t) => {
+test('a worker killed during a model call is replaced', async (t) => {
   const steps = [{ calls: [terminal('echo done >> f')] }, { calls: [finish('survived')] }];
   fake.setScenario('thinks', [{ ...steps[0], park: true }, steps[1]]);
   const conversation = await startAlone(t, fake, 'thinks');
@@ -72,7 +72,7 @@ test('a worker that is killed while the model thinks is replaced', async (t) => 
   assert.deepEqual(await linesOf(conversation, 'f'), ['done']);
 });
 
-test('a command runs once, though the worker that sent it is killed', async (t) => {
+test('a command runs once, even if the worker that sent it is killed', async (t) => {
   fake.setScenario('slow', [
     { calls: [terminal(`echo begun >> begun; ${HELD}echo done >> f`)] },
     { calls: [finish('survived')] },
@@ -103,6 +103,7 @@ for (const [point, { llm = {}, step = {}, command = '', settings = {} }] of Obje
     assert.equal(end.code, KILLED_STATUS, doomed.log);
     if (command !== '') await letGo(conversation);
     const lease = await leaseOf(conversation);
+    await expireLeases(conversation);
     const heir = await startWorker(t);
     await takenOver(conversation, lease);
     await assertEndsWell(conversation, 1);
@@ -112,7 +113,7 @@ for (const [point, { llm = {}, step = {}, command = '', settings = {} }] of Obje
   });
 }
 
-test('a conversation that ends every worker is put aside in words, and can be run again', async (t) => {
+test('a conversation that crashes every worker is stopped with a message, and can be run again', async (t) => {
   fake.setScenario('poison', [{ text: 'harmless' }]);
   stop('worker');
   const conversation = await startAlone(t, fake, 'poison');
@@ -120,6 +121,7 @@ test('a conversation that ends every worker is put aside in words, and can be ru
   for (let n = 0; n < CRASHES_MAX; n++) {
     const doomed = await startWorker(t, { DEFT_CRASH_AT: 'llm_sent:1' });
     assert.equal((await within(doomed.ended, 'the worker dies')).code, KILLED_STATUS, doomed.log);
+    await expireLeases(conversation);
   }
   const heir = await startWorker(t, { DEFT_CRASH_AT: 'llm_sent:1' });
   assert.equal(await conversation.rest(undefined, RUN_MS), 'error');
@@ -133,7 +135,7 @@ test('a conversation that ends every worker is put aside in words, and can be ru
   await assertWhole(conversation);
 });
 
-test('a worker that slept while another took over writes nothing when it wakes up', async (t) => {
+test('a suspended worker writes nothing after another has taken over', async (t) => {
   fake.setScenario('long', [
     { calls: [terminal(`echo begun >> f; ${HELD}echo done >> f`)] },
     { delay_ms: 1000, calls: [terminal('echo more >> f')] },

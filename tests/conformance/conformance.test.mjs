@@ -1,4 +1,4 @@
-// The report on the checklists: what it counts, and what it takes from a run.
+// The report on the checklists: its counts, and the results that it reads.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { judge, parseList, ranges, readLists, readResults } from './report.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 
-test('each list has all the items of its document', () => {
+test('each list contains all items of its document', () => {
   const numbers = Object.fromEntries(readLists().map(({ name, items }) => [name, [...items.keys()]]));
   const upTo = (length) => Array.from({ length }, (_, i) => i + 1);
   assert.deepEqual(numbers, { 'agent-server': upTo(104), runtime: upTo(74) });
@@ -21,19 +21,19 @@ test('a list with an item twice, or with a line of another form, is refused', ()
   assert.throws(() => parseList('one\n'), /not an item: one/);
 });
 
-test('numbers are shown as ranges', () => {
+test('numbers are printed as ranges', () => {
   assert.equal(ranges([1, 2, 3, 7, 9, 10]), '1-3, 7, 9-10');
   assert.equal(ranges([]), '');
 });
 
-test('one failure outweighs any pass, and skipped is missing', () => {
+test('one failure outweighs any pass, and a skipped test counts as missing', () => {
   const list = { name: 'x', items: parseList('1 a\n2 b\n3 c\n') };
   const result = (number, what) => ({ document: 'x', number, result: what });
   const verdict = judge(list, [result(1, 'passed'), result(1, 'failed'), result(2, 'passed'), result(3, 'skipped'), result(9, 'passed'), { document: 'y', number: 2, result: 'failed' }]);
   assert.deepEqual(verdict, { passed: [2], failed: [1], missing: [3], unknown: [9] });
 });
 
-test('the reporter notes what the test runner says', (t) => {
+test('the reporter records the test runner\'s results', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'sample.test.mjs');

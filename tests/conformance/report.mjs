@@ -1,4 +1,4 @@
-// What is shown of the checklists: passed, failed and missing items of each document.
+// The report on the checklists: passed, failed and missing items of each document.
 //
 //   node tests/conformance/report.mjs [--brief] FOLDER    FOLDER holds *.items, written by reporter.mjs
 //
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const LISTS = dirname(fileURLToPath(import.meta.url));
 
-/** {name, items: Map number → title} of each list beside this file. */
+/** {name, items: Map number → title} of each list next to this file. */
 export function readLists(folder = LISTS) {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.txt'))

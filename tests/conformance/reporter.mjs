@@ -2,7 +2,7 @@
 // such as `agent-server 17: …` or `runtime 6, 7: …`. tests/conformance/report.mjs reads the lines.
 const ITEM = /^([a-z]+(?:-[a-z]+)*) (\d+(?:, \d+)*): /;
 
-/** What a test says of an item: a test that was skipped, or is still to be done, says nothing. */
+/** A test's result for an item: skipped and todo tests have none. */
 function resultOf(type, { skip, todo }) {
   if (skip !== undefined && skip !== false) return 'skipped';
   if (todo !== undefined && todo !== false) return 'skipped';

@@ -1,4 +1,4 @@
-// The operator's own addresses of the page and the agent API, as behind a proxy that ends TLS.
+// DEFT_APP_URL and DEFT_AGENT_URL, as with a proxy that terminates TLS.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
@@ -20,13 +20,13 @@ const deft = (settings, ...words) => run(DEFT, words, { env: { ...process.env, .
 before(() => deft({ DEFT_APP_URL: `https://${HOST}/`, DEFT_AGENT_URL: `https://${AGENT_HOST}/`, DEFT_HOSTNAMES: 'other.example.test', ...FOR_THE_RUNTIME }, 'up'));
 after(() => deft({}, 'up'));
 
-test('the page is served under the names that the operator gave, and under no others', async () => {
+test('the page is served under the configured names only', async () => {
   for (const [host, status] of [[HOST, 200], ['other.example.test', 200], ['localhost', 200], ['evil.example.test', 421]]) {
     assert.equal((await request(APP, 'GET', '/', [`Host: ${host}`])).status, status, host);
   }
 });
 
-test('a sign-in link leads to the operator’s address, and its cookie is for TLS alone', async () => {
+test('a sign-in link uses DEFT_APP_URL, and its cookie is for TLS only', async () => {
   const { stdout } = await deft({}, 'link');
   const link = stdout.trim().split(/\s+/).pop();
   assert.ok(link.startsWith(`https://${HOST}/sign-in#`), link);
@@ -37,7 +37,7 @@ test('a sign-in link leads to the operator’s address, and its cookie is for TL
   assert.match(reply.headers.get('set-cookie'), /; HttpOnly; .*; Secure$/);
 });
 
-test('the agent API is served under the operator’s name, and told to clients by it', async () => {
+test('the agent API is served under the host of DEFT_AGENT_URL, which clients are given', async () => {
   for (const [host, status] of [[AGENT_HOST, 200], [HOST, 200], ['localhost', 200], ['evil.example.test', 421]]) {
     assert.equal((await request(AGENT, 'GET', '/health', [`Host: ${host}`])).status, status, host);
   }
@@ -46,18 +46,18 @@ test('the agent API is served under the operator’s name, and told to clients b
   }
 });
 
-test('what only the runtime may know, it alone is told', () => {
+test('settings of the runtime are given to the runtime only', () => {
   for (const [name, value] of Object.entries(FOR_THE_RUNTIME)) {
     const places = ['fcgi', 'gateway', 'worker', 'runtime'].flatMap((process_) => [`${process_}/env/${name}`, `${process_}/keys/${name}`]);
-    // An empty file takes a variable of the caller's away.
+    // An empty file removes a variable of the caller.
     const told = places.filter((place) => fs.existsSync(`${SERVICES}/${place}`) && fs.statSync(`${SERVICES}/${place}`).size > 0);
     assert.deepEqual(told, [`runtime/${name.startsWith('DEFT_RUNTIME_ADMIN') ? 'keys' : 'env'}/${name}`], name);
     assert.equal(fs.readFileSync(`${SERVICES}/${told[0]}`, 'utf8').trim(), value);
   }
 });
 
-test('what is no address of an origin is refused', async () => {
+test('a DEFT_APP_URL or DEFT_AGENT_URL that is not an origin is refused', async () => {
   for (const url of ['deft.example.test', 'ftp://deft.example.test', 'https://deft.example.test/page', 'https://', 'https://a b']) {
-    for (const name of ['DEFT_APP_URL', 'DEFT_AGENT_URL']) await assert.rejects(deft({ [name]: url }, 'up'), /is no address of an origin/, `${name} ${url}`);
+    for (const name of ['DEFT_APP_URL', 'DEFT_AGENT_URL']) await assert.rejects(deft({ [name]: url }, 'up'), /is not a valid origin/, `${name} ${url}`);
   }
 });

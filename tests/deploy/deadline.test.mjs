@@ -1,4 +1,4 @@
-// What tests/run loads into each file of tests: one that hangs is ended with words, and the next one runs.
+// tests/deadline.mjs, which tests/run loads into each test file: a file that hangs is ended with a message, and the next one runs.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { within } from '../e2e/support/wait.mjs';
+import { waitUntil, within } from '../e2e/support/wait.mjs';
 
 const DEADLINE = fileURLToPath(new URL('../deadline.mjs', import.meta.url));
 const HANGS = `import net from 'node:net';
@@ -17,7 +17,7 @@ describe('some', () => {
   test('waits for nobody', async () => { net.createServer().listen(0, '127.0.0.1'); await new Promise(() => {}); });
 });`;
 
-test('a file that hangs is ended, says which test it was, and the next file runs', async (t) => {
+test('a file that hangs is ended with the name of its test, and the next file runs', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'deft-deadline-test-'));
   t.after(() => rm(dir, { recursive: true, force: true }));
   await writeFile(join(dir, 'a.test.mjs'), HANGS);
@@ -34,4 +34,9 @@ test('a file that hangs is ended, says which test it was, and the next file runs
   assert.match(said, /takes longer than 3000 ms\. Tests that run: waits for nobody\. What the process waits for: .*TCPServerWrap/);
   assert.match(said, /✔ is done/);
   assert.match(said, /✔ comes after it/);
+});
+
+test('a wait that times out reports its condition and the last value', async () => {
+  await assert.rejects(waitUntil(() => 0, 'there is one', 1), /not so after 1 ms: there is one; last seen: 0$/);
+  await assert.rejects(waitUntil((saw) => saw('idle') === 'finished', 'it ends', 1), /: it ends; last seen: 'idle'$/);
 });

@@ -1,4 +1,4 @@
-// What ./deft doctor says of disks: its own, and the engine's when that is another one.
+// The disk checks of ./deft doctor: deft's disk, and the engine's if that is another one.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -10,7 +10,7 @@ import { test } from 'node:test';
 const DEFT = process.env.DEFT;
 const FOLDER = path.dirname(process.env.DEFT_LOG);
 
-/** All that it prints, with an engine that keeps its files in `root`. Other checks may fail for such an engine. */
+/** Its output, with an engine that keeps its files in `root`. Other checks may fail for such an engine. */
 async function doctor(root) {
   const socket = `/tmp/deft-doctor-${randomUUID().slice(0, 8)}.sock`;
   const asked = [];
@@ -31,11 +31,11 @@ async function doctor(root) {
 
 const aboutTheEngine = (lines) => lines.filter((line) => line.includes("the engine's files"));
 
-test("doctor looks at the engine's disk when that is another one than its own", async (t) => {
+test("doctor checks the engine's disk if that is another one than deft's", async (t) => {
   const folder = path.join(FOLDER, `engine-${randomUUID().slice(0, 8)}`);
   await mkdir(folder);
   t.after(() => rm(folder, { recursive: true }));
-  // A file system that never has room.
+  // A file system that is always full.
   const full = await doctor('/proc');
   assert.deepEqual(aboutTheEngine(full), ["  BAD   at least 4000 MB free for the engine's files in /proc"]);
   assert.match(full[full.indexOf(aboutTheEngine(full)[0]) + 1], /docker system df -v/);

@@ -1,14 +1,14 @@
-// How ./deft up starts the container engine: not taken in by what a host that went down has left.
+// How ./deft up starts the container engine, also after a crash of the host.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 const LIB = `${dirname(process.env.DEFT)}/deploy/lib`;
 
-test('a note of a pid that is another program\'s by now is taken away, one that is true stays', (t) => {
+test('a pid file of another program\'s pid is removed, a valid one is kept', (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'deft-engine-'));
   t.after(() => rmSync(dir, { recursive: true }));
   const note = join(dir, 'docker.pid');
@@ -24,9 +24,39 @@ test('a note of a pid that is another program\'s by now is taken away, one that 
   assert.ok(!existsSync(note), 'torn when the host went down');
 });
 
-// Its images, containers and all sandboxes would be gone with another storage driver.
+// Instances that end together: each removes its sandboxes, and the last one stops the engine.
+test('the engine is needed by an instance until its down has ended', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'deft-engine-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  mkdirSync(join(dir, 'users'));
+  const script = `. "$1/engine.sh"; ENGINE_STATE=$2 DEFT_RUN=$2 DEFT_INSTANCE=one
+    echo none >"$2/runsvdir.pid"; engine_note_use; ! engine_has_users
+    engine_note_use; engine_note_end; engine_has_users
+    rm "$2/users/one"; engine_note_end; ! engine_has_users`;
+  const { status } = spawnSync('sh', ['-euc', script, 'sh', LIB, dir]);
+  assert.equal(status, 0);
+});
+
+// The engine's answers to both lists, as programs; the second is that of the instance.
+for (const [which, answers, all, ours, runs] of [
+  ['has containers of others', 'true', `echo '[{"Id":"1"},{"Id":"2"}]'`, `echo '[{"Id":"1"}]'`, true],
+  ['has none of others', 'true', `echo '[{"Id":"1"}]'`, `echo '[{"Id":"1"}]'`, false],
+  ['cannot list them', 'true', 'return 22', `echo '[]'`, true],
+  ['cannot list ours', 'true', `echo '[]'`, 'return 22', true],
+  ['does not answer', 'false', 'return 7', 'return 7', false],
+]) {
+  test(`an engine that ${which} is ${runs ? 'not ' : ''}stopped`, () => {
+    const script = `. "$1/engine.sh"; DEFT_INSTANCE=one
+      engine_answers() { ${answers}; }
+      engine_call() { case $2 in *filters*) ${ours} ;; *) ${all} ;; esac; }
+      engine_runs_others`;
+    assert.equal(spawnSync('sh', ['-uc', script, 'sh', LIB]).status === 0, runs);
+  });
+}
+
+// With another storage driver its images, containers and all sandboxes would be invisible.
 for (const [which, has, tries] of [['that has images is not', 'true', ['as ever']], ['that is new is', 'false', ['as ever', '--storage-driver=vfs']]]) {
-  test(`an engine ${which} tried with another storage driver when it does not come up`, (t) => {
+  test(`an engine ${which} tried with another storage driver when it does not start`, (t) => {
     const dir = mkdtempSync(join(tmpdir(), 'deft-engine-'));
     t.after(() => rmSync(dir, { recursive: true }));
     const script = `. "$1/engine.sh"; ENGINE_STATE=$2 DEFT_LOG=$2 DEFT_DOCKER_SOCKET=$2/docker.sock
@@ -39,7 +69,7 @@ for (const [which, has, tries] of [['that has images is not', 'true', ['as ever'
   });
 }
 
-// Of the log only what this start wrote counts.
+// Only the lines that this start logged count.
 for (const [which, words, files] of [
   ['panics at half a network', 'github.com/docker/libnetwork.(*controller).reservePools(0x55)', ['local-kv.db.broken']],
   ['ends otherwise', 'no such thing', ['local-kv.db']],

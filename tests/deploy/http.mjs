@@ -1,7 +1,7 @@
 // Requests written byte by byte: what a well-behaved client would never send.
 import net from 'node:net';
 
-/** Sends text to an origin and resolves with all that came back until the server closed. */
+/** Sends text to an origin and resolves with the bytes received until the server closed. */
 export function sendRaw(origin, text) {
   const { hostname, port } = new URL(origin);
   return new Promise((resolve, reject) => {
@@ -10,7 +10,7 @@ export function sendRaw(origin, text) {
     socket.setTimeout(60_000, () => socket.destroy(new Error('no answer in 60 s')));
     socket.on('data', (chunk) => {
       chunks.push(chunk);
-      // Who refuses a body waits for a while for it to come, and need not be waited for.
+      // A server that refuses a body may wait for it for a while; the test does not.
       if (isWhole(Buffer.concat(chunks).toString('latin1'))) socket.destroy();
     });
     // A server that refuses a body may reset the connection after its answer.

@@ -1,4 +1,4 @@
-// What ./deft down leaves in the packet filter: nothing of its own, but the rules of sandboxes that go on.
+// ./deft down removes its packet filter rules, except those of sandboxes that keep running.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -38,20 +38,20 @@ after(() => {
   if (!skip) execFileSync('ip', ['netns', 'del', SPACE]);
 });
 
-test('it is known whether questions of sandboxes for names are led to the resolver', { skip }, () => {
+test('the redirection of DNS queries to the resolver is detected', { skip }, () => {
   const leads = () => here(`DEFT_INSTANCE=${INSTANCE} DEFT_RUNTIME=docker; . ${HOME}/deploy/lib/network.sh; if network_leads_names; then echo yes; else echo no; fi`).trim();
   assert.equal(leads(), 'no');
   here(`iptables -t nat -A DEFT-NAMES-${TAG} -d 192.0.2.0/24 -p udp --dport 53 -j REDIRECT --to-ports 1053`);
   assert.equal(leads(), 'yes');
 });
 
-test('down keeps a sandbox that goes on to its list, and removes what only shows', { skip }, () => {
+test('down keeps the list of a running sandbox, and removes the logging rules', { skip }, () => {
   remove('network_remove_own');
   const left = chains().filter((name) => name.endsWith(TAG)).sort();
   assert.deepEqual(left, ['ASK', 'DNS', 'GO', 'NAMES', 'P0', 'P12'].map((name) => `DEFT-${name}-${TAG}`));
 });
 
-test('down removes its own rules where no sandbox is left, and nobody else\'s', { skip }, () => {
+test('down removes its own rules if no sandbox is left, and no other instance\'s', { skip }, () => {
   here('ip link del v1');
   remove('network_remove_own');
   assert.deepEqual(chains().filter((name) => name.endsWith(TAG)), []);
@@ -60,7 +60,7 @@ test('down removes its own rules where no sandbox is left, and nobody else\'s', 
   remove('network_remove_own');
 });
 
-test('the rules of all go with the last instance and the last network', { skip }, () => {
+test('shared rules are removed with the last instance and the last network', { skip }, () => {
   const shared = () => chains().filter((name) => name === 'DEFT-IN' || name === 'DEFT-OUT').length;
   remove('engine_has_users() { false; }; network_remove_shared');
   assert.equal(shared(), 2, 'a network is left');

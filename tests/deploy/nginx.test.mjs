@@ -1,4 +1,4 @@
-// The rules of the front door: what nginx itself refuses, and what it says about the page.
+// nginx's own rules: its errors, and the headers of the page.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
@@ -11,14 +11,14 @@ const APP = process.env.DEFT_APP_URL;
 const AGENT = process.env.DEFT_AGENT_URL;
 
 for (const origin of [APP, AGENT]) {
-  test(`unknown host is refused with 421 at ${origin}`, async () => {
+  test(`an unknown host is refused with 421 at ${origin}`, async () => {
     for (const host of ['evil.example', 'localhost.evil.example', '0.0.0.0', '']) {
       const reply = await request(origin, 'GET', '/health', [`Host: ${host}`]);
       assert.ok([400, 421].includes(reply.status), `${host}: ${reply.status}`);
     }
   });
 
-  test(`own names are answered at ${origin}`, async () => {
+  test(`configured names are answered at ${origin}`, async () => {
     const { port } = new URL(origin);
     for (const host of ['localhost', '127.0.0.1', '[::1]']) {
       const reply = await request(origin, 'GET', '/health', [`Host: ${host}:${port}`]);
@@ -39,7 +39,7 @@ for (const origin of [APP, AGENT]) {
     }
   });
 
-  test(`the server does not tell its version at ${origin}`, async () => {
+  test(`the server does not reveal its version at ${origin}`, async () => {
     const reply = await request(origin, 'GET', '/health');
     assert.equal(reply.headers.get('server'), 'nginx');
   });
@@ -60,7 +60,7 @@ const ANSWER_HEADERS = {
   'content-security-policy': "default-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 };
 
-/** Fails unless each of the headers that keep an answer from running is there, once. */
+/** Fails unless each of the headers that prevent an answer from running is present once. */
 function assertHarmless(reply, what) {
   for (const [name, value] of Object.entries(ANSWER_HEADERS)) {
     assert.equal(reply.headers.get(name), value, `${what}: ${name}`);
@@ -78,17 +78,17 @@ function assertApiError(reply, status, what) {
   if (status >= 500) assert.match(exception, new RegExp(`^${status}: `), what);
 }
 
-/** What nginx refuses before any of deft's own programs is asked: the lines behind the host, or all of the request. */
+/** Requests that nginx itself refuses: the lines after the host, or the whole request. */
 const REFUSALS = [
   ['a NUL in the path', 400, { path: '/api/a%00b' }],
-  ['half a letter in the path', 400, { path: '/api/%4' }],
+  ['an incomplete escape in the path', 400, { path: '/api/%4' }],
   ['a path that leaves the root', 400, { path: '/api/../../../x' }],
   ['two lengths', 400, { method: 'POST', lines: ['Content-Length: 5', 'Content-Length: 6'] }],
-  ['a length and pieces', 400, { method: 'POST', lines: ['Content-Length: 5', 'Transfer-Encoding: chunked'] }],
+  ['a length and chunks', 400, { method: 'POST', lines: ['Content-Length: 5', 'Transfer-Encoding: chunked'] }],
   ['two hosts', 400, { lines: ['Host: localhost', 'Host: localhost'] }],
-  ['a host that is none', 400, { lines: ['Host: a/b'] }],
+  ['an invalid host', 400, { lines: ['Host: a/b'] }],
   ['an unknown host', 421, { lines: ['Host: evil.example'] }],
-  ['an unknown coding', 501, { method: 'POST', lines: ['Transfer-Encoding: gzip, chunked'] }],
+  ['an unknown transfer coding', 501, { method: 'POST', lines: ['Transfer-Encoding: gzip, chunked'] }],
   ['a long path', 414, { path: `/api/${'x'.repeat(70_000)}` }],
   ['a long header', 431, { lines: [`X-Long: ${'x'.repeat(70_000)}`] }],
   ['many headers', 431, { lines: Array.from({ length: 100 }, (_, n) => `X-${n}: ${'x'.repeat(1000)}`) }],
@@ -109,7 +109,7 @@ for (const [name, origin] of Object.entries({ app: APP, agent: AGENT })) {
 
 const PREVIEW_HOST = `Host: 5173-${'a'.repeat(16)}.sandbox.localhost:${new URL(APP).port}`;
 const PREVIEW = [PREVIEW_HOST];
-/** For each location of the configuration a request to it: the file, the location, the path, the lines that choose it, and what a body is refused with that is too large. */
+/** A request for each location of the configuration: the file, the location, the path, the lines that select it, and the status for a body that is too large. */
 const LOCATIONS = [
   ['app', '/', '/'], ['app', '/assets/', '/assets/x.js'], ['app', '/api/', '/api/v1/me'], ['app', '= /api/v1/sign-in', '/api/v1/sign-in'],
   ['app', '/runtime-api/', '/runtime-api/list'], ['app', '~ ^/(alive|health|ready)$', '/health'],
@@ -118,7 +118,7 @@ const LOCATIONS = [
     [name, '= @PREFIX@/execute_action', `${prefix}/execute_action`], [name, '~ ^@PREFIX@/(api/(conversations/[^/]+/)?file/upload|upload_file$)', `${prefix}/api/file/upload`],
     [name, '~ ^@PREFIX@/(api/(conversations/[^/]+/)?file/download|download_files$)', `${prefix}/api/file/download`],
     [name, '~ ^@PREFIX@/(api/(conversations/[^/]+/)?(bash|file|git)/|api/conversations/[^/]+/workspace(/|$)|list_files$|update_mcp_server$)', `${prefix}/api/bash/x`],
-    [name, '~ ^@PREFIX@/(docs|redoc)$', `${prefix}/docs`], [name, '@PREFIX@/docs/', `${prefix}/docs/x`], [name, '@PREFIX@/sockets/', `${prefix}/sockets/events/x`],
+    [name, '~ ^@PREFIX@/(docs|redoc)$', `${prefix}/docs`], [name, '@PREFIX@/docs/', `${prefix}/docs/x`], [name, '@PREFIX@/sockets/', `${prefix}/sockets/events/x`], [name, '= @PREFIX@/.deft/socket', `${prefix}/.deft/socket`, [], 404],
   ]),
   ['preview', '/', '/', PREVIEW], ['preview', '= /.deft/check', '/.deft/check', PREVIEW, 404], ['preview', '= /.deft/enter', '/.deft/enter', PREVIEW], ['preview', '/.deft/', '/.deft/x', PREVIEW],
 ];
@@ -133,11 +133,11 @@ test('every location of the configuration is in the table', async () => {
 
 for (const [name, location, path, lines = [], tooLarge = 413] of LOCATIONS) {
   const origin = name === 'agent' ? AGENT : APP;
-  test(`what nginx refuses of ${path} (${name}, ${location}) runs nowhere`, async () => {
+  test(`nginx's errors for ${path} (${name}, ${location}) run no script`, async () => {
     assertApiError(await request(origin, 'POST', path, [...lines, `Content-Length: ${2 * 1024 ** 3}`]), tooLarge, path);
     assertApiError(await request(origin, 'GET', `${path}?${'x'.repeat(70_000)}`, lines), 414, path);
   });
-  test(`what is said of ${path} (${name}, ${location}) is not guessed at`, async () => {
+  test(`answers for ${path} (${name}, ${location}) have nosniff`, async () => {
     const reply = await request(origin, 'GET', path, lines);
     assert.deepEqual(reply.names.filter((one) => one === 'x-content-type-options'), ['x-content-type-options'], `${path}: ${reply.status}`);
     assert.equal(reply.headers.get('x-content-type-options'), 'nosniff');
@@ -146,11 +146,11 @@ for (const [name, location, path, lines = [], tooLarge = 413] of LOCATIONS) {
   });
 }
 
-test('the answers to what is refused are no pages of their own', async () => {
+test('the locations of error answers cannot be requested', async () => {
   assertApiError(await request(AGENT, 'GET', '/.refused/version'), 404, 'from outside');
 });
 
-test('a program that is down is told with 503 in the form of the API', async (t) => {
+test('a stopped deft-fcgi is answered with 503 in the form of the API', async (t) => {
   stop('fcgi');
   t.after(() => start('fcgi'));
   for (const [origin, path] of [[APP, '/api/v1/me'], [AGENT, '/api/conversations/count'], [APP, '/agent/api/conversations/count']]) {
@@ -160,7 +160,7 @@ test('a program that is down is told with 503 in the form of the API', async (t)
   }
 });
 
-test('a gateway or a runtime that is down is told with 503 in the form of the API', async (t) => {
+test('a stopped gateway or runtime is answered with 503 in the form of the API', async (t) => {
   for (const [name, path] of [['gateway', '/sockets/events/x'], ['runtime', '/runtime-api/list']]) {
     stop(name);
     t.after(() => start(name));
@@ -168,7 +168,7 @@ test('a gateway or a runtime that is down is told with 503 in the form of the AP
   }
 });
 
-test('page may load its own files only', async () => {
+test('the page may load its own files only', async () => {
   const reply = await request(APP, 'GET', '/');
   const policy = reply.headers.get('content-security-policy');
   assert.equal(reply.status, 200);
@@ -182,14 +182,14 @@ test('page may load its own files only', async () => {
   assert.equal(reply.headers.get('cache-control'), 'no-cache');
 });
 
-test('any path of the page shows the page', async () => {
+test('any path of the app origin serves the page', async () => {
   const root = await request(APP, 'GET', '/');
   const deep = await request(APP, 'GET', '/conversations/5f0c');
   assert.equal(deep.status, 200);
   assert.equal(deep.body, root.body);
 });
 
-test('files with a hash in their name are kept for a year', async () => {
+test('files with a hash in their name are cached for a year', async () => {
   const page = await request(APP, 'GET', '/');
   const file = /\/assets\/[^"]+\.js/.exec(page.body)?.[0];
   assert.ok(file, 'the page names a script');
@@ -213,12 +213,12 @@ test('bodies over the limit are refused in the form of the API', async () => {
   }
 });
 
-test('a path that is /agent/ only when decoded reaches nothing', async () => {
+test('a path that becomes /agent/ only when decoded reaches nothing', async () => {
   const reply = await request(APP, 'GET', '/%61gent/api/conversations/count', [`X-Session-API-Key: ${process.env.DEFT_API_KEY}`]);
   assert.ok([400, 401, 404].includes(reply.status), String(reply.status));
 });
 
-test('log holds no query string', async () => {
+test('the log contains no query string', async () => {
   const mark = `mark${process.pid}`;
   await request(APP, 'GET', `/api/v1/me?key=${mark}`);
   await request(AGENT, 'GET', `/sockets/events/x?session_api_key=${mark}`);
@@ -228,13 +228,13 @@ test('log holds no query string', async () => {
   assert.doesNotMatch(log, new RegExp(mark));
 });
 
-/** The large files of that ending that the page loads. */
+/** The large files with that suffix that the page loads. */
 async function assetsOf(ending) {
   const { body } = await request(APP, 'GET', '/');
   return [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path).filter((path) => path.startsWith('/assets/') && path.endsWith(ending));
 }
 
-test('scripts, styles and large JSON come compressed, through another proxy too', async () => {
+test('scripts, styles and large JSON are compressed, also through another proxy', async () => {
   const [script] = await assetsOf('.js');
   const [style] = await assetsOf('.css');
   for (const [origin, path] of [[APP, script], [APP, style], [AGENT, '/openapi.json']]) {

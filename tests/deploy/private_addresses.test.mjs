@@ -1,4 +1,4 @@
-// Which private addresses deft calls: the administrator's; those of users only where nobody else reaches the instance.
+// Private addresses that deft calls: the administrator's, and those of users only if nobody else reaches the instance.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
@@ -18,7 +18,7 @@ const asked = [];
 let server;
 let url;
 
-/** Speaks no protocol: who comes is noted. */
+/** A listener without a protocol that records connections. */
 before(async () => {
   server = http.createServer((request, response) => {
     asked.push(request.url);
@@ -31,7 +31,7 @@ before(async () => {
 
 after(async () => {
   server.close();
-  // `up` keeps a model that it was told; an empty value takes it away.
+  // `up` stores the model's settings; an empty value removes one.
   await deft({ LLM_BASE_URL: '', LLM_MODEL: '', LLM_API_KEY: '' }, 'up');
 });
 
@@ -45,7 +45,7 @@ async function talk(request) {
   return said;
 }
 
-/** What a user makes deft call; the paths at which somebody came. */
+/** Addresses of a user that deft calls; resolves with the requested paths. */
 async function calls(base) {
   asked.length = 0;
   const test = await call('POST', '/api/mcp/test', { json: { server: { type: 'http', url: `${base}/mcp` }, timeout: 10 } });
@@ -54,18 +54,18 @@ async function calls(base) {
 }
 
 describe('private addresses', () => {
-  it('of users are called where only the administrator reaches the instance', async () => {
+  it('of users are called if only the administrator reaches the instance', async () => {
     assert.deepEqual(['fcgi', 'worker'].map(modeOf), ['local', 'local']);
     assert.deepEqual((await calls(url)).paths, ['mcp', 'model']);
   });
 
-  it('of users are not called where others reach it; the administrator\'s are', async () => {
+  it('of users are not called if others reach it; the administrator\'s are', async () => {
     await deft({ DEFT_LISTEN: '0.0.0.0', LLM_BASE_URL: `${url}/administrator`, LLM_MODEL: 'openai/x', LLM_API_KEY: 'k' }, 'up');
     assert.deepEqual(['fcgi', 'worker'].map(modeOf), ['shared', 'shared']);
     for (const base of [url, url.replace('127.0.0.1', 'localhost'), url.replace('127.0.0.1', '[::ffff:127.0.0.1]'), url.replace('127.0.0.1', '0.0.0.0')]) {
       const { paths, texts } = await calls(base);
       assert.deepEqual(paths, [], base);
-      for (const words of texts) assert.match(words, /private or link-local, and not allowed/, base);
+      for (const words of texts) assert.match(words, /private or link-local, which is not allowed/, base);
     }
     await must(200, 'GET', '/health');
     asked.length = 0;
@@ -73,17 +73,17 @@ describe('private addresses', () => {
     assert.ok(asked.length > 0 && asked.every((path) => path.startsWith('/administrator')), asked.join());
   });
 
-  it('are for the administrator alone behind another name, too', async () => {
+  it('of users are not called if the instance has another host name', async () => {
     await deft({ DEFT_HOSTNAMES: 'deft.example.test' }, 'up');
     assert.equal(modeOf('worker'), 'shared');
     await deft({ DEFT_HOSTNAMES: 'deft.example.test', DEFT_MODE: 'local' }, 'up');
     assert.equal(modeOf('worker'), 'local');
   });
 
-  it('where settings contradict each other, the start stops in words', async () => {
+  it('contradictory settings stop the start with a message', async () => {
     for (const listen of ['0.0.0.0', '::']) {
-      await assert.rejects(deft({ DEFT_LISTEN: listen, DEFT_MODE: 'local' }, 'status'), ({ code, stderr }) => code === 1 && /DEFT_MODE=local, and DEFT_LISTEN=.* lets other hosts in/.test(stderr));
+      await assert.rejects(deft({ DEFT_LISTEN: listen, DEFT_MODE: 'local' }, 'status'), ({ code, stderr }) => code === 1 && /DEFT_MODE=local, but DEFT_LISTEN=.* is reachable from other hosts/.test(stderr));
     }
-    await assert.rejects(deft({ DEFT_MODE: 'team' }, 'status'), ({ code, stderr }) => code === 1 && stderr.includes('DEFT_MODE=team is neither local nor shared'));
+    await assert.rejects(deft({ DEFT_MODE: 'team' }, 'status'), ({ code, stderr }) => code === 1 && stderr.includes('DEFT_MODE=team is invalid'));
   });
 });

@@ -1,4 +1,4 @@
-// What stands between a process and its logger: a logger that waits for its disk holds nobody up.
+// deft-relay between a process and its logger: a logger that waits for its disk does not block the process.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ function relay(t, { waits = false } = {}) {
   };
 }
 
-test('lines come out as they went in, the last one without its end, too', async (t) => {
+test('lines are passed on unchanged, also a last one without a newline', async (t) => {
   const { write, end } = relay(t);
   const lines = Array.from({ length: 1000 }, (_, n) => `line ${n} ${'x'.repeat(n)}\n`).join('');
   await write(lines);
@@ -37,7 +37,7 @@ test('lines come out as they went in, the last one without its end, too', async 
   assert.ok((await end()) === `${lines}half a line`);
 });
 
-test('a logger that does not read keeps no writer waiting, and hears what it missed', async (t) => {
+test('a blocked logger does not block writers, and is told how many lines were dropped', async (t) => {
   const { write, release, end } = relay(t, { waits: true });
   const total = 50_000;
   for (let n = 0; n < total; n += 1000) {
@@ -54,7 +54,7 @@ test('a logger that does not read keeps no writer waiting, and hears what it mis
   assert.equal(kept + notes.reduce((sum, note) => sum + Number(note[1]), 0), total + 1);
 });
 
-test('a relay whose logger is gone ends, so that both are started again', async (t) => {
+test('a relay ends with its logger, so that both are restarted', async (t) => {
   const child = spawn(RELAY, ['true'], { stdio: ['pipe', 'ignore', 'inherit'] });
   t.after(() => child.kill('SIGKILL'));
   child.stdin.on('error', () => {});
@@ -62,7 +62,7 @@ test('a relay whose logger is gone ends, so that both are started again', async 
   assert.equal(code, 0);
 });
 
-test('every process logs through it', async () => {
+test('every process logs through the relay', async () => {
   for (const name of ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'resolver', 'postgres']) {
     assert.match(await readFile(`${DEFT_SERVICES}/${name}/log/run`, 'utf8'), /deft-relay svlogd/, name);
   }

@@ -1,4 +1,4 @@
-// What each process may do in the database: it connects as a role of its own, which owns nothing.
+// The database rights of each process: it connects as its own role, which owns nothing.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ async function query(sql, role = 'deft') {
 
 const ROLES = ['deft_fcgi', 'deft_gateway', 'deft_worker', 'deft_runtime'];
 
-// s select, i insert, u update, d delete; of a table that is not named here, later changes decide within MOST.
+// s select, i insert, u update, d delete; rights on other tables are limited by MOST.
 const RIGHTS = {
   //                    fcgi    gateway worker  runtime
   admin_logins:         ['',     '',    '',     'siud'],
@@ -49,7 +49,7 @@ const RIGHTS = {
 const MOST = ['siud', 's', 'siud', 'siud'];
 const TABLES = "pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition";
 
-test('a role may do to each table what its process does, and nothing else', async () => {
+test('each role has exactly the table rights that its process needs', async () => {
   const privilege = (letter, name) => `CASE WHEN has_table_privilege(r, c.oid, '${name}') THEN '${letter}' ELSE '' END`;
   const rows = await query(`SELECT c.relname, r, ${privilege('s', 'SELECT')} || ${privilege('i', 'INSERT')} || ${privilege('u', 'UPDATE')} || ${privilege('d', 'DELETE')},
     has_table_privilege(r, c.oid, 'TRUNCATE, REFERENCES, TRIGGER') FROM unnest('{${ROLES}}'::text[]) r, ${TABLES} ORDER BY 1, 2`);
@@ -64,7 +64,7 @@ test('a role may do to each table what its process does, and nothing else', asyn
   assert.deepEqual(partitions, []);
 });
 
-test('no role of a process owns anything, or makes anything, or is more than itself', async () => {
+test('no role of a process owns or creates anything, or is a member of another', async () => {
   const list = `'${ROLES.join("','")}'`;
   assert.deepEqual(await query(`SELECT rolname FROM pg_roles WHERE rolname IN (${list}) AND (rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls)`), []);
   assert.deepEqual(await query(`SELECT a.rolname, b.rolname FROM pg_auth_members m JOIN pg_roles a ON a.oid = m.member JOIN pg_roles b ON b.oid = m.roleid WHERE a.rolname IN (${list})`), []);
@@ -90,7 +90,7 @@ test('each process is connected as its role', async () => {
   assert.deepEqual(found, wanted);
 });
 
-test('a user of the host is let in as its own role, and as no other', async () => {
+test('a user of the host can connect as its own role only', async () => {
   const url = (role, database = 'deft') => `host=${DEFT_RUN}/pg user=${role} dbname=${database}`;
   const as = (user, ...place) =>
     run('setpriv', ['--reuid', user, '--regid', user, '--groups', 'deft', '--', 'psql', '-XqAt', '-d', url(...place), '-c', 'SELECT current_user']);
@@ -104,8 +104,8 @@ test('a user of the host is let in as its own role, and as no other', async () =
   assert.deepEqual(await query("SELECT type, database, user_name, auth_method FROM pg_hba_file_rules WHERE auth_method IS DISTINCT FROM 'peer'"), []);
 });
 
-test('hints go from role to role', async () => {
-  // The gateway hears what the worker says: LISTEN and NOTIFY need no right.
+test('hints are delivered between roles', async () => {
+  // The gateway gets the worker's notifications: LISTEN and NOTIFY need no right.
   const { stdout } = await run('psql', ['-XqAt', '-d', urlOf('deft_gateway'), '-c', 'LISTEN deft_test', '-c',
     `\\! psql -Xq -d "${urlOf('deft_worker')}" -c "NOTIFY deft_test, 'words'"`, '-c', 'SELECT 1']);
   assert.match(stdout, /Asynchronous notification "deft_test" with payload "words"/);

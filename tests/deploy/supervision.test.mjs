@@ -1,4 +1,4 @@
-// ./deft on a system that is up: it stays as it is, says what runs, and what dies comes back.
+// ./deft on a running instance: up changes nothing, status reports, and dead processes are restarted.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -17,7 +17,7 @@ const PROCESSES = ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'resolver', 
 const pidOf = async (name) => Number(await readFile(`${DEFT_SERVICES}/${name}/supervise/pid`, 'utf8'));
 const pids = async () => Object.fromEntries(await Promise.all(PROCESSES.map(async (name) => [name, await pidOf(name)])));
 
-test('a second up changes nothing', async () => {
+test('a second ./deft up changes nothing', async () => {
   const before = await pids();
   const { stdout } = await run(DEFT, ['up']);
   assert.deepEqual(await pids(), before, stdout);
@@ -34,7 +34,7 @@ test('status names every process, and fails when one is down', async () => {
   }
 });
 
-test('status is not taken in by another server at our port', async (t) => {
+test('status detects another server on deft\'s port', async (t) => {
   const { port } = new URL(process.env.DEFT_AGENT_URL);
   await run('sv', ['-w', '60', 'down', `${DEFT_SERVICES}/nginx`]);
   const stranger = createServer((_, response) => response.end('{}')).listen(Number(port), '127.0.0.1');
@@ -46,7 +46,7 @@ test('status is not taken in by another server at our port', async (t) => {
   await once(stranger, 'listening');
   await run('sv', ['up', `${DEFT_SERVICES}/nginx`]);
   await assert.rejects(run(DEFT, ['status']), (error) => error.code === 1 && !/agent API +ok/.test(error.stdout));
-  await assert.rejects(run(DEFT, ['up']), (error) => error.code === 1 && error.stderr.includes(`port ${port} is taken by another program`));
+  await assert.rejects(run(DEFT, ['up']), (error) => error.code === 1 && error.stderr.includes(`port ${port} is used by another program`));
 });
 
 for (const name of ['nginx', 'postgres', 'resolver']) {
@@ -61,8 +61,8 @@ for (const name of ['nginx', 'postgres', 'resolver']) {
   });
 }
 
-// As after the host went down: whoever was killed has left its number, which is another process's by now.
-test('postgres starts though the number of the last one is another process\'s of the same user', async (t) => {
+// Like after a crash of the host: the pid file contains a number that is another process's by now.
+test('postgres starts even if its old pid belongs to another process of the same user', async (t) => {
   const service = `${DEFT_SERVICES}/postgres`;
   const files = [`${dirname(DEFT_SERVICES)}/pg/data/postmaster.pid`, `${DEFT_RUN}/pg/.s.PGSQL.5432.lock`];
   const locks = await Promise.all(files.map(async (file) => ({ file, text: await readFile(file, 'utf8'), ...await stat(file) })));
@@ -77,7 +77,7 @@ test('postgres starts though the number of the last one is another process\'s of
   await waitUntil(() => run(DEFT, ['status']).then(() => true, () => false), 60_000);
 });
 
-test('secrets are for root alone, and on no command line', async () => {
+test('secrets are readable by root only, and on no command line', async () => {
   for (const file of ['secret_key', 'runtime_api_key']) {
     const { mode } = await stat(`${DEFT_KEYS}/${file}`);
     assert.equal(mode & 0o077, 0, file);
@@ -87,14 +87,14 @@ test('secrets are for root alone, and on no command line', async () => {
   assert.ok(!stdout.includes(secret));
 });
 
-test('logs and keys are not for every user of the host', async () => {
+test('logs and keys are not readable by all users of the host', async () => {
   for (const folder of ['log', 'keys', 'pg/data', 'services/fcgi/env']) {
     const { mode } = await stat(`${dirname(DEFT_SERVICES)}/${folder}`);
     assert.equal(mode & 0o007, 0, folder);
   }
 });
 
-test('programs run as a user without rights, all but the runtime', async () => {
+test('all programs but the runtime run as unprivileged users', async () => {
   for (const name of ['fcgi', 'gateway', 'worker', 'resolver', 'postgres']) {
     const status = await readFile(`/proc/${await pidOf(name)}/status`, 'utf8');
     assert.doesNotMatch(status, /^Uid:\t0\t/m, name);
@@ -102,7 +102,7 @@ test('programs run as a user without rights, all but the runtime', async () => {
   assert.match(await readlink(`/proc/${await pidOf('runtime')}/exe`), /deft-runtime$/);
 });
 
-test('key and link print what they made', async () => {
+test('key and link print what they created', async () => {
   assert.match((await run(DEFT, ['key', 'of a test'])).stdout, /^sk-deft-[A-Za-z0-9_-]{43}\n$/);
   assert.match((await run(DEFT, ['link'])).stdout, /^http:\/\/localhost:\d+\/sign-in#[A-Za-z0-9_-]+\n$/);
 });
@@ -118,10 +118,10 @@ test('keys are listed, and revoked by name', async () => {
   assert.equal((await run(DEFT, ['key', '--revoke', name])).stdout, '');
   assert.equal(await statusWith(key), 401);
   assert.match((await keyLines(name))[0], /^[0-9a-f]{8}  \d{4}-\d\d-\d\d \d\d:\d\d  revoked \d{4}-\d\d-\d\d \d\d:\d\d  /);
-  await assert.rejects(run(DEFT, ['key', '--revoke', name]), ({ code, stderr }) => code === 1 && stderr.includes(`there is no valid key with the id or the name '${name}'`));
+  await assert.rejects(run(DEFT, ['key', '--revoke', name]), ({ code, stderr }) => code === 1 && stderr.includes(`there is no valid key with the id or name '${name}'`));
 });
 
-test('keys of one name are told apart by their ids, and revoked one by one', async () => {
+test('keys with the same name are distinguished by their ids, and revoked one by one', async () => {
   const name = `of a test ${randomUUID()}`;
   const keys = [];
   for (let i = 0; i < 3; i++) keys.push((await run(DEFT, ['key', name])).stdout.trim());
@@ -133,14 +133,14 @@ test('keys of one name are told apart by their ids, and revoked one by one', asy
   const lines = await keyLines(name);
   assert.deepEqual(lines.map((line) => line.includes('  valid ')), [true, false, true]);
   assert.deepEqual((await Promise.all(keys.map(statusWith))).sort(), [200, 200, 401]);
-  // The id of one that is revoked already is nobody's any more.
+  // The id of a revoked key is no longer valid.
   await assert.rejects(run(DEFT, ['key', '--revoke', ids[1]]), ({ stderr }) => stderr.includes('there is no valid key'));
   await run(DEFT, ['key', '--revoke', ids[0]]);
   await run(DEFT, ['key', '--revoke', name]); // one is left, so the name is enough
   assert.deepEqual(await Promise.all(keys.map(statusWith)), [401, 401, 401]);
 });
 
-test('every command says what it does and which settings matter, without being up', async () => {
+test('every command has a help text with its settings, which needs no running instance', async () => {
   const elsewhere = { ...process.env, DEFT_VAR: '/nonexistent/var' };
   for (const command of ['up', 'down', 'status', 'logs', 'key', 'link', 'test', 'bench', 'doctor']) {
     const { stdout } = await run(DEFT, [command, '--help'], { env: elsewhere });
@@ -150,7 +150,7 @@ test('every command says what it does and which settings matter, without being u
   assert.match((await run(DEFT, ['--version'], { env: elsewhere })).stdout, /^deft \d+\.\d+\.\d+( \([0-9a-f]+\))?\n$/);
 });
 
-test('an IPv6 address to listen on is understood with and without brackets', async () => {
+test('an IPv6 address to listen on is accepted with and without brackets', async () => {
   const script = 'DEFT_HOME=$1; . "$1/deploy/lib/say.sh"; . "$1/deploy/lib/settings.sh"; DEFT_TRIAL=yes; settings_load; echo "$DEFT_LISTEN"';
   for (const [given, meant] of [['::1', '[::1]'], ['[::1]', '[::1]'], ['127.0.0.1', '127.0.0.1']]) {
     const { stdout } = await run('sh', ['-euc', script, 'sh', dirname(DEFT)], { env: { ...process.env, DEFT_LISTEN: given } });
@@ -159,35 +159,35 @@ test('an IPv6 address to listen on is understood with and without brackets', asy
 });
 
 const REFUSED_ARGUMENTS = {
-  "there is no command 'fly'": ['fly'],
-  "there is no process 'nobody'": ['logs', 'nobody'],
+  "unknown command 'fly'": ['fly'],
+  "unknown process 'nobody'": ['logs', 'nobody'],
   'status takes no arguments': ['status', 'now'],
   'doctor takes no arguments': ['doctor', 'now'],
-  "up does not know '--fast'": ['up', '--fast'],
+  "up: unknown option '--fast'": ['up', '--fast'],
   'up takes no arguments': ['up', 'now'],
-  "down does not know '--hard'": ['down', '--hard'],
-  "logs does not know '--all'": ['logs', '--all'],
-  'logs takes one process at most': ['logs', 'fcgi', 'worker'],
-  "link does not know '--new'": ['link', '--new'],
-  "there is no option '--verbose'": ['--verbose'],
-  "key does not know '-x'": ['key', '-x'],
-  'key --revoke needs an id, or a name': ['key', '--revoke'],
-  "bench does not know '--jsn'": ['bench', '--jsn'],
-  "test does not know '--all'": ['test', '--all'],
+  "down: unknown option '--hard'": ['down', '--hard'],
+  "logs: unknown option '--all'": ['logs', '--all'],
+  'logs takes at most one process': ['logs', 'fcgi', 'worker'],
+  "link: unknown option '--new'": ['link', '--new'],
+  "unknown option '--verbose'": ['--verbose'],
+  "key: unknown arguments '-x'": ['key', '-x'],
+  'key --revoke requires an id or a name': ['key', '--revoke'],
+  "bench: unknown option '--jsn'": ['bench', '--jsn'],
+  "test: unknown option '--every'": ['test', '--every'],
 };
 
 const REFUSED_SETTINGS = {
-  'DEFT_APP_PORT=70000 is not a port': { DEFT_APP_PORT: '70000' },
-  'DEFT_VAR=/tmp/a b has a space': { DEFT_VAR: '/tmp/a b' },
-  'DEFT_LISTEN=300.1.1.1 is no address': { DEFT_LISTEN: '300.1.1.1' },
-  'DEFT_LISTEN=[127.0.0.1] is no address': { DEFT_LISTEN: '[127.0.0.1]' },
-  'DEFT_LISTEN=[::1 is no address': { DEFT_LISTEN: '[::1' },
-  'DEFT_INSTANCE=a b cannot begin': { DEFT_INSTANCE: 'a b' },
+  'DEFT_APP_PORT=70000 is not a port number': { DEFT_APP_PORT: '70000' },
+  'DEFT_VAR=/tmp/a b contains a space': { DEFT_VAR: '/tmp/a b' },
+  'DEFT_LISTEN=300.1.1.1 is not a valid address': { DEFT_LISTEN: '300.1.1.1' },
+  'DEFT_LISTEN=[127.0.0.1] is not a valid address': { DEFT_LISTEN: '[127.0.0.1]' },
+  'DEFT_LISTEN=[::1 is not a valid address': { DEFT_LISTEN: '[::1' },
+  'DEFT_INSTANCE=a b is not a valid prefix': { DEFT_INSTANCE: 'a b' },
 };
 
 const refusedWith = (words) => ({ code, stderr }) => code === 1 && stderr.includes(`deft: ${words}`);
 
-test('unknown commands, arguments and settings are refused in words', async () => {
+test('unknown commands, arguments and invalid settings are refused with a message', async () => {
   for (const [words, given] of Object.entries(REFUSED_ARGUMENTS))
     await assert.rejects(run(DEFT, given), refusedWith(words), words);
   for (const [words, settings] of Object.entries(REFUSED_SETTINGS))

@@ -1,4 +1,4 @@
-// ./deft test that is interrupted: whatever it had begun ends with it.
+// An interrupted ./deft test ends everything that it started.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,8 +42,28 @@ const isThere = (pid) => {
   }
 };
 
+// An instance that is purged under another one's name leaves its sandboxes in the engine.
+test('each instance of a trial is removed under its own name', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'deft-trial-test-'));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  const deft = '#!/bin/sh\necho "$1 $DEFT_VAR ${DEFT_INSTANCE-derived} ${DEFT_RUN-derived}" >>"$DEFT_HOME/commands"\n';
+  await writeFile(join(dir, 'deft'), deft, { mode: 0o755 });
+  for (const name of ['1', '1/2', '1/3']) await mkdir(join(dir, name, 'var'), { recursive: true });
+  const script = `for part in say tasks trial; do . "$1/deploy/lib/$part.sh"; done
+    DEFT_HOME=$2 TRIAL_VAR=$2/1 TRIAL_BUILD=$2 TRIAL_APP_PORT=1 TRIAL_AGENT_PORT=2 DEFT_LOG=$2 DEFT_BUILD_KIND=checked
+    export DEFT_HOME DEFT_INSTANCE=the-first DEFT_RUN=/run/the-first
+    exec 3>&1 9>"$2/lock"
+    trial_end 0`;
+  const { DEFT_KEEP: _, ...env } = process.env;
+  const trial = spawn('sh', ['-euc', script, 'sh', HOME, dir], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  assert.deepEqual(await once(trial, 'exit'), [0, null]);
+  const commands = (await readFile(join(dir, 'commands'), 'utf8')).trim().split('\n').sort();
+  assert.deepEqual(commands, ['1/2', '1/3', '1'].map((name) => `down ${dir}/${name}/var derived derived`));
+  assert.ok(!existsSync(join(dir, '1')));
+});
+
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  test(`tests end with the trial that ${signal} ends`, async (t) => {
+  test(`tests end with their trial on ${signal}`, async (t) => {
     const dir = await mkdtemp(join(tmpdir(), 'deft-trial-test-'));
     t.after(() => rm(dir, { recursive: true, force: true }));
     await mkdir(join(dir, 'src'));

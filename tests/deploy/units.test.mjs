@@ -1,4 +1,4 @@
-// The units for systemd say what ./deft does: the same users, the same keys, no more rights.
+// The systemd units match ./deft: the same users and keys, no more privileges.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -31,7 +31,7 @@ async function directivesOf(file) {
 }
 
 for (const [name, user] of Object.entries(USERS)) {
-  test(`the unit of ${name} gives it its user, its keys, and no way to more`, async () => {
+  test(`the unit of ${name} sets its user and its keys, and prevents new privileges`, async () => {
     const directives = await unit(name);
     const one = (key) => directives.get(key)?.join(' ');
     assert.equal(one('User'), user);
@@ -43,7 +43,7 @@ for (const [name, user] of Object.entries(USERS)) {
     const keys = environment.map((line) => /^(\w+)_FILE=%d\/(\w+)$/.exec(line)).filter(Boolean);
     assert.deepEqual(keys.map(([, key]) => key), KEYS[name]);
     assert.deepEqual(directives.get('LoadCredential') ?? [], keys.map(([, , file]) => `${file}:/etc/deft/keys/${file}`));
-    // No key stands in the environment itself, and each setting is one of the program's.
+    // The environment contains no key, and each setting is one of the program's.
     const { stdout: known } = await run(`${process.env.DEFT_BIN}/deft-${name}`, ['--help-config']);
     for (const line of environment) {
       const setting = line.split('=')[0];
@@ -57,7 +57,7 @@ for (const [name, user] of Object.entries(USERS)) {
 const DROP_INS = ['nginx.service', 'postgresql@.service'];
 
 for (const name of DROP_INS) {
-  test(`a host's own ${name} gains nothing, and makes no call that it has no need for`, async () => {
+  test(`the drop-in of ${name} prevents new privileges and unneeded system calls`, async () => {
     const directives = await directivesOf(`${name}.d/deft.conf`);
     const worker = await unit('worker');
     for (const key of ['NoNewPrivileges', 'ProtectSystem', 'LimitCORE', 'RestrictNamespaces', 'RestrictAddressFamilies', 'LockPersonality', 'ProtectHome'])
@@ -68,7 +68,7 @@ for (const name of DROP_INS) {
   });
 }
 
-test('systemd reads the drop-ins', async (t) => {
+test('systemd accepts the drop-ins', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'deft-units-'));
   t.after(() => rm(folder, { recursive: true }));
   for (const name of DROP_INS) {
@@ -83,13 +83,13 @@ test('systemd reads the drop-ins', async (t) => {
   assert.deepEqual((stderr ?? '').split('\n').filter((line) => line.includes('deft.conf')), []);
 });
 
-test('systemd reads the units', async (t) => {
+test('systemd accepts the units', async (t) => {
   const files = Object.keys(USERS).map((name) => new URL(`deft-${name}.service`, FOLDER).pathname);
   const { stderr } = await run('systemd-analyze', ['verify', '--man=no', ...files]).catch((error) => {
     if (error.code === 'ENOENT') t.skip('there is no systemd-analyze');
     return error;
   });
-  // The programs are not installed where the units say, and that is all there is to complain of.
+  // The programs are not installed in the units' paths, which is the only allowed complaint.
   const ours = (stderr ?? '').split('\n').filter((line) => line.includes('deft-') && !/is not executable|No such file or directory/.test(line));
   assert.deepEqual(ours, []);
 });

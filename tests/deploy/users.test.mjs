@@ -1,4 +1,4 @@
-// Who may do what on the host: a user for each process, and sockets that only their clients reach.
+// Users on the host: one for each process, and sockets that only their clients reach.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -58,7 +58,7 @@ const ACCOUNTS = {
 const as = ([user, group, ...more], ...command) =>
   run('setpriv', ['--reuid', user, '--regid', group, '--groups', [group, ...more].join(), '--', ...command]);
 
-/** Whether a program of that account may connect; anything but a refusal for want of rights is a failure of the test. */
+/** Whether a program of that account may connect; any error other than a missing permission fails the test. */
 async function canConnect(account, socket) {
   const script = 'use Errno; use IO::Socket::UNIX; IO::Socket::UNIX->new(Peer => shift) or exit($!{EACCES} ? 3 : 4)';
   const code = await as(account, 'perl', '-e', script, socket).then(() => 0, (error) => error.code);
@@ -68,7 +68,7 @@ async function canConnect(account, socket) {
 
 const gidOf = (group) => Number(execFileSync('getent', ['group', group], { encoding: 'utf8' }).split(':')[2]);
 
-test('the processes have the groups that this file says, and no capability', async () => {
+test('the processes have the listed groups, and no capability', async () => {
   for (const name of ['fcgi', 'gateway', 'worker', 'resolver']) {
     const pid = await pidOf(name);
     const gids = [(await field(pid, 'Gid')).split(/\s+/)[0], ...(await field(pid, 'Groups')).trim().split(/\s+/).filter(Boolean)].map(Number);
@@ -82,19 +82,19 @@ test('the processes have the groups that this file says, and no capability', asy
   assert.equal(await field(await pidOf('runtime'), 'NoNewPrivs'), '1');
 });
 
-test('the processes of deft filter their calls, and are neither traced nor dumped', async () => {
+test('deft\'s processes filter system calls, and can be neither traced nor dumped', async () => {
   for (const name of ['fcgi', 'gateway', 'worker', 'runtime']) {
     const pid = await pidOf(name);
     assert.equal(await field(pid, 'Seccomp'), '2', name);
     assert.match(await readFile(`/proc/${pid}/limits`, 'utf8'), /^Max core file size +0 +0 /m, name);
-    // What belongs to a process that may not be dumped is root's.
+    // The /proc files of a process that is not dumpable belong to root.
     assert.equal((await stat(`/proc/${pid}/environ`)).uid, 0, name);
-    const logged = (await readFile(`${VAR}/log/${name}/current`, 'utf8')).split('\n').filter((line) => line.includes('"confinement.kernel_lacks"'));
-    for (const line of logged) assert.match(JSON.parse(line).meaning, /^it does not \w+/, line);
+    const logged = (await readFile(`${VAR}/log/${name}/current`, 'utf8')).split('\n').filter((line) => line.includes('"confinement.unsupported"'));
+    for (const line of logged) assert.match(JSON.parse(line).meaning, /^the kernel cannot \w+/, line);
   }
 });
 
-/** All processes of the instance but loggers and supervisors, with the service that each belongs to. */
+/** All processes of the instance except loggers and supervisors, each with its service. */
 async function everyProcess() {
   const all = [];
   const add = async (name, pid) => {
@@ -112,7 +112,7 @@ const CAPABILITIES = { // chown, dac_override, kill, setgid, setuid, net_bind_se
   runtime: capabilities(12, 13, 1),
 };
 
-test('every process filters its calls, gains nothing, and has the capabilities that it needs', async () => {
+test('every process filters system calls, cannot gain privileges, and has only the capabilities that it needs', async () => {
   await processes();
   const seen = new Set();
   for (const { name, pid } of await everyProcess()) {
@@ -130,7 +130,7 @@ test('every process filters its calls, gains nothing, and has the capabilities t
   assert.ok(seen.has('nginx') && seen.has('postgres'), [...seen].join());
 });
 
-test('PostgreSQL starts no program, and writes nowhere but where its data are', async (t) => {
+test('PostgreSQL starts no program, and writes only to its data folders', async (t) => {
   const { DEFT_DATABASE_URL: url } = process.env;
   if (!/landlock/.test(await readFile('/sys/kernel/security/lsm', 'utf8').catch(() => 'landlock'))) t.skip('the kernel has no Landlock');
   const sql = (statement) => run('psql', ['-X', '-q', '-A', '-t', '-d', url, '-c', statement]);
@@ -142,7 +142,7 @@ test('PostgreSQL starts no program, and writes nowhere but where its data are', 
   await sql("SET debug_parallel_query = on; SELECT 1").catch(() => sql("SET force_parallel_mode = on; SELECT 1"));
 });
 
-test('what the resolver became has its filter, and no setting but its own', async () => {
+test('dnsmasq has the resolver\'s filter, and only its settings', async () => {
   const pid = await pidOf('resolver');
   assert.match(await readlink(`/proc/${pid}/exe`), /\/dnsmasq$/);
   assert.equal(await field(pid, 'Seccomp'), '2');
@@ -162,14 +162,14 @@ const CLIENTS = {
   'pg/.s.PGSQL.5432': ['fcgi', 'gateway', 'worker'],
 };
 
-test('a socket is reached by its clients alone', async () => {
+test('a socket is reachable by its clients only', async () => {
   for (const [socket, clients] of Object.entries(CLIENTS)) {
     for (const [name, account] of Object.entries(ACCOUNTS))
       assert.equal(await canConnect(account, `${DEFT_RUN}/${socket}`), clients.includes(name), `${name} at ${socket}`);
   }
 });
 
-test('keys, logs, data and settings of processes are not for other users', async () => {
+test('keys, logs, data and settings of processes are not readable by other users', async () => {
   for (const path of ['keys/secret_key', 'log/fcgi/current', 'pg/data/PG_VERSION', 'services/fcgi/env/DEFT_DATABASE_URL_FILE']) {
     await stat(`${VAR}/${path}`);
     for (const who of ['stranger', 'nginx', 'gateway']) await assert.rejects(as(ACCOUNTS[who], 'cat', `${VAR}/${path}`), /Permission denied/, `${who}: ${path}`);
@@ -188,7 +188,7 @@ const KEYS = {
   postgres: [],
 };
 
-test('a process has the keys that it needs, in files that no other process reads', async () => {
+test('a process has the keys that it needs, in files that no other process can read', async () => {
   const accounts = { ...ACCOUNTS, postgres: ['deft-postgres', 'deft-postgres'] };
   for (const [name, keys] of Object.entries(KEYS)) {
     const folder = `${DEFT_SERVICES}/${name}/keys`;
@@ -208,7 +208,7 @@ test('no key is in the environment of a process', async () => {
     const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
     for (const secret of secrets) assert.ok(!environment.includes(secret), name);
   }
-  // A file with a wrong key stops the gateway with words.
+  // A file with an invalid key stops the gateway with a message.
   await assert.rejects(run(`${process.env.DEFT_BIN}/deft-gateway`, [], { env: { DEFT_DATABASE_URL: 'host=/nonexistent', DEFT_GATEWAY_SOCKET: '/nonexistent/s', DEFT_HASH_KEY_FILE: '/nonexistent/key' } }),
     ({ stderr }) => /DEFT_HASH_KEY_FILE: open \/nonexistent\/key: No such file/.test(stderr));
 });
@@ -235,7 +235,7 @@ test('the password of a database does not stay in the environment', async (t) =>
   assert.doesNotMatch(said, /tell-nobody/);
 });
 
-test('status and doctor say which process runs as another user than it should', async (t) => {
+test('status and doctor report processes that run as the wrong user', async (t) => {
   const script = `DEFT_HOME=$1; for part in say help settings users services status; do . "$1/deploy/lib/$part.sh"; done; DEFT_SERVICES=$2; users_load
     service_has_its_user fcgi && echo right; user_of $$`;
   const folder = await mkdtemp(join(tmpdir(), 'deft-users-'));
@@ -251,7 +251,7 @@ test('status and doctor say which process runs as another user than it should', 
   for (const [name, user] of Object.entries(USERS)) assert.match(stdout, new RegExp(`^${name} +running .* ${user}$`, 'm'));
 });
 
-test('doctor says which keys, logs and data are open to others', async (t) => {
+test('doctor reports keys, logs and data that others can read', async (t) => {
   const script = `DEFT_HOME=$1; for part in say help settings users services doctor; do . "$1/deploy/lib/$part.sh"; done; users_load; shift; "$@"`;
   const holds = (check) => run('sh', ['-euc', script, 'sh', HOME, check]).then(() => true, () => false);
   const cases = [
@@ -271,7 +271,7 @@ test('doctor says which keys, logs and data are open to others', async (t) => {
   }
 });
 
-test('state is kept where the users of the processes can reach it', async (t) => {
+test('the state directory is where the users of the processes can reach it', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'deft-home-'));
   t.after(() => rm(folder, { recursive: true }));
   await mkdir(join(folder, 'deft'));
@@ -284,7 +284,7 @@ test('state is kept where the users of the processes can reach it', async (t) =>
   assert.match(await place(), /^\/var\/lib\/deft\/deft-[0-9a-f]{8}$/);
 });
 
-test('what one user had for all is carried over by up', { timeout: 240_000 }, async () => {
+test('up migrates files that one user owned for all processes', { timeout: 240_000 }, async () => {
   const before = (await run(DEFT, ['key', '--list'])).stdout;
   for (const name of ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'resolver', 'postgres']) await run('sv', ['-w', '60', 'down', `${DEFT_SERVICES}/${name}`]);
   const gid = Number(execFileSync('id', ['-g', 'deft-worker'], { encoding: 'utf8' }));

@@ -12,7 +12,7 @@ describe("bash routes", () => {
   const post = (route, body, headers = {}) => server.send("POST", `/api/bash/${route}`, { headers, body: JSON.stringify(body) });
   const search = (query, headers = {}) => server.send("GET", `/api/bash/bash_events/search?${new URLSearchParams(query)}`, { headers });
 
-  test("execute answers with all output", async () => {
+  test("execute_bash_command returns the complete output", async () => {
     const done = (await post("execute_bash_command", { command: "echo out; echo err >&2; exit 3" })).json;
     assert.equal(done.kind, "BashOutput");
     assert.equal(done.stdout, "out\n");
@@ -30,7 +30,7 @@ describe("bash routes", () => {
     assert.match(failed.stderr, /^Error executing command: /);
   });
 
-  test("a search that finds nothing waits for an event of its own scope", async () => {
+  test("a search without results waits for an event of its own scope", async () => {
     const [scope, other] = [{ "X-Deft-Scope": randomUUID() }, { "X-Deft-Scope": randomUUID() }];
     const began = await post("start_bash_command", { command: "echo first" }, scope);
     assert.equal(began.status, 200);
@@ -44,7 +44,7 @@ describe("bash routes", () => {
     assert.equal((await search({ wait_ms: "60001" }, scope)).status, 422);
   });
 
-  test("runtime 67, 68: 2.5 MiB come in three pieces, each once", async () => {
+  test("runtime 67, 68: 2.5 MiB of output arrive in three pieces, each once", async () => {
     const command = (await post("start_bash_command", { command: "head -c 2621440 /dev/zero | tr '\\0' x" })).json;
     const joined = await post("execute_bash_command", { command: "true" });
     assert.equal(joined.status, 200);
@@ -60,7 +60,7 @@ describe("bash routes", () => {
     assert.equal(new Set(outputs.map((each) => each.id)).size, 3);
   });
 
-  test("runtime 69: time-out ends the group and gives -1; stop gives the process's own code", async () => {
+  test("runtime 69: a time-out ends the process group with -1; stop returns the process's own exit code", async () => {
     const trap = (await post("execute_bash_command", { command: "trap 'echo trapped; exit 0' TERM; echo on; sleep 100 & wait", timeout: 1 })).json;
     assert.equal(trap.exit_code, -1);
     assert.equal(trap.stdout, "on\ntrapped\n");
@@ -75,7 +75,7 @@ describe("bash routes", () => {
     assert.equal((await post("bash_commands/nonsense/stop", {})).status, 422);
   });
 
-  test("search filters and pages, by scope", async () => {
+  test("search filters and pages within a scope", async () => {
     const scope = { "X-Deft-Scope": randomUUID() };
     for (const n of [1, 2, 3]) await post("execute_bash_command", { command: `echo ${n}` }, scope);
     const all = (await search({}, scope)).json;
@@ -102,7 +102,7 @@ describe("bash routes", () => {
     assert.deepEqual((await search({}, scope)).json.items, []);
   });
 
-  test("runtime 70: a child that holds the pipe is waited for, one that does not is not", async () => {
+  test("runtime 70: a command ends when no child holds its pipes any more", async () => {
     const held = (await post("execute_bash_command", { command: "(read -r x < /dev/null; sleep 0.3; echo late) & echo early" })).json;
     assert.equal(held.stdout, "early\nlate\n");
     const left = (await post("execute_bash_command", { command: "sleep 1000 > /dev/null 2>&1 & echo $!" })).json;

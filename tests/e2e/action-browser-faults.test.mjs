@@ -1,4 +1,4 @@
-// Pages and browsers that misbehave: each call ends in time with words, and the next one works.
+// Failing pages and browsers: each call ends in time with a message, and the next one works.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -28,7 +28,7 @@ const started = async (t, env = {}) => {
   return server;
 };
 
-describe("a browser in trouble", { concurrency: 2 }, () => {
+describe("a failing browser", { concurrency: 2 }, () => {
   let server;
   before(async () => {
     await pages.start();
@@ -39,7 +39,7 @@ describe("a browser in trouble", { concurrency: 2 }, () => {
     pages.stop();
   });
 
-  test("a page that loads slowly is there, and told to be loading", async () => {
+  test("a page that loads slowly is reported as still loading", async () => {
     const surfer = new Surfer(server);
     const slow = await surfer.open(pages.url("slow"));
     assert.equal(slow.is_error, false);
@@ -52,11 +52,11 @@ describe("a browser in trouble", { concurrency: 2 }, () => {
     assert.equal((await surfer.state()).title, "Plain");
   });
 
-  test("a script without end is stopped; after three such calls the browser is restarted", async () => {
+  test("an endless script is stopped; after three such calls the browser is restarted", async () => {
     const surfer = new Surfer(server);
     await surfer.open(pages.url("loop"));
     const index = await surfer.index("Loop");
-    for (const words of [/script was stopped; the page is still there/, /script was stopped/, /browser was restarted/]) {
+    for (const words of [/script was stopped; the page is still open/, /script was stopped/, /browser was restarted/]) {
       const hung = await surfer.use("click", { index });
       assert.equal(hung.is_error, true);
       assert.match(hung.text, words);
@@ -65,7 +65,7 @@ describe("a browser in trouble", { concurrency: 2 }, () => {
     assert.equal((await surfer.state()).title, "Plain");
   });
 
-  test("a page that goes on hanging loses its tab, others do not", async () => {
+  test("a page that keeps hanging loses its tab, other tabs stay", async () => {
     const surfer = new Surfer(server);
     await surfer.open(pages.url("plain"));
     await surfer.use("navigate", { url: pages.url("stubborn"), new_tab: true });
@@ -78,7 +78,7 @@ describe("a browser in trouble", { concurrency: 2 }, () => {
     assert.equal((await surfer.state()).title, "Plain");
   });
 
-  test("a window that closes itself hands over to the one before", async () => {
+  test("when a window closes itself, the previous tab becomes active", async () => {
     const surfer = new Surfer(server);
     await surfer.open(pages.url("closing"));
     await surfer.click("Open");
@@ -87,7 +87,7 @@ describe("a browser in trouble", { concurrency: 2 }, () => {
     assert.equal((await surfer.state()).title, "Closing");
   });
 
-  test("a call is interrupted, and the browser goes on", async () => {
+  test("a call can be interrupted, and the browser stays usable", async () => {
     const surfer = new Surfer(server);
     await surfer.open(pages.url("plain"));
     const asked = new Promise((resolve) => {
@@ -115,12 +115,12 @@ describe("a browser in trouble", { concurrency: 2 }, () => {
     process.kill(pid, "SIGKILL");
     await gone(pid);
     const again = await surfer.open(pages.url("plain"));
-    assert.match(again.text + again.notes, /browser had ended by itself|browser failed/);
+    assert.match(again.text + again.notes, /browser had ended unexpectedly|browser failed/);
     await surfer.open(pages.url("plain"));
     assert.equal((await surfer.state()).title, "Plain");
   });
 
-  test("a browser that is killed within a call ends the call", async (t) => {
+  test("killing the browser during a call ends the call", async (t) => {
     const own = await started(t);
     const surfer = new Surfer(own);
     await surfer.open(pages.url("plain"));
@@ -149,7 +149,7 @@ describe("a browser in trouble", { concurrency: 2 }, () => {
     assert.deepEqual(descendants(own.child.pid), []);
   });
 
-  test("a server that dies in a call tells the next one so, and takes its browser along", async (t) => {
+  test("a server that dies during a call ends its browser, and the next call reports it", async (t) => {
     const own = await started(t);
     const surfer = new Surfer(own);
     await surfer.open(pages.url("plain"));
@@ -171,14 +171,14 @@ describe("a browser in trouble", { concurrency: 2 }, () => {
     assert.equal((await surfer.open(pages.url("plain"))).is_error, false);
   });
 
-  test("without a browser, or with one that is none, calls say so", async (t) => {
+  test("without a usable browser calls return an error message", async (t) => {
     const none = new Surfer(await started(t, { DEFT_ACTION_BROWSER: "/nonexistent" }));
     const missing = await none.open(pages.url("plain"));
     assert.equal(missing.is_error, true);
     assert.match(missing.text, /has no browser/);
     const dir = fs.mkdtempSync(path.join(server.dir, "fake-"));
     const fakes = {
-      nonsense: ["printf 'nonsense\\0' >&4; exec sleep 60", /talks nonsense/],
+      nonsense: ["printf 'nonsense\\0' >&4; exec sleep 60", /sent an invalid message/],
       endless: ["exec cat /dev/zero >&4", /browser failed/],
       torn: ["printf '{\"id\":1,' >&4", /browser failed/],
       silent: ["exec sleep 60", /did not answer in time/],

@@ -50,7 +50,7 @@ describe("browser tools", () => {
     pages.stop();
   });
 
-  test("a server whose browser was not used is as small as before", () => {
+  test("a server whose browser was not used stays small", () => {
     assert.ok(residentKb(server.child.pid) <= 4096);
   });
 
@@ -69,7 +69,7 @@ describe("browser tools", () => {
     assert.equal(state.interactive_elements[3].placeholder, "Anything");
   });
 
-  test("a screenshot is a PNG beside the text", async () => {
+  test("a screenshot is returned as PNG in addition to the text", async () => {
     const seen = await surfer.use("get_state", { include_screenshot: true });
     const picture = Buffer.from(seen.screenshot_data, "base64");
     assert.equal(picture.subarray(1, 4).toString(), "PNG");
@@ -98,7 +98,7 @@ describe("browser tools", () => {
     assert.deepEqual(query, { name: "Berta", word: "open sesame", size: "large", note: "anna@example.test", yes: "on", hidden: "", day: "2026-11-22" });
   });
 
-  test("numbers of an earlier page mean nothing", async () => {
+  test("element numbers of an earlier page are refused", async () => {
     await surfer.open(pages.url("form"));
     await surfer.state();
     await surfer.open(pages.url("sent"));
@@ -108,14 +108,14 @@ describe("browser tools", () => {
     assert.equal((await surfer.use("type", { index: 99, text: "x" })).is_error, true);
   });
 
-  test("a line's end is the Enter key", async () => {
+  test("a newline in typed text presses Enter", async () => {
     await surfer.open(pages.url("form"));
     await surfer.type("Name", "Carla\n");
     assert.equal((await surfer.state()).title, "Sent");
     assert.match(pages.seen.at(-1), /^\/sent\?name=Carla/);
   });
 
-  test("frames of the same and of another origin are used like the page", async () => {
+  test("elements in frames of the same and of other origins can be used", async () => {
     await surfer.open(pages.url("frames"));
     for (const frame of ["same", "cross"]) {
       assert.match((await surfer.click(`Inside ${frame}`)).text, /^Clicked element \d$/);
@@ -124,7 +124,7 @@ describe("browser tools", () => {
     assert.match((await surfer.use("get_content")).text, /Outside[^]*Frame: http:\/\/localhost[^]*Pressed in cross/);
   });
 
-  test("scrolling goes by 500 pixels", async () => {
+  test("scrolling moves by 500 pixels", async () => {
     await surfer.open(pages.url("frames"));
     await surfer.use("scroll", {});
     assert.equal((await surfer.state()).scroll.y, 500);
@@ -132,7 +132,7 @@ describe("browser tools", () => {
     assert.equal((await surfer.state()).scroll.y, 0);
   });
 
-  test("links, shadow roots and what only looks like a pointer are found", async () => {
+  test("links, elements in shadow roots and elements with a pointer cursor are found", async () => {
     await surfer.open(pages.url("links"));
     assert.deepEqual((await surfer.state()).interactive_elements.map(({ text }) => text), ["Plain", "Other tab", "File", "Clickable", "In the shadow"]);
     await surfer.click("In the shadow");
@@ -143,7 +143,7 @@ describe("browser tools", () => {
     assert.equal((await surfer.state()).url, pages.url("links"));
   });
 
-  test("a download lands in the workspace and is told", async () => {
+  test("a download is saved in the workspace and reported", async () => {
     await surfer.open(pages.url("links"));
     const file = path.join(server.workspace, ".downloads", "the report.txt");
     assert.match((await surfer.click("File")).notes, new RegExp(`downloaded: ${file} \\(12 bytes\\)`));
@@ -151,7 +151,7 @@ describe("browser tools", () => {
     assert.match((await surfer.open(pages.url("file"))).notes, /\.downloads\/the report \(1\)\.txt \(12 bytes\)/);
   });
 
-  test("dialogs are answered and told", async () => {
+  test("dialogs are answered and reported", async () => {
     await surfer.open(pages.url("dialogs"));
     assert.match((await surfer.click("Confirm")).notes, /\(confirm\): "Sure\?"\. It was accepted/);
     assert.match((await surfer.click("Prompt")).notes, /\(prompt\): "Name\?"\. It was dismissed/);
@@ -177,7 +177,7 @@ describe("browser tools", () => {
     assert.match(last.text, /The current tab is \w{4}: about:blank$/);
   });
 
-  test("content is Markdown in windows", async () => {
+  test("page content is returned as Markdown in windows", async () => {
     await surfer.open(pages.url("long"));
     const first = (await surfer.use("get_content")).text;
     assert.ok(first.startsWith(`URL: ${pages.url("long")}\nCharacters 0 to 30000 of 50`));
@@ -203,7 +203,7 @@ describe("browser tools", () => {
     assert.equal(refused.is_error, true);
   });
 
-  test("what is no web page is refused", async () => {
+  test("addresses other than web pages are refused", async () => {
     for (const url of ["file:///etc/passwd", "chrome://version", "devtools://devtools/bundled/inspector.html", "view-source:http://x/", "javascript:alert(1)"])
       assert.match((await surfer.open(url)).text, /http and https addresses only/);
     const refused = await surfer.open("http://127.0.0.1:9/");
@@ -211,7 +211,7 @@ describe("browser tools", () => {
     assert.match(refused.text, /net::ERR_/);
   });
 
-  test("a call runs once, whoever asks for it how often", async () => {
+  test("a call that is requested several times runs once", async () => {
     const id = randomUUID();
     const call = { tool: "browser_navigate", args: { url: pages.url("sent?once") } };
     const answers = await Promise.all([server.put(surfer.id, id, call), server.put(surfer.id, id, call)]);

@@ -1,4 +1,4 @@
-// Bodies without a length: the server in a sandbox takes them in chunks, up to a cap.
+// Chunked request bodies: the server in a sandbox accepts them up to a limit.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
@@ -11,12 +11,12 @@ import { waitUntil, within } from "./support/wait.mjs";
 const MIB = 1 << 20;
 const COMMAND = JSON.stringify({ command: "echo $((6 * 7))" });
 
-describe("bodies in chunks", () => {
+describe("chunked request bodies", () => {
   let server;
   before(async () => (server = await new ActionServer().start()));
   after(() => server.stop());
 
-  /** A POST whose body is written as it stands; resolves with the status and the JSON of the answer. */
+  /** A POST whose body is sent unchanged; resolves with the status and the JSON of the answer. */
   const raw = (target, body, key = KEY) => within(new Promise((resolve, reject) => {
     const socket = net.connect(server.port, "127.0.0.1");
     const parts = [];
@@ -32,7 +32,7 @@ describe("bodies in chunks", () => {
   const execute = (body, key) => raw("/api/bash/execute_bash_command", body, key);
   const chunk = (text) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-  test("the frames are taken off, however the body is cut", async () => {
+  test("chunks are decoded, however the body is split", async () => {
     for (const body of [
       chunk(COMMAND) + "0\r\n\r\n",
       [...COMMAND].map(chunk).join("") + "0\r\n\r\n",
@@ -44,7 +44,7 @@ describe("bodies in chunks", () => {
     }
   });
 
-  test("what is no such body is refused, and the server goes on", async () => {
+  test("an invalid chunked body is refused, and the server continues", async () => {
     for (const body of ["zz\r\n", "5\r\nhelloX", "-1\r\n\r\n", "fffffffffffffffff\r\n", "\r\n", "5 5\r\nhello\r\nx"]) {
       assert.equal((await execute(body)).status, 400, body);
     }
@@ -53,7 +53,7 @@ describe("bodies in chunks", () => {
     assert.equal((await server.send("GET", "/alive")).status, 200);
   });
 
-  test("an upload comes whole, one above the cap leaves nothing", async () => {
+  test("an upload arrives completely; one above the limit leaves nothing", async () => {
     const { type, head, tail } = multipart("file");
     const send = async (file, n) => {
       const block = randomBytes(MIB);

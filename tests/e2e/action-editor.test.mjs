@@ -40,7 +40,7 @@ describe("file_editor", () => {
     assert.equal(fs.readFileSync(file, "utf8"), "a = 1\nb = 22\nc = 3\n");
   });
 
-  test("failures are observations", async () => {
+  test("failures are returned as observations", async () => {
     const file = at("f.txt");
     fs.writeFileSync(file, "x\nx\n");
     for (const [args, pattern] of [
@@ -68,13 +68,13 @@ describe("file_editor", () => {
     }
   });
 
-  test("white space around old_str is forgiven", async () => {
+  test("white space around old_str is tolerated", async () => {
     fs.writeFileSync(at("w.txt"), "alpha\nbeta\n");
     await talk.editor({ command: "str_replace", path: at("w.txt"), old_str: "  beta  ", new_str: " gamma " });
     assert.equal(fs.readFileSync(at("w.txt"), "utf8"), "alpha\ngamma\n");
   });
 
-  test("directories, images, binaries", async () => {
+  test("directories, images and binary files can be viewed", async () => {
     fs.mkdirSync(at("d/e/f"), { recursive: true });
     fs.writeFileSync(at("d/.hidden"), "");
     fs.writeFileSync(at("d/one"), "");
@@ -92,7 +92,7 @@ describe("file_editor", () => {
     assert.match((await talk.editor({ command: "view", path: at("long.txt") })).text, /<response clipped>/);
   });
 
-  test("encoding, line ends and links are kept", async () => {
+  test("encoding, line ends and links are preserved", async () => {
     fs.writeFileSync(at("latin.txt"), Buffer.from("gr\xfc\xdfe\r\nb\r\n", "latin1"));
     const edited = await talk.editor({ command: "str_replace", path: at("latin.txt"), old_str: "grüße\nb", new_str: "süß\nc" });
     assert.equal(edited.is_error, false, edited.text);

@@ -1,4 +1,4 @@
-// Files up and folders down by the older action API: zip archives, made and read by another hand.
+// Uploads and downloads in the older action API: zip archives, written and read by Python.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
@@ -8,7 +8,7 @@ import { ActionServer, residentKb } from "./support/action-server.mjs";
 
 const python = (code, args, input = "") => execFileSync("python3", ["-c", code, ...args], { input, maxBuffer: 1 << 28 });
 
-// A zip archive of [name, text or bytes] as Python makes it; packed, or with other wishes.
+// A zip archive of [name, text or bytes], made by Python; deflated, or with other options.
 const MAKE = `
 import base64, json, sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED if sys.argv[2] == "packed" else zipfile.ZIP_STORED) as z:
@@ -25,7 +25,7 @@ with zipfile.ZipFile(sys.argv[1]) as z:
     print(json.dumps({i.filename: z.read(i).decode("latin1") for i in z.infolist()}))
 `;
 
-describe("files by the older action API", () => {
+describe("files in the older action API", () => {
   let server;
   let n = 0;
   before(async () => {
@@ -51,7 +51,7 @@ describe("files by the older action API", () => {
   const place = (name) => path.join(server.workspace, name);
   const left = (name) => fs.readdirSync(place(name), { recursive: true }).sort();
 
-  test("a file arrives under its name, in a folder that is made for it", async () => {
+  test("an uploaded file keeps its name, and its folder is created", async () => {
     const bytes = Buffer.from([0, 1, 255, 13, 10]);
     const reply = await upload(place("a/b"), "x.bin", bytes);
     assert.deepEqual([reply.status, reply.json], [200, { filename: "x.bin", destination: place("a/b"), recursive: false }]);
@@ -64,7 +64,7 @@ describe("files by the older action API", () => {
     assert.deepEqual(left("a/b"), ["naïve file", "x.bin"]);
   });
 
-  test("runtime 42: an archive is unpacked where it arrives, and is gone", async () => {
+  test("runtime 42: an uploaded archive is unpacked and then deleted", async () => {
     const large = "0123456789abcdef".repeat(20000);
     for (const kind of ["packed", "stored"]) {
       const bytes = zip([["one.txt", "1"], ["deep/er/two.txt", large], ["empty/", "", 0o40755], ["run.sh", "#!/bin/sh\n", 0o100755], ["ü.txt", "ü"]], kind);
@@ -78,7 +78,7 @@ describe("files by the older action API", () => {
     assert.deepEqual(left("named"), ["a"]);
   });
 
-  test("runtime 42: a name that leads out of the folder is refused, also by a link", async () => {
+  test("runtime 42: an archive entry outside the folder is refused, also through a link", async () => {
     fs.mkdirSync(place("trap"));
     fs.mkdirSync(place("outside"));
     fs.symlinkSync(place("outside"), place("trap/link"));
@@ -87,7 +87,7 @@ describe("files by the older action API", () => {
     for (const name of ["../out", "a/../../out", "/tmp/deft-out", "link/out", "leaf", ".."]) {
       const reply = await upload(place("trap"), "t.zip", zip([[name, "out"]], "stored"), { recursive: true });
       assert.equal(reply.status, 500, name);
-      assert.match(reply.json.detail, /leads out of the folder/, name);
+      assert.match(reply.json.detail, /leads outside the folder/, name);
     }
     assert.deepEqual(left("outside"), ["kept"]);
     assert.equal(fs.readFileSync(place("outside/kept"), "utf8"), "kept");
@@ -95,13 +95,13 @@ describe("files by the older action API", () => {
     assert.deepEqual(fs.readdirSync(place("trap")).sort(), ["leaf", "link"]);
   });
 
-  test("a broken archive is told, wherever it is broken, and ends nothing", async () => {
+  test("a broken archive is reported, and the server continues", async () => {
     const whole = zip([["a.txt", "some text ".repeat(100)], ["b.txt", "more ".repeat(100)]]);
     const broken = [Buffer.alloc(0), Buffer.from("no archive"), Buffer.alloc(70000, 0x50)];
     for (let cut = 1; cut < whole.length; cut += 13) broken.push(whole.subarray(0, cut));
     for (const bytes of broken) {
       const reply = await upload(place("broken"), "b.zip", bytes);
-      assert.deepEqual([reply.status, reply.json], [500, { detail: "the file is no zip archive, or a broken one" }]);
+      assert.deepEqual([reply.status, reply.json], [500, { detail: "the file is not a zip archive, or is damaged" }]);
     }
     for (let at = 0; at < whole.length; at += 3) {
       const bytes = Buffer.from(whole);
@@ -112,7 +112,7 @@ describe("files by the older action API", () => {
     assert.equal((await server.send("GET", "/alive")).status, 200);
   });
 
-  test("refusals have the status in their words", async () => {
+  test("error messages contain the status", async () => {
     const relative = await upload("not/absolute", "x", "x");
     assert.deepEqual([relative.status, relative.json], [500, { detail: "400: Destination path must be absolute" }]);
     const plain = await upload(place("r"), "x.txt", "x", { recursive: true });
@@ -130,7 +130,7 @@ describe("files by the older action API", () => {
     })).status, 500);
   });
 
-  test("a folder leaves as an archive: all files, no empty folders", async () => {
+  test("a folder is downloaded as an archive of all files, without empty folders", async () => {
     const folder = place("down load");
     fs.mkdirSync(path.join(folder, "deep/empty"), { recursive: true });
     const files = { "a.txt": "a", ".hidden": "h", "deep/b.bin": "\x00\xff", "deep/c.txt": "", "ü": "ü" };
@@ -151,7 +151,7 @@ describe("files by the older action API", () => {
     assert.deepEqual(JSON.parse(python(LIST, [file])), {});
   });
 
-  test("a large folder leaves in constant memory", async () => {
+  test("a large folder is downloaded in constant memory", async () => {
     fs.mkdirSync(place("large"));
     for (let i = 0; i < 4; i++) fs.writeFileSync(place(`large/${i}`), Buffer.alloc(16 << 20, i));
     const reply = await server.send("GET", `/download_files?path=${place("large")}`);

@@ -1,4 +1,4 @@
-// Cells of Python by the older action API, with nothing but the image's python3.
+// Python cells in the older action API, with the image's python3 only.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
@@ -6,7 +6,7 @@ import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ActionServer, seen } from "./support/action-server.mjs";
 
-describe("cells of Python", () => {
+describe("Python cells", () => {
   let server;
   before(async () => {
     server = await new ActionServer().start();
@@ -21,7 +21,7 @@ describe("cells of Python", () => {
 
   const cell = async (code, more = {}) => (await act("run_ipython", { code, include_extra: false }, more)).content;
 
-  test("an observation has its exact shape, and says where it ran", async () => {
+  test("an observation has the exact shape, with folder and interpreter", async () => {
     const python = execFileSync("sh", ["-c", "command -v python3"]).toString().trim();
     assert.deepEqual(await act("run_ipython", { code: "print('hi')" }), {
       observation: "run_ipython",
@@ -32,7 +32,7 @@ describe("cells of Python", () => {
     assert.equal((await server.send("POST", "/execute_action", { body: '{"action":{"action":"run_ipython","args":{}}}' })).status, 500);
   });
 
-  test("what is defined stays, the last value is shown, nothing is told as nothing", async () => {
+  test("definitions persist, the last value is shown, and a cell without output says so", async () => {
     const nothing = "[Code executed successfully with no output]";
     assert.equal(await cell("import math\nx = 20\ndef twice(n):\n    return 2 * n"), nothing);
     assert.equal(await cell("twice(x) + math.floor(2.5)"), "42");
@@ -43,7 +43,7 @@ describe("cells of Python", () => {
     assert.equal(await cell("import sys; print('out'); print('err', file=sys.stderr); __name__"), "out\nerr\n'__main__'");
   });
 
-  test("an error is told with its line, and ends nothing", async () => {
+  test("an error is reported with its line, and the session continues", async () => {
     const told = await cell("x = 1\ndef fall():\n    return 1 / 0\nfall()");
     assert.match(told, /^Traceback \(most recent call last\):\n {2}File "<cell>", line 4, in <module>\n {4}fall\(\)[^]*line 3, in fall[^]*ZeroDivisionError: division by zero$/);
     assert.match(await cell("for"), /SyntaxError/);
@@ -51,7 +51,7 @@ describe("cells of Python", () => {
     assert.equal(await cell("x"), "1");
   });
 
-  test("cells begin where the shell is, and IPython's own lines are understood", async () => {
+  test("cells start in the shell's directory, and IPython's special lines work", async () => {
     fs.mkdirSync(path.join(server.workspace, "sub"), { recursive: true });
     await act("run", { command: "cd sub", blocking: true });
     assert.equal(await cell("import os\nos.getcwd()"), `'${server.workspace}/sub'`);
@@ -62,26 +62,26 @@ describe("cells of Python", () => {
     await act("run", { command: "cd ..", blocking: true });
   });
 
-  test("pictures come as data URLs", async () => {
+  test("pictures are returned as data URLs", async () => {
     const code = "class Picture:\n    def _repr_png_(self):\n        return b'\\x89PNG'\n    def __repr__(self):\n        return 'a picture'\nPicture()";
     const observation = await act("run_ipython", { code, include_extra: false });
     assert.equal(observation.content, "a picture");
     assert.deepEqual(observation.extras.image_urls, [`data:image/png;base64,${Buffer.from("\x89PNG", "latin1").toString("base64")}`]);
   });
 
-  test("a cell that takes too long is interrupted, one that will not end is ended", async () => {
+  test("a cell that exceeds its time limit is interrupted, then killed", async () => {
     await cell("kept = 'kept'");
     const late = await cell("import time\nprint('begun', flush=True)\ntime.sleep(600)", { timeout: 5 });
     assert.match(late, /^begun\n[^]*KeyboardInterrupt\n\[Execution timed out \(5 seconds\)\.\]$/);
     assert.equal(await cell("kept"), "'kept'");
     const deaf = await cell("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(600)", { timeout: 5 });
-    assert.equal(deaf, "[Execution timed out (5 seconds).]\n[The Python process has ended; what it had defined is gone.]");
+    assert.equal(deaf, "[Execution timed out (5 seconds).]\n[The Python process has ended; its definitions are lost.]");
     assert.match(await cell("kept"), /NameError/);
-    assert.equal(await cell("print('last'); import os; os._exit(1)"), "last\n[The Python process has ended; what it had defined is gone.]");
+    assert.equal(await cell("print('last'); import os; os._exit(1)"), "last\n[The Python process has ended; its definitions are lost.]");
     assert.equal(await cell("1 + 1"), "2");
   });
 
-  test("long output and odd bytes stay bounded and valid", async () => {
+  test("long output is bounded, and invalid bytes are replaced", async () => {
     const long = await cell("print('a' * 200000)\nprint('b' * 200000)");
     assert.equal(long.length, 30000);
     assert.match(long, /^a{14000}[^]*truncated[^]*b{14000}$/);
@@ -91,11 +91,11 @@ describe("cells of Python", () => {
     await seen(mark);
   });
 
-  test("an image without Python says so", async () => {
+  test("without Python a cell returns an error message", async () => {
     const bare = await new ActionServer({ PATH: "/nonexistent" }).start();
     const reply = await bare.send("POST", "/execute_action", { body: '{"action":{"action":"run_ipython","args":{"code":"1"}}}' });
     assert.deepEqual([reply.status, reply.json.observation, reply.json.content],
-      [200, "error", "There is no Python in this sandbox, so no cell can run here. Commands and files still work."]);
+      [200, "error", "There is no Python in this sandbox, so cells cannot run. Commands and files still work."]);
     await bare.stop();
   });
 });

@@ -23,7 +23,7 @@ describe("the older action API", () => {
   const run = (command, args = {}, more = {}) => act("run", { command, blocking: true, ...args }, more);
   const code = (observation) => observation.extras.metadata.exit_code;
 
-  test("runtime 41: /alive needs no key, /execute_action does", async () => {
+  test("runtime 41: /alive requires no key, /execute_action does", async () => {
     const other = { headers: { "X-Session-API-Key": "other" } };
     assert.deepEqual((await server.send("GET", "/alive", other)).json, { status: "ok" });
     assert.equal((await server.send("GET", "/server_info", other)).status, 200);
@@ -33,7 +33,7 @@ describe("the older action API", () => {
     }
   });
 
-  test("an observation of a command has its exact shape", async () => {
+  test("a command's observation has the exact shape", async () => {
     const observation = await run("cd /tmp && false");
     const { metadata } = observation.extras;
     assert.deepEqual(observation, {
@@ -53,7 +53,7 @@ describe("the older action API", () => {
     assert.equal((await run(`cd ${server.workspace}`, { hidden: true })).extras.hidden, true);
   });
 
-  test("runtime 48: what is no action is a failure of the call, a body that is none is not valid", async () => {
+  test("runtime 48: an unknown action is a 500, an invalid body a 422", async () => {
     for (const action of ["teleport", ""]) {
       const failed = await post("/execute_action", { action: { action, args: {} } });
       assert.equal(failed.status, 500);
@@ -71,7 +71,7 @@ describe("the older action API", () => {
     assert.equal(code(await run("true")), 0);
   });
 
-  test("several commands are refused in an error observation, brackets are commands", async () => {
+  test("several commands are refused by an error observation; brackets group one command", async () => {
     const several = await run("echo a\necho b");
     assert.equal(several.observation, "error");
     assert.match(several.content, /^ERROR: Cannot execute multiple commands at once\.[^]*Provided commands:\n\(1\) echo a\n\(2\) echo b$/);
@@ -80,7 +80,7 @@ describe("the older action API", () => {
     assert.equal(code(await run("[[ a == a ]]")), 0);
   });
 
-  test("nothing runs: nothing to read or type", async () => {
+  test("without a running command there is nothing to read or type", async () => {
     for (const [args, words] of [[{}, "retrieve logs from."], [{ is_input: true }, "interact with."]]) {
       const refused = await run(args.is_input ? "C-c" : "", args);
       assert.equal(refused.observation, "run");
@@ -90,7 +90,7 @@ describe("the older action API", () => {
     }
   });
 
-  test("silence is reported in its own words, an empty command goes on, a new one waits", async () => {
+  test("silence is reported, an empty command continues to wait, a new command is refused", async () => {
     const gate = path.join(server.workspace, "gate");
     const silent = await run(`echo begun; until [ -e ${gate} ]; do sleep 0.05; done; echo over`, { blocking: false });
     assert.equal(silent.content, "begun");
@@ -106,7 +106,7 @@ describe("the older action API", () => {
     assert.equal(code(rest), 0);
   });
 
-  test("a time-out is told as it came, also to a blocking action, and C-c ends what runs", async () => {
+  test("a time-out is reported, also to a blocking action, and C-c ends the command", async () => {
     for (const [timeout, words] of [[2, "2"], [1.5, "1.5"]]) {
       const late = await run("sleep 600", {}, { timeout });
       assert.equal(code(late), -1);
@@ -119,7 +119,7 @@ describe("the older action API", () => {
     assert.equal(patient.content, "slept");
   });
 
-  test("output has no colours, and long output its own notice", async () => {
+  test("output has no colours, and long output a truncation notice", async () => {
     assert.equal((await run("printf '\\033[31mred\\033[0m \\033]0;title\\007plain'")).content, "red plain");
     const long = await run("for c in a b; do head -c 25000 /dev/zero | tr '\\0' $c; done");
     assert.equal(long.content.length, 30000);
@@ -135,7 +135,7 @@ describe("the older action API", () => {
     await run(`cd ${server.workspace}`);
   });
 
-  test("actions run one after another, whoever asks, also without one who waits", async () => {
+  test("actions run one after another, also after their client has disconnected", async () => {
     const mark = path.join(server.workspace, "left");
     const gate = path.join(server.workspace, "opened");
     const action = { action: "run", args: { command: `until [ -e ${gate} ]; do sleep 0.05; done; touch ${mark}`, blocking: true }, timeout: 60 };
@@ -153,7 +153,7 @@ describe("the older action API", () => {
     await seen(mark);
   });
 
-  test("runtime 45: a file is read by lines, media as a data URL, and a binary one not at all", async () => {
+  test("runtime 45: text files are read by lines, media as data URLs, other binary files are refused", async () => {
     const file = path.join(server.workspace, "lines.txt");
     fs.writeFileSync(file, "one\ntwo\nthrée\nfour");
     const whole = await act("read", { path: file });
@@ -178,7 +178,7 @@ describe("the older action API", () => {
     assert.equal(view.extras.impl_source, "oh_aci");
   });
 
-  test("runtime 46: a file that is missing is told with the folder that was looked in", async () => {
+  test("runtime 46: a missing file is reported with the folder that was searched", async () => {
     await run("cd /usr");
     const missing = await act("read", { path: "nothing.txt" });
     assert.equal(missing.observation, "error");
@@ -189,7 +189,7 @@ describe("the older action API", () => {
     assert.equal((await act("write", { path: "/proc/none/a", content: "x" })).observation, "error");
   });
 
-  test("runtime 44: a new file has mode 0664, an existing one keeps its own; lines are replaced", async () => {
+  test("runtime 44: a new file has mode 0664, an existing one keeps its mode; line ranges are replaced", async () => {
     const file = path.join(server.workspace, "deep/er/w.txt");
     const written = await act("write", { path: "deep/er/w.txt", content: "one\ntwo\nthree" });
     assert.deepEqual(written, { observation: "write", content: "", message: `I wrote to the file ${file}.`, extras: { path: file } });
@@ -203,7 +203,7 @@ describe("the older action API", () => {
     assert.equal(fs.statSync(file).mode & 0o7777, 0o751);
   });
 
-  test("an edit tells what it changed", async () => {
+  test("an edit returns its changes", async () => {
     const file = path.join(server.workspace, "e.txt");
     fs.writeFileSync(file, "a\nb\nc\n");
     const edited = await act("edit", { path: file, command: "str_replace", old_str: "b", new_str: "B\nBB", impl_source: "oh_aci" });
@@ -227,7 +227,7 @@ describe("the older action API", () => {
     assert.equal(fs.readFileSync(`${file}.new`, "utf8"), "x\n");
   });
 
-  test("runtime 43: folders are listed first, each part without regard to case", async () => {
+  test("runtime 43: folders are listed before files, both sorted case-insensitively", async () => {
     const folder = path.join(server.workspace, "list");
     for (const name of ["b", "C", ".hidden"]) fs.mkdirSync(path.join(folder, name), { recursive: true });
     for (const name of ["z.txt", "A.txt", ".dot"]) fs.writeFileSync(path.join(folder, name), "");
@@ -241,7 +241,7 @@ describe("the older action API", () => {
     assert.equal((await server.send("POST", "/list_files", { body: "{" })).status, 422);
   });
 
-  test("runtime 47: the idle time is that since the last action", async () => {
+  test("runtime 47: idle_time counts from the last action", async () => {
     const info = async () => (await server.send("GET", "/server_info")).json;
     const started = performance.now();
     await run("true");
@@ -266,18 +266,18 @@ describe("the older action API", () => {
     await busy;
   });
 
-  test("there is no browser, no editor and no MCP server here, and each says so", async () => {
+  test("browser, editor and MCP servers are reported as unavailable", async () => {
     for (const action of ["browse", "browse_interactive"]) {
       const refused = await act(action, { url: "http://localhost", browser_actions: "noop()" });
       assert.deepEqual([refused.observation, refused.content], ["error", "Browser functionality is not supported or disabled."]);
     }
     assert.deepEqual((await server.send("GET", "/vscode/connection_token")).json, { token: null });
     assert.equal((await post("/update_mcp_server", [])).json.router_error_log, "");
-    assert.match((await post("/update_mcp_server", [{ name: "a", command: "b", args: [], env: {} }])).json.router_error_log, /starts no MCP servers/);
+    assert.match((await post("/update_mcp_server", [{ name: "a", command: "b", args: [], env: {} }])).json.router_error_log, /does not start MCP servers/);
     assert.equal((await post("/update_mcp_server", { servers: [] })).status, 400);
   });
 
-  test("the key does not reach the shell", async () => {
+  test("the key is not in the shell's environment", async () => {
     assert.equal((await run("env")).content.includes(KEY), false);
   });
 });

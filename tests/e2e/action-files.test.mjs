@@ -1,4 +1,4 @@
-// The file routes of the server in a sandbox: up, down, and what is there.
+// The file routes of the server in a sandbox: upload, download, listing.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { ActionServer, KEY, multipart, residentKb, upload } from "./support/action-server.mjs";
 import { within } from "./support/wait.mjs";
 
-/** One letter more than a file system takes. */
+/** One character more than a file system allows. */
 const LONG_NAME = "n".repeat(256);
 
 describe("file routes", () => {
@@ -18,7 +18,7 @@ describe("file routes", () => {
   const at = (name) => path.join(server.workspace, name);
   const download = (file, headers = {}, method = "GET") => server.send(method, `/api/file/download?path=${encodeURIComponent(file)}`, { headers });
 
-  test("upload and download keep every byte", async () => {
+  test("a file is unchanged after upload and download", async () => {
     const bytes = Buffer.from(Array.from({ length: 70000 }, (_, i) => (i * 7) % 256));
     const file = at("new dir/ü & +.bin");
     assert.deepEqual((await upload(server, file, bytes)).json, { success: true, file_size: bytes.length });
@@ -37,7 +37,7 @@ describe("file routes", () => {
     assert.deepEqual(fs.readdirSync(server.workspace).filter((name) => name.endsWith(".tmp")), []);
   });
 
-  test("ranges", async () => {
+  test("downloads support one byte range", async () => {
     fs.writeFileSync(at("r.txt"), "0123456789");
     const get = (range) => download(at("r.txt"), { Range: range });
     const middle = await get("bytes=2-4");
@@ -56,7 +56,7 @@ describe("file routes", () => {
     assert.equal(head.bytes.length, 0);
   });
 
-  test("refusals", async () => {
+  test("invalid paths and uploads are refused", async () => {
     assert.deepEqual((await download(at("none"))).json, { detail: "File not found" });
     assert.deepEqual((await download(server.workspace)).json, { detail: "Path is not a file" });
     assert.deepEqual((await download("relative")).json, { detail: "Path must be absolute" });
@@ -73,7 +73,7 @@ describe("file routes", () => {
     assert.equal(fs.existsSync(at("u")), false);
   });
 
-  test("older path forms", async () => {
+  test("paths at the end of the URL work", async () => {
     const form = multipart("file");
     const reply = await server.send("POST", `/api/file/upload${at("old.txt")}`, {
       headers: { "Content-Type": form.type },
@@ -84,7 +84,7 @@ describe("file routes", () => {
     assert.equal((await server.send("GET", `/api/file/download/${encodeURIComponent(at("old.txt"))}`)).bytes.toString(), "old");
   });
 
-  test("200 MB up and down in constant memory", async () => {
+  test("200 MB are uploaded and downloaded in constant memory", async () => {
     const size = 200 * 1024 * 1024;
     const block = Buffer.alloc(1024 * 1024, "deft");
     const form = multipart("file");
@@ -112,7 +112,7 @@ describe("file routes", () => {
     fs.rmSync(file);
   });
 
-  test("directories", async () => {
+  test("directories are created and searched", async () => {
     const make = (dir) => server.send("POST", `/api/file/create_directory?path=${encodeURIComponent(dir)}`);
     for (const name of ["tree/b", "tree/A", "tree/c/x", "tree/.h"]) assert.equal((await make(at(name))).status, 200);
     const list = async (query) => (await server.send("GET", `/api/file/search_subdirs?${new URLSearchParams(query)}`)).json;

@@ -1,10 +1,10 @@
-// The git routes of the server in a sandbox, where there is no git, and where there is much to do.
+// The git routes of the server in a sandbox, without git and under load.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { test } from "node:test";
 import { ActionServer } from "./support/action-server.mjs";
 
-test("an image without git has no repository, and no patch", async () => {
+test("without git no folder is a repository, and a patch is refused", async () => {
   const server = await new ActionServer({ PATH: "/nonexistent" }).start();
   fs.mkdirSync(server.workspace, { recursive: true });
   fs.writeFileSync(`${server.workspace}/a`, "x");
@@ -19,7 +19,7 @@ test("an image without git has no repository, and no patch", async () => {
   await server.stop();
 });
 
-test("work at once has an end, and the server goes on meanwhile", async () => {
+test("concurrent git requests are limited, and the server stays responsive", async () => {
   const server = await new ActionServer().start();
   fs.mkdirSync(server.workspace, { recursive: true });
   const body = JSON.stringify({ command: "sh", args: ["-c", "sleep 30"], timeout_ms: 1500, messages: [{ jsonrpc: "2.0", id: 1, method: "x" }] });

@@ -1,4 +1,4 @@
-// The journal of the server in a sandbox: each action runs once, whoever asks how often, and who dies.
+// The journal of the server in a sandbox: each action runs once, despite repeated requests and kills.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import fs from "node:fs";
@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { ActionServer, Conversation, seen } from "./support/action-server.mjs";
 
 describe("journal", () => {
-  test("a second request for a running action gets the same result; it runs once", async () => {
+  test("a repeated request for a running action gets the same result, and the action runs once", async () => {
     const server = await new ActionServer().start();
     const conversation = randomUUID();
     const id = randomUUID();
@@ -30,7 +30,7 @@ describe("journal", () => {
     await server.stop();
   });
 
-  test("a client that hangs up loses nothing", async () => {
+  test("the result of an action is kept if its client disconnects", async () => {
     const server = await new ActionServer().start();
     const talk = new Conversation(server);
     await talk.terminal("mkfifo go");
@@ -46,7 +46,7 @@ describe("journal", () => {
     await server.stop();
   });
 
-  test("a killed server: finished is kept, started is interrupted, unknown runs", async () => {
+  test("after a kill finished actions keep their result, started ones are interrupted, unknown ones run", async () => {
     const server = await new ActionServer().start();
     const talk = new Conversation(server);
     const [finished, started, unknown] = [randomUUID(), randomUUID(), randomUUID()];
@@ -67,7 +67,7 @@ describe("journal", () => {
     await server.stop();
   });
 
-  test("an older fence is refused, also after a restart; other arguments too", async () => {
+  test("a lower fence is refused, also after a restart, and so are other arguments under the same id", async () => {
     const server = await new ActionServer().start();
     const talk = new Conversation(server);
     const id = randomUUID();
@@ -86,7 +86,7 @@ describe("journal", () => {
     await server.stop();
   });
 
-  test("bad requests are told apart", async () => {
+  test("invalid requests get specific errors", async () => {
     const server = await new ActionServer().start();
     const talk = new Conversation(server);
     const put = (body, headers = server.scope(talk.id), id = randomUUID()) =>
@@ -116,7 +116,7 @@ describe("journal", () => {
     await server.stop();
   });
 
-  test("acknowledged and forgotten results", async () => {
+  test("acknowledged results are deleted first, then the oldest", async () => {
     const server = await new ActionServer().start();
     const talk = new Conversation(server);
     const id = randomUUID();

@@ -1,4 +1,4 @@
-// Output of the terminal that is too long to be told is kept whole in a folder, bounded, and the notice says where.
+// Terminal output above the limit is saved completely in a folder of bounded size, and the notice names the file.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -15,7 +15,7 @@ async function start(t, env = {}) {
   return { server, talk: new Conversation(server), folder: server.env.DEFT_ACTION_SAVE_DIR };
 }
 
-test('runtime 56, 57: twenty thousand lines are kept whole; the notice names the file and the line of the cut', async (t) => {
+test('runtime 56, 57: twenty thousand lines are saved completely; the notice names the file and the line of the cut', async (t) => {
   const { talk, folder } = await start(t);
   const seen = await talk.terminal('seq 20000; (exit 7)');
   assert.deepEqual([seen.exit_code, seen.full_output_save_dir, seen.text.length], [7, folder, 30000]);
@@ -32,7 +32,7 @@ test('runtime 56, 57: twenty thousand lines are kept whole; the notice names the
   assert.deepEqual([short.text, 'full_output_save_dir' in short], ['short', false]);
 });
 
-test('a file is bounded, and of many the oldest go', async (t) => {
+test('a saved output is bounded, and beyond 32 files the oldest are deleted', async (t) => {
   const { talk, folder } = await start(t);
   const big = await talk.terminal("head -c 20000000 /dev/zero | tr '\\0' 'x'", { timeout: 60 });
   const [, file] = NOTICE.exec(big.text);
@@ -42,7 +42,7 @@ test('a file is bounded, and of many the oldest go', async (t) => {
   assert.ok(!fs.existsSync(file));
 });
 
-test('where nothing can be kept, nothing is said of it', async (t) => {
+test('if outputs cannot be saved, the notice names no file', async (t) => {
   for (const folder of ['', '/proc/no/such']) {
     const { talk } = await start(t, { DEFT_ACTION_SAVE_DIR: folder });
     const seen = await talk.terminal('seq 20000');

@@ -1,4 +1,4 @@
-// The server in a sandbox as a process: how it starts and ends, and that nonsense does not end it.
+// The server in a sandbox as a process: start, end, and invalid input.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ describe("process", () => {
     }
   });
 
-  test("SIGTERM ends it in order; orphans are reaped", async () => {
+  test("SIGTERM ends the server cleanly; orphans are reaped", async () => {
     const server = await new ActionServer().start();
     const talk = new Conversation(server);
     const pid = (await talk.terminal("(setsid sh -c 'echo $$ > orphan; exec sleep 0.05' &) ; while [ ! -s orphan ]; do :; done; cat orphan")).text;
@@ -36,18 +36,18 @@ describe("process", () => {
     await server.stop();
   });
 
-  test("what runs holds no descriptor of the server", async () => {
+  test("commands inherit no descriptor of the server", async () => {
     const server = await new ActionServer().start();
     const list = "for fd in /proc/$$/fd/*; do readlink $fd; done";
     const told = (await server.send("POST", "/api/bash/execute_bash_command", { body: JSON.stringify({ command: list }) })).json.stdout;
     assert.match(told, /^\/dev\/null\npipe:\[\d+\]\npipe:\[\d+\]\n$/);
-    // The shell's own three: the command's text, the record of its end, the terminal.
+    // The shell's own three: the command's text, the report of its end, the terminal.
     const inShell = (await new Conversation(server).terminal(`sh -c '${list}'`)).text;
     assert.match(inShell, /^(\/dev\/pts\/\d+\s+){3}\/memfd:deft-command \(deleted\)\s+pipe:\[\d+\]\s+\/dev\/pts\/\d+$/);
     await server.stop();
   });
 
-  test("it starts without a journal and refuses to start without a key", async () => {
+  test("the server starts without a journal, but not without a key", async () => {
     const memory = await new ActionServer({ DEFT_ACTION_JOURNAL: "/nonexistent/dir", LOG_LEVEL: "error" }).start();
     assert.equal((await new Conversation(memory).terminal("echo x")).text, "x");
     await memory.stop();
@@ -58,7 +58,7 @@ describe("process", () => {
     assert.equal(code, 78);
   });
 
-  test("users of which one is missing, root, or both at once are refused in words", async () => {
+  test("invalid user settings (one missing, root, or both equal) are refused with a message", async () => {
     for (const [server, command, gid] of [[5, 0, 6], [0, 5, 6], [5, 5, 6], [5, 6, 0], [5, 2 ** 31, 6]]) {
       const env = { SESSION_API_KEY: KEY, DEFT_ACTION_PORT: "0", DEFT_ACTION_SERVER_UID: `${server}`, DEFT_ACTION_COMMAND_UID: `${command}`, DEFT_ACTION_GID: `${gid}` };
       const child = spawn(findBinary(), [], { env, stdio: ["ignore", "ignore", "pipe"] });
@@ -68,7 +68,7 @@ describe("process", () => {
     }
   });
 
-  test("started as root it gives every right up, and its commands are another user", { skip: process.getuid() !== 0 && "needs root" }, async () => {
+  test("a server started as root drops all privileges, and its commands run as another user", { skip: process.getuid() !== 0 && "needs root" }, async () => {
     const server = new ActionServer({ DEFT_ACTION_SERVER_UID: "20003", DEFT_ACTION_COMMAND_UID: "20002", DEFT_ACTION_GID: "10001" });
     fs.writeFileSync(path.join(server.journal, "journal"), "");
     fs.chmodSync(server.dir, 0o755);
@@ -85,7 +85,7 @@ describe("process", () => {
     assert.match((await talk.terminal(`kill -0 ${server.ready.pid}`)).text, /not permitted/);
     assert.match((await talk.terminal(`cat ${server.journal}/journal`)).text, /Permission denied/);
     assert.ok(fs.statSync(path.join(server.journal, "journal")).size > 0, "the server itself writes its journal");
-    // Files that the server makes are the commands', and what is root's alone is closed to it.
+    // Files created by the server belong to the commands' user, and files of root are closed to it.
     assert.equal((await server.send("POST", "/api/bash/execute_bash_command", { body: JSON.stringify({ command: "id -u; exit 3" }) })).json.exit_code, 3);
     assert.equal((await upload(server, `${server.workspace}/up`, Buffer.from("x"))).status, 200);
     assert.deepEqual([fs.statSync(`${server.workspace}/up`).uid, fs.statSync(`${server.workspace}/up`).gid], [20002, 10001]);
@@ -94,7 +94,7 @@ describe("process", () => {
     await server.stop();
   });
 
-  test("without its session key it is dormant until the key is brought, once", async () => {
+  test("without a session key the server is dormant until POST /api/init, which works once", async () => {
     const server = await new ActionServer({ SESSION_API_KEY: "", DEFT_ACTION_INIT_KEY: "once" }).start();
     const init = (body, key = "once") => server.send("POST", "/api/init", { headers: { "X-Init-API-Key": key }, body });
     const home = (key) => server.send("GET", "/api/file/home", { headers: { "X-Session-API-Key": key } });
@@ -118,7 +118,7 @@ describe("process", () => {
     await server.stop();
   });
 
-  test("it proves itself by its init key, and later by what it was told, for its own address and any fresh nonce", async () => {
+  test("the server proves its identity with the init key, later with the proof key, for its own address and each fresh nonce", async () => {
     const server = await new ActionServer({ SESSION_API_KEY: "", DEFT_ACTION_INIT_KEY: "once" }).start();
     const nonce = "0123456789abcdef".repeat(4);
     const prove = (value) => server.send("GET", "/prove", { headers: value === undefined ? {} : { "X-Deft-Nonce": value } });
@@ -138,7 +138,7 @@ describe("process", () => {
     await own.stop();
   });
 
-  test("the environment that comes with the key is that of every shell and command", async () => {
+  test("every shell and command has the environment of POST /api/init", async () => {
     const server = await new ActionServer({ SESSION_API_KEY: "", DEFT_ACTION_INIT_KEY: "once", COLOUR: "red" }).start();
     const env = { COLOUR: "blue", "ODD_TEXT": "a \"b\" ü\n$c", OH_RUNTIME_IDLE_TIMEOUT_SECONDS: "100" };
     const done = await server.send("POST", "/api/init", { headers: { "X-Init-API-Key": "once" }, body: JSON.stringify({ session_api_keys: [KEY], env }) });
@@ -148,7 +148,7 @@ describe("process", () => {
     await server.stop();
   });
 
-  test("the idle guard refuses long time-outs", async () => {
+  test("time-outs close to the idle limit are refused", async () => {
     const server = await new ActionServer({ OH_RUNTIME_IDLE_TIMEOUT_SECONDS: "100" }).start();
     const talk = new Conversation(server);
     const refused = await talk.terminal("echo x", { timeout: 91 });
@@ -165,7 +165,7 @@ describe("hostile input", () => {
   before(async () => (server = await new ActionServer().start()));
   after(() => server.stop());
 
-  // Writes bytes, ends, and waits for the connection to be closed or answered.
+  // Writes bytes, ends the request, and waits until the connection is closed or answered.
   function poke(bytes) {
     return new Promise((resolve) => {
       const socket = net.connect(server.port, "127.0.0.1", () => socket.end(bytes));
@@ -177,7 +177,7 @@ describe("hostile input", () => {
     });
   }
 
-  test("nonsense on the wire does not end the server", async () => {
+  test("the server survives invalid requests", async () => {
     const key = `X-Session-API-Key: ${KEY}\r\n`;
     for (const bytes of [
       "\r\n\r\n",
@@ -203,7 +203,7 @@ describe("hostile input", () => {
     assert.equal(server.child.exitCode, null);
   });
 
-  test("an upload that breaks off leaves nothing", async () => {
+  test("an interrupted upload leaves no file", async () => {
     const form = multipart("file");
     const file = path.join(server.workspace, "torn");
     const head = `POST /api/file/upload?path=${file} HTTP/1.1\r\nHost: x\r\nX-Session-API-Key: ${KEY}\r\nContent-Type: ${form.type}\r\nContent-Length: 100000\r\n\r\n`;

@@ -1,4 +1,4 @@
-// A repository made ready by the server of a sandbox: clone, branch, hook; and the credential that git shows for it.
+// Preparing a repository in a sandbox: clone, branch, hook, and git's credential for it.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
@@ -55,7 +55,7 @@ describe('a repository', () => {
   before(async () => (place = await Place.start('github')));
   after(() => place.stop());
 
-  test('is cloned on a new branch, pushed to by the agent, and its remote stays clean', async () => {
+  test('is cloned on a new branch; the agent can push, and the remote\'s URL contains no credentials', async () => {
     const commit = place.forge.commit('acme/web', files);
     await place.give();
     const made = await place.clone('acme/web');
@@ -72,7 +72,7 @@ describe('a repository', () => {
     assert.deepEqual([again.is_error, again.was_there, again.branch], [false, true, made.branch]);
   });
 
-  test('is checked out on the branch that is wanted; a missing one is said, and the repository is there', async () => {
+  test('is checked out on the requested branch; a missing branch is reported, and the clone is kept', async () => {
     place.forge.commit('acme/tools', files);
     place.forge.ask('acme/tools', 'branch', 'feature/x', 'main');
     await place.give();
@@ -83,7 +83,7 @@ describe('a repository', () => {
     assert.match(text(other), /no-such/);
   });
 
-  test('takes the place of the empty one that the workspace had', async () => {
+  test('replaces the workspace\'s empty repository', async () => {
     const commit = place.forge.commit('acme/site', files);
     await place.give();
     const folder = `${place.server.dir}/site-home`;
@@ -94,11 +94,11 @@ describe('a repository', () => {
     fs.mkdirSync(`${place.server.dir}/full`);
     fs.writeFileSync(`${place.server.dir}/full/mine`, 'x');
     const refused = await talk.run('repository', { step: 'clone', url: place.forge.url('acme/site'), name: '.' }, { working_dir: `${place.server.dir}/full` });
-    assert.match(text(refused), /holds other files/);
+    assert.match(text(refused), /contains other files/);
     assert.deepEqual(fs.readdirSync(`${place.server.dir}/full`), ['mine']);
   });
 
-  test('an empty workspace becomes one that git takes for safe', async () => {
+  test('an empty workspace becomes a repository that git considers safe', async () => {
     const folder = `${place.server.dir}/empty one`;
     for (let i = 0; i < 2; i++) {
       const made = await place.talk.run('repository', { step: 'init' }, { working_dir: folder });
@@ -108,13 +108,13 @@ describe('a repository', () => {
     assert.deepEqual(config.match(/directory = .*/g).filter((line) => line.endsWith('empty one')).length, 1);
   });
 
-  test('addresses, names and branches that are none are refused', async () => {
+  test('invalid addresses, names and branches are refused', async () => {
     const wrong = {
-      'no address': [{ url: 'ext::sh -c touch% /tmp/x' }, { url: 'file:///etc' }, { url: '/etc' }, { url: '-u./x' }, { url: '--upload-pack=x' }, { url: 'https://' }, { url: 'https://-x/y' }, { url: '' }, { url: 'a b' }],
+      'not the URL': [{ url: 'ext::sh -c touch% /tmp/x' }, { url: 'file:///etc' }, { url: '/etc' }, { url: '-u./x' }, { url: '--upload-pack=x' }, { url: 'https://' }, { url: 'https://-x/y' }, { url: '' }, { url: 'a b' }],
       'a password': [{ url: `http://me:secret@127.0.0.1/x.git` }],
-      'repository\'s name': [{ url: `${place.forge.origin}/..git` }, { url: `${place.forge.origin}/a/-x` }, { url: `${place.forge.origin}/a/..` }],
-      'one folder': [{ name: '../x' }, { name: '-x' }, { name: '.git' }, { name: 'a/b' }],
-      'a branch': [{ branch: '--detach' }, { branch: 'a..b' }, { branch: 'a b' }],
+      'repository name': [{ url: `${place.forge.origin}/..git` }, { url: `${place.forge.origin}/a/-x` }, { url: `${place.forge.origin}/a/..` }],
+      'a single folder': [{ name: '../x' }, { name: '-x' }, { name: '.git' }, { name: 'a/b' }],
+      'branch name': [{ branch: '--detach' }, { branch: 'a..b' }, { branch: 'a b' }],
     };
     for (const [words, list] of Object.entries(wrong)) {
       for (const args of list) {
@@ -127,7 +127,7 @@ describe('a repository', () => {
     assert.equal(answer.status, 400);
   });
 
-  test('with hostile names and submodules stays in its folder, and fetches nothing else', async () => {
+  test('with hostile names and submodules stays in its folder and fetches nothing else', async () => {
     const hostile = ['$(touch pwned)', '`touch pwned`', ';touch pwned', '-rf', "it's", 'new\nline', 'ü ü'];
     place.forge.commit('acme/evil', {
       ...Object.fromEntries(hostile.map((name) => [name, name])), link: { link: '/etc/passwd' },
@@ -142,7 +142,7 @@ describe('a repository', () => {
     assert.ok(!fs.existsSync(`${place.server.workspace}/pwned`));
   });
 
-  test('what a killed server left behind is cleared away, and the clone made once', async () => {
+  test('after a kill the incomplete clone is removed, and the repository is cloned once', async () => {
     place.forge.commit('acme/late', files);
     await place.give();
     const left = `${place.server.workspace}/.deft-clone-late`;
@@ -153,14 +153,14 @@ describe('a repository', () => {
   });
 });
 
-describe('the hook', () => {
+describe('the pre-commit hook', () => {
   let place;
   before(async () => (place = await Place.start('github')));
   after(() => place.stop());
 
   const commit = (folder) => place.talk.terminal(`cd ${folder} && echo x >> f && git add -A && git commit -qm try`);
 
-  test('runs the script of the repository, behind the hook that was there', async () => {
+  test('runs the repository\'s script after an existing hook', async () => {
     place.forge.commit('public/hooked', { ...files, '.openhands/pre-commit.sh': 'echo ours >&2; test ! -e stop\n' });
     const made = await place.clone('public/hooked');
     const hooks = path.join(made.path, '.git/hooks');
@@ -181,7 +181,7 @@ describe('the hook', () => {
     assert.deepEqual([stopped.exit_code, stopped.text], [1, 'never']);
   });
 
-  test('is not made where there is no script, and loses no hook of others', async () => {
+  test('is not installed without a script, and keeps existing hooks', async () => {
     place.forge.commit('public/bare', files);
     const made = await place.clone('public/bare');
     const none = await place.talk.run('repository', { step: 'hooks' }, { working_dir: made.path });
@@ -206,7 +206,7 @@ function* contents(folder) {
   }
 }
 
-/* The processes of this user whose arguments or environment hold a text. */
+/* The processes of this user whose arguments or environment contain a text. */
 function holders(needle) {
   const found = [];
   for (const pid of fs.readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name) && Number(name) !== process.pid)) {
@@ -219,8 +219,8 @@ function holders(needle) {
   return found;
 }
 
-describe('a credential', () => {
-  test('runtime 74: the token is in no remote, observation, output, file, journal, argument or environment', async () => {
+describe('a git credential', () => {
+  test('runtime 74: the token appears in no remote, observation, output, file, journal, argument or environment', async () => {
     const place = await Place.start('gitlab', { GIT_CURL_VERBOSE: '1', GIT_TRACE: '1', GIT_TRACE_CURL: '1', GIT_TRACE_REDACT: '0' });
     const { forge, server, talk } = place;
     const basic = Buffer.from(`oauth2:${forge.token}`).toString('base64');
@@ -243,14 +243,14 @@ describe('a credential', () => {
     const bash = await server.send('POST', '/api/bash/execute_bash_command', { body: JSON.stringify({ command: 'git fetch origin 2>&1; git remote -v', cwd: made.path }) });
     shown.push(bash.bytes.toString());
     assert.match(bash.json.stdout, /<secret-hidden>/);
-    // One that lies across the end of a piece.
+    // One that is split by the end of a piece.
     const straddle = `head -c 1048560 /dev/zero | tr '\\0' x; printf 'protocol=http\\nhost=${new URL(forge.origin).host}\\n\\n' | GIT_TRACE=0 GIT_TRACE_CURL=0 git credential fill | sed -n 's/password=//p'; head -c 100000 /dev/zero | tr '\\0' y`;
     await server.send('POST', '/api/bash/execute_bash_command', { body: JSON.stringify({ command: straddle, cwd: made.path }) });
     const events = await server.send('GET', '/api/bash/bash_events/search');
     const out = events.json.items.map(({ stdout }) => stdout ?? '').join('');
     assert.match(out, /x<secret-hidden>\ny/);
     shown.push(out);
-    // Where the middle is cut out, and where a line without end is cut in pieces.
+    // At the cut in the middle, and at the cuts of an endless line.
     const fill = `printf 'protocol=http\nhost=${new URL(forge.origin).host}\n\n' | GIT_TRACE=0 GIT_TRACE_CURL=0 git credential fill | sed -n 's/password=//p' | tr -d '\n'`;
     for (const before of [14890, 14900, 14910, 32740, 32760]) {
       const long = keep(await talk.terminal(`head -c ${before} /dev/zero | tr '\\0' x; ${fill}; head -c 60000 /dev/zero | tr '\\0' y`));
@@ -266,7 +266,7 @@ describe('a credential', () => {
     await place.stop();
   });
 
-  test('a fetched copy gets its own by a way that no other program sees, and nobody else has it afterwards', async () => {
+  test('of a fetched copy is not visible to other programs, neither during the fetch nor afterwards', async () => {
     const place = await Place.start('github');
     const { forge, server } = place;
     const commit = forge.commit('acme/skills', { 'SKILL.md': 'a skill\n' });
@@ -288,7 +288,7 @@ describe('a credential', () => {
     await place.stop();
   });
 
-  test('repositories inside others ask for it as well', async () => {
+  test('is used by submodules as well', async () => {
     const place = await Place.start('github', { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@a.test', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@a.test' });
     const { forge, server, talk } = place;
     forge.commit('acme/deep', { deep: 'deep\n' });
@@ -314,13 +314,13 @@ describe('a credential', () => {
     forge.commit('acme/deep', { deep: 'deeper\n' });
     await must(`cd '${again}/sub/sub' && git pull -q origin main && grep -q deeper deep`);
     for (const [file, bytes] of contents(server.dir)) assert.ok(!bytes.includes(forge.token), file);
-    // What is no submodule of theirs asks as it did: not for this one.
+    // Other repositories use their own helpers, not this one.
     const other = await talk.terminal(`cd ${server.dir} && GIT_TERMINAL_PROMPT=0 git clone -q ${forge.url('acme/lib')} plain`);
     assert.notEqual(other.exit_code, 0);
     await place.stop();
   });
 
-  test('each forge sees the user name that it wants', async () => {
+  test('is sent with the user name that each forge expects', async () => {
     for (const [vendor, username] of [['github', 'x-access-token'], ['gitlab', 'oauth2'], ['bitbucket', 'x-token-auth']]) {
       const place = await Place.start(vendor);
       place.forge.commit('a/b', files);
@@ -331,7 +331,7 @@ describe('a credential', () => {
     }
   });
 
-  test('a wrong one is refused in words without it; the right one then works', async () => {
+  test('that is wrong is reported without showing it; the right one works afterwards', async () => {
     const place = await Place.start('github');
     place.forge.commit('acme/web', files);
     await place.give({ password: 'wrong-token-0123456789' });
@@ -345,25 +345,25 @@ describe('a credential', () => {
     await place.stop();
   });
 
-  test('one that expired is said to be so, and a new one works at once', async () => {
+  test('that has expired is reported as expired, and a new one works at once', async () => {
     const place = await Place.start('github');
     place.forge.commit('acme/web', files);
     await place.give();
     const made = await place.clone('acme/web');
     await place.give({ expires_in_s: 1 });
     let late = await place.talk.terminal(`cd ${made.path} && while git fetch 2>err; do :; done; cat err`);
-    assert.match(late.text, /The credential for http:\/\/127\.0\.0\.1:[0-9]+ has expired; it has to be renewed\./);
+    assert.match(late.text, /The credential for http:\/\/127\.0\.0\.1:[0-9]+ has expired; it must be renewed\./);
     await place.give();
     late = await place.talk.terminal('git fetch && echo fetched');
     assert.equal(late.text, 'fetched');
     await place.server.kill();
     await place.server.start();
     late = await place.talk.terminal(`cd ${made.path} && git fetch`);
-    assert.match(late.text, /There is no credential for .* any more \(the sandbox was restarted\); it has to be given again\./);
+    assert.match(late.text, /There is no credential for .* any more \(the sandbox was restarted\); it must be set again\./);
     await place.stop();
   });
 
-  test('it does not follow to another host, nor is it shown to one', async (t) => {
+  test('is not sent to another host', async (t) => {
     const place = await Place.start('github');
     const other = await ForgeGit.start('github', place.forge.token);
     t.after(() => other.stop());
@@ -379,7 +379,7 @@ describe('a credential', () => {
     await place.stop();
   });
 
-  test('what git cannot carry, or nobody could hide, is refused', async () => {
+  test('that git cannot transmit, or that cannot be masked, is refused', async () => {
     const server = await new ActionServer().start();
     for (const credential of [{ url: 'https://a.test' }, { url: 'https://a.test', password: 'short' }, { url: 'https://a.test', password: 'long enough\nhost=b' }, { url: 'https://me@a.test', password: 'long enough' },
       { url: 'ssh://a.test', password: 'long enough' }, { url: 'https://a=b', password: 'long enough' }, { url: 'https://a.test', password: 'long enough', username: 'a:b' }, { url: 'https://a.test', password: 'long enough', expires_in_s: 0 }, { url: 'https://a.test', password: 'long enough', expires_in_s: 86401 }]) {
@@ -390,14 +390,14 @@ describe('a credential', () => {
   });
 });
 
-describe('a preparation that is cut off', () => {
-  test('ends when it is interrupted or takes too long, and the shell waits for it', async () => {
+describe('an interrupted preparation', () => {
+  test('ends on an interrupt or at its time limit, and the shell waits for it', async () => {
     const place = await Place.start('github');
     place.forge.commit('acme/web', files);
     await place.give();
     place.forge.serve = () => {}; // never answers
     const slow = await place.clone('acme/web', { timeout_ms: 300 });
-    assert.match(text(slow), /It took longer than/);
+    assert.match(text(slow), /The work took longer than/);
     const asked = new Promise((resolve) => (place.forge.serve = resolve));
     const stuck = place.clone('acme/web');
     await within(asked, 'git asks the forge');
@@ -410,7 +410,7 @@ describe('a preparation that is cut off', () => {
     await place.stop();
   });
 
-  test('a client that hangs up finds the same clone again; a killed server says that it was cut off', async () => {
+  test('is continued for a client that reconnects, and is reported as interrupted after a kill of the server', async () => {
     const place = await Place.start('github');
     place.forge.commit('acme/web', files);
     await place.give();

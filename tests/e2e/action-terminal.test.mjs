@@ -1,4 +1,4 @@
-// The terminal of the server in a sandbox: what commands answer, and how they are interrupted.
+// The terminal of the server in a sandbox: observations and interrupts.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -15,7 +15,7 @@ import { within } from "./support/wait.mjs";
 const DEADLINE_MS = 60_000;
 const CALLS_MAX = 60; // a second of silence ends each
 
-/** What the command prints until the words are there: a call ends in a silence, the next one waits on. */
+/** The output up to the given text: a call ends after a silence, the next one continues to wait. */
 async function printed(talk, words, command, options) {
   let answer = await talk.terminal(command, options);
   let { text } = answer;
@@ -35,7 +35,7 @@ describe("terminal", () => {
   });
   after(() => server.stop());
 
-  test("an observation has its exact shape", async () => {
+  test("an observation has the exact shape", async () => {
     const reply = await server.put(talk.id, randomUUID(), { tool: "terminal", args: { command: "echo hi" } });
     const { metadata } = reply.json.observation;
     assert.deepEqual(reply.json, {
@@ -86,7 +86,7 @@ describe("terminal", () => {
     await talk.terminal("cd ..; umask 022");
   });
 
-  test("a job in the background that goes on shows its first words with the command that began it", async () => {
+  test("a background job's first output is reported with the command that started it", async () => {
     const begun = await talk.terminal("(sleep 0.2; echo ready; sleep 1000) &");
     assert.match(begun.text, /ready$/m);
     assert.equal(begun.exit_code, 0);
@@ -94,7 +94,7 @@ describe("terminal", () => {
     await talk.terminal("kill %%; wait");
   });
 
-  test("what such a job prints later is what an empty command reads", async () => {
+  test("later output of a background job is returned by an empty command", async () => {
     await talk.terminal("(sleep 1.5; echo late; sleep 1000) &");
     let answer = await talk.terminal("");
     const until = Date.now() + DEADLINE_MS;
@@ -104,7 +104,7 @@ describe("terminal", () => {
     await talk.terminal("kill %%; wait");
   });
 
-  test("jobs that end, or write elsewhere, are not waited for", async () => {
+  test("jobs that end, or redirect their output, are not waited for", async () => {
     const began = Date.now();
     for (let i = 0; i < 10; i++) {
       await talk.terminal("sleep 1000 >/dev/null 2>&1 &");
@@ -114,7 +114,7 @@ describe("terminal", () => {
     await talk.terminal("kill $(jobs -p); wait");
   });
 
-  test("runtime 51: one statement on many lines runs", async () => {
+  test("runtime 51: a statement that spans several lines runs", async () => {
     for (const [command, text] of [
       ["for i in 1 2; do\n  echo $i\ndone", "1\n2"],
       ["cat <<'X'\na $HOME\nX", "a $HOME"],
@@ -147,7 +147,7 @@ describe("terminal", () => {
     assert.equal((await talk.terminal("echo 'äöü 😀 日本'")).text, "äöü 😀 日本");
   });
 
-  test("runtime 58, 64: any bytes become valid text", async () => {
+  test("runtime 58, 64: output bytes become valid UTF-8", async () => {
     assert.equal((await talk.terminal("printf 'a\\xff\\xc3(b\\0c\\n'")).text, "a\uFFFD\uFFFD(bc");
     assert.equal((await talk.terminal("printf 'x\\r\\ny\\r\\n'")).text, "x\ny");
     assert.equal((await talk.terminal("printf '10%%\\r50%%\\r100%%\\n'")).text, "100%");
@@ -163,7 +163,7 @@ describe("terminal", () => {
     assert.equal((await talk.terminal("echo next")).text, "next");
   });
 
-  test("runtime 56, 57: long output keeps head and tail in 30000 characters, and the exit code", async () => {
+  test("runtime 56, 57: long output is cut to its head and tail, 30000 characters, with the exit code", async () => {
     const done = await talk.terminal("seq 1 100000; echo ende; (exit 3)");
     assert.equal(done.exit_code, 3);
     assert.equal([...done.text].length, 30000);
@@ -175,7 +175,7 @@ describe("terminal", () => {
     assert.equal([...exact.text].length, 30000);
   });
 
-  test("runtime 52: silence is reported, an empty command waits on", async () => {
+  test("runtime 52: silence is reported, and an empty command continues to wait", async () => {
     const silent = await talk.terminal("echo first; read -r line < fifo; echo second", {}, {});
     assert.equal(silent.exit_code === 1 || silent.exit_code === 0, true);
     await talk.terminal("rm -f fifo && mkfifo fifo");
@@ -192,7 +192,7 @@ describe("terminal", () => {
     assert.equal(second.metadata.prefix, "[Below is the output of the previous command.]\n");
   });
 
-  test("runtime 53, 55: a new command is not executed while one runs; C-c ends that", async () => {
+  test("runtime 53, 55: a new command is not executed while another one runs, which C-c ends", async () => {
     const hard = await talk.terminal("sleep 1000", { timeout: 0.25 });
     assert.match(hard.metadata.suffix, /^\n\[The command timed out after 0\.25 seconds\. /);
     const refused = await talk.terminal("touch must-not-be");
@@ -205,7 +205,7 @@ describe("terminal", () => {
     assert.equal(fs.existsSync(path.join(server.workspace, "must-not-be")), false);
   });
 
-  test("C-z stops and C-d ends input", async () => {
+  test("C-z stops a program, and C-d ends its input", async () => {
     await talk.terminal("cat");
     const stopped = await talk.terminal("ctrl+z", { is_input: true });
     assert.equal(stopped.exit_code, 148);
@@ -218,22 +218,22 @@ describe("terminal", () => {
     assert.equal(counted.exit_code, 0);
   });
 
-  test("runtime 54: programs that read get their input", async () => {
+  test("runtime 54: input reaches programs that read it", async () => {
     const asked = await printed(talk, /Name:/, 'read -r -p "Name: " name; read -rs -p "Word: " word; echo "$name/$word"');
     assert.match(asked, /^Name:/);
     assert.match(await printed(talk, /Word:/, "Ann", { is_input: true }), /^Word:/);
     assert.equal((await talk.terminal("s3cret", { is_input: true })).text, "Ann/s3cret");
   });
 
-  test("runtime 54: a python prompt is talked to", async (t) => {
+  test("runtime 54: a Python prompt can be used interactively", async (t) => {
     if ((await talk.terminal("command -v python3")).exit_code !== 0) return t.skip("no python3");
-    // Newer ones edit the line with escape sequences unless told otherwise.
+    // Newer versions of Python edit the line with escape sequences by default.
     assert.match(await printed(talk, />>>/, "PYTHON_BASIC_REPL=1 python3 -q"), />>>/);
     assert.match(await printed(talk, />>>/, "6 * 7", { is_input: true }), /^42\n>>>/);
     assert.equal((await talk.terminal("exit()", { is_input: true })).exit_code, 0);
   });
 
-  test("nothing runs: nothing to read or type", async () => {
+  test("without a running command there is nothing to read or type", async () => {
     const empty = await talk.terminal("");
     assert.equal(empty.text, "No previous running command to retrieve logs from.");
     assert.equal(empty.is_error, true);
@@ -257,7 +257,7 @@ describe("terminal", () => {
     await talk.terminal(`kill ${job.metadata.pid}`);
   });
 
-  test("runtime 63: reset begins anew", async () => {
+  test("runtime 63: reset starts a new shell", async () => {
     await talk.terminal("B=3");
     const reset = await talk.terminal("", { reset: true });
     assert.equal(reset.command, "[RESET]");
@@ -278,7 +278,7 @@ describe("terminal", () => {
     assert.equal((await talk.terminal("echo new")).text, "new");
   });
 
-  test("what a shell left that ended between two calls can be read", async () => {
+  test("the output of a shell that ended between two calls is returned", async () => {
     const other = new Conversation(server);
     const first = await other.terminal("mkfifo end; echo $$; read -r line < end; echo $line; exit 4");
     assert.equal(first.exit_code, -1);
@@ -309,14 +309,14 @@ describe("terminal", () => {
     assert.equal((await other.terminal("echo new; exit 2")).exit_code, 2);
   });
 
-  test("a long PATH does not keep a command from ending", async () => {
+  test("a long PATH does not prevent a command from ending", async () => {
     const other = new Conversation(server);
     const done = await other.terminal("OLD=$PATH; PATH=$(printf 'x%.0s' {1..100000}); echo ${#PATH}");
     assert.equal(done.text, "100000");
     assert.equal((await other.terminal("PATH=$OLD; echo on")).text, "on");
   });
 
-  test("a folder that is gone is made again for a new shell", async (t) => {
+  test("a deleted working directory is created again for a new shell", async (t) => {
     const other = new Conversation(server);
     const working_dir = path.join(server.workspace, "fleeting");
     t.after(() => fs.rmSync(working_dir, { recursive: true, force: true }));
@@ -327,17 +327,17 @@ describe("terminal", () => {
   });
 
   for (const [what, place, reason] of [
-    ["lies below a file", (folder) => path.join(folder, "file", "below"), /file is not a directory/],
+    ["is below a file", (folder) => path.join(folder, "file", "below"), /file is not a directory/],
     ["is a file", (folder) => path.join(folder, "file"), /file is not a directory/],
-    ["cannot be made", () => "/proc/no-such-folder", /making \/proc\/no-such-folder: /],
+    ["cannot be created", () => "/proc/no-such-folder", /creating \/proc\/no-such-folder: /],
   ]) {
-    test(`a working directory that ${what} is told, and no command runs elsewhere`, async () => {
+    test(`a working directory that ${what} is reported, and no command runs elsewhere`, async () => {
       const other = new Conversation(server);
       fs.writeFileSync(path.join(server.workspace, "file"), "");
       const working_dir = place(server.workspace);
       const refused = await other.terminal("pwd > where; pwd", {}, { working_dir });
       assert.equal(refused.is_error, true);
-      assert.match(refused.text, /^The working directory cannot be made: /);
+      assert.match(refused.text, /^The working directory cannot be created: /);
       assert.match(refused.text, reason);
       assert.equal(fs.existsSync(path.join(server.workspace, "where")), false);
       assert.equal((await other.terminal("pwd")).text, server.workspace, "another directory serves");
@@ -348,7 +348,7 @@ describe("terminal", () => {
     });
   }
 
-  test("a user's prompt does not spoil anything", async () => {
+  test("a custom prompt does not disturb the terminal", async () => {
     fs.writeFileSync(path.join(server.home, ".bashrc"), 'PS1="prompt> "\nPROMPT_COMMAND="echo noise;$PROMPT_COMMAND"\nalias ll=ls\n');
     await talk.terminal("source ~/.bashrc; true");
     await talk.terminal("true");
@@ -358,26 +358,26 @@ describe("terminal", () => {
     await talk.terminal("", { reset: true });
   });
 
-  test("a big command arrives whole", async () => {
+  test("a large command arrives completely", async () => {
     const text = "x".repeat(300000);
     assert.equal((await talk.terminal(`cat <<'END' | wc -c\n${text}\nEND`)).text, "300001");
     const lines = Array.from({ length: 3000 }, (_, i) => `line ${i}`).join("\n");
     assert.equal((await talk.terminal(`cat <<'END' | tail -1\n${lines}\nEND`)).text, "line 2999");
   });
 
-  test("exports come before the command and are not reported", async () => {
+  test("env is exported before the command, without output", async () => {
     const done = await talk.terminal('echo "$SECRET"', {}, { env: { SECRET: "it's $HOME `x`\n2" } });
     assert.equal(done.text, "it's $HOME `x`\n2");
     assert.equal(done.command, 'echo "$SECRET"');
   });
 
-  test("runtime 66: keys of the server are out of reach", async () => {
+  test("runtime 66: the server's keys cannot be read by commands", async () => {
     assert.equal((await talk.terminal("env | grep -c -e KEY -e DEFT_")).text, "0");
     const peek = await talk.terminal(`cat /proc/${server.child.pid}/environ | tr '\\0' '\\n' | grep -c ${KEY}`);
     assert.match(peek.text, /0$/);
   });
 
-  test("runtime 60: a full screen program takes keys", async () => {
+  test("runtime 60: a full-screen program receives keys", async () => {
     await talk.terminal("vi -u NONE note.txt", { timeout: 0.5 });
     await talk.terminal("ihello", { is_input: true, timeout: 0.2 });
     await talk.terminal("ESC", { is_input: true, timeout: 0.2 });
@@ -394,7 +394,7 @@ describe("terminal", () => {
     assert.match(log.text, /change 100\n[^]*change 1$/);
   });
 
-  test("one conversation more than there may be ends the shell that has rested longest", async () => {
+  test("beyond the maximum of conversations the shell that was idle longest is closed", async () => {
     const crowded = await new ActionServer({ DEFT_ACTION_NO_CHANGE_MS: "1000" }).start();
     const [busy, rested, used] = [0, 1, 2].map(() => new Conversation(crowded));
     await busy.terminal("X=busy; sleep 1000", { timeout: 0 });
@@ -420,7 +420,7 @@ describe("terminal", () => {
 });
 
 describe("terminal without bash", () => {
-  test("a plain sh serves", async (t) => {
+  test("the terminal works with a plain sh", async (t) => {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), "deft-sh-"));
     const root = path.join(dir, "root");
     const prepared = await within(new Promise((resolve) => {
@@ -461,7 +461,7 @@ describe("interrupt", () => {
   before(async () => (server = await new ActionServer().start()));
   after(() => server.stop());
 
-  test("a running command ends as after Ctrl-C, queued ones are interrupted", async () => {
+  test("an interrupt ends the running command as Ctrl-C does; queued ones are interrupted", async () => {
     const talk = new Conversation(server);
     const running = talk.terminal("echo begun; touch begun; sleep 1000");
     await seen(path.join(server.workspace, "begun"));

@@ -1,4 +1,4 @@
-// Every route of the agent API that deft serves: who may call it, and the shape of its answers.
+// Every route of the agent API: access, and the shape of its answers.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -38,7 +38,7 @@ async function fresh(t, request = startRequest(llmOf(fake, 'text'))) {
   return made;
 }
 
-// Routes with a conversation's id: method, path behind the id, a body that is right.
+// Routes with a conversation's id: method, path after the id, a valid body.
 const SCOPED = [
   ['GET', ''], ['PATCH', '', { title: 'T' }], ['DELETE', ''],
   ['POST', '/run', {}], ['POST', '/pause', {}], ['POST', '/interrupt', {}],
@@ -66,7 +66,7 @@ const SHARED = [
   ['GET', '/api/file/search_subdirs?path=/'],
 ];
 
-test('no route answers without a key that is known', async () => {
+test('every route requires a known key', async () => {
   const before = await rowCounts();
   const paths = [...SHARED, ...SCOPED.map(([method, path, json]) => [method, `/api/conversations/${conversation.id}${path}`, json])];
   for (const [i, [method, path, json]] of paths.entries()) {
@@ -81,7 +81,7 @@ test('no route answers without a key that is known', async () => {
   assert.deepEqual(await rowCounts(), before);
 });
 
-test('a foreign conversation is answered as one that does not exist', async () => {
+test('another user\'s conversation looks like a missing one', async () => {
   const before = await rowCounts();
   const unknown = randomUUID();
   for (const [method, path, json] of SCOPED) {
@@ -99,7 +99,7 @@ test('a foreign conversation is answered as one that does not exist', async () =
   assert.equal(await must(200, 'GET', '/api/conversations/count', { key: other.key }), 0);
 });
 
-test('create answers with the whole conversation, once per id', async (t) => {
+test('create returns the conversation, and creates it once per id', async (t) => {
   const id = randomUUID();
   const request = { ...startRequest(llmOf(fake, 'text')), conversation_id: id, unknown: 1 };
   request.agent.llm.unknown = 1;
@@ -119,7 +119,7 @@ test('create answers with the whole conversation, once per id', async (t) => {
   assert.doesNotMatch(again.text, /sk-test/);
 });
 
-test('a conversation is found by both forms of its id, alone and among others', async () => {
+test('a conversation is found by both forms of its id, in single and batch requests', async () => {
   const info = await conversation.info();
   assert.match(info.id, UUID);
   assert.ok(STATUSES.includes(info.execution_status));
@@ -195,7 +195,7 @@ test('events are paged, filtered and counted', async () => {
   }
 });
 
-test('single events are found, also many at once', async () => {
+test('events are found by id, one or several', async () => {
   const stored = await conversation.events();
   const one = await conversation.must(200, 'GET', `/events/${stored[3].id}`);
   assert.equal(one.id, stored[3].id);
@@ -218,7 +218,7 @@ test('title and tags can be changed', async (t) => {
   assert.equal((await one.info()).title, 'T');
 });
 
-test('a second run is refused while one is on, and stop has no effect at rest', async (t) => {
+test('a second run is refused during a run, and stop has no effect on an idle conversation', async (t) => {
   const one = await fresh(t, startRequest(llmOf(fake, 'park')));
   await one.say('wait');
   assert.deepEqual(await one.run(), { success: true });
@@ -234,7 +234,7 @@ test('a second run is refused while one is on, and stop has no effect at rest', 
   assert.equal((await one.events()).length, n);
 });
 
-test('secrets, policies and analyzers are taken, and secrets stay secret', async (t) => {
+test('secrets, policies and analyzers can be set, and values of secrets are not returned', async (t) => {
   const one = await fresh(t);
   const secrets = { PLAIN: 'hunter2-plain', OBJECT: { value: 'hunter2-object' }, SOURCE: { kind: 'StaticSecret', value: 'hunter2-source' } };
   await one.must(200, 'POST', '/secrets', { json: { secrets } });
@@ -256,7 +256,7 @@ test('secrets, policies and analyzers are taken, and secrets stay secret', async
   }
 });
 
-test('the runtime of a conversation is shown, released and brought back with its files', async (t) => {
+test('a conversation\'s sandbox is shown, released and started again with its files', async (t) => {
   const one = await fresh(t, startRequest(llmOf(fake, 'text'), { conversation_runtime: 'docker' }));
   const status = async () => (await one.must(200, 'GET', '/runtime')).runtime_status;
   assert.equal((await one.must(200, 'GET', '/runtime')).can_resume, true);
@@ -272,7 +272,7 @@ test('the runtime of a conversation is shown, released and brought back with its
   assert.equal((await one.must(200, 'POST', '/bash/execute_bash_command', { json: { command: 'cat kept.txt' } })).stdout, 'kept\n');
 });
 
-test('commands outside the agent run, are listed and can be stopped', async (t) => {
+test('commands of clients run, are listed and can be stopped', async (t) => {
   const scoped = await fresh(t);
   for (const path of ['/api/bash', `${scoped.path}/bash`]) {
     const search = (query) => must(200, 'GET', `${path}/bash_events/search`, { query });
@@ -306,7 +306,7 @@ test('commands outside the agent run, are listed and can be stopped', async (t) 
   assert.equal(stdout, `${WORKING_DIR}\n`);
 });
 
-test('scoped paths stay inside the workspace', async (t) => {
+test('scoped paths are confined to the workspace', async (t) => {
   const one = await fresh(t);
   const form = () => {
     const body = new FormData();
@@ -337,7 +337,7 @@ test('scoped paths stay inside the workspace', async (t) => {
   assert.deepEqual(malformed.json.detail[0].loc, ['path', 'runtime_conversation_id']);
 });
 
-// The check sees names only; the sandbox, which knows its links, is not told of the workspace yet.
+// deft-fcgi checks names only; links are resolved in the sandbox.
 test('agent-server 70: a link does not lead scoped paths out of the workspace', async (t) => {
   const one = await fresh(t);
   await one.must(200, 'POST', '/bash/execute_bash_command', { json: { command: 'ln -sfn /etc outward' } });

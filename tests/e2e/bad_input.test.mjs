@@ -1,4 +1,4 @@
-// What no client should send: refused in words, never with a 5xx, and nothing is half-written.
+// Invalid requests: refused with a message, never with a 5xx, and without partial writes.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { request as rawRequest } from '../deploy/http.mjs';
@@ -22,7 +22,7 @@ after(async () => {
   await fake.close();
 });
 
-/** Runs body and checks that no row was added or lost by it. */
+/** Runs body and checks that it added and removed no row. */
 async function writingNothing(body) {
   const before = await rowCounts();
   await body();
@@ -34,7 +34,7 @@ function assertRefused(answer, statuses, what) {
   assert.ok(['string', 'object'].includes(typeof answer.json?.detail), `${what}: ${answer.text}`);
 }
 
-// Where a JSON object is read: path and a body that is right.
+// Routes that read a JSON object: path and a valid body.
 const bodies = () => [
   ['POST', '/api/conversations', startRequest(llmOf(fake, 'text'))],
   ['POST', `${conversation.path}/events`, { content: [{ type: 'text', text: 'x' }] }],
@@ -117,7 +117,7 @@ test('messages that contradict the contract are a 422', async () => {
   });
 });
 
-test('bodies that are too large are a 413, whoever says so', async () => {
+test('bodies that are too large are a 413, from nginx as from deft-fcgi', async () => {
   const huge = JSON.stringify({ content: [{ type: 'text', text: 'x'.repeat(17 << 20) }] });
   await writingNothing(async () => {
     for (const [method, path] of bodies()) {
@@ -146,7 +146,7 @@ test('malformed ids are a 422, unknown paths a 404, other methods a 405', async 
   });
 });
 
-test('a slash too many or too few is redirected', async () => {
+test('a missing or additional slash is redirected', async () => {
   for (const [path, target] of [['/api/conversations/search/', '/api/conversations/search'], [`${conversation.path}/`, conversation.path], ['/api/tools?x=1', '/api/tools/?x=1']]) {
     const answer = await call('GET', path);
     assert.equal(answer.status, 307, path);
@@ -155,7 +155,7 @@ test('a slash too many or too few is redirected', async () => {
   }
 });
 
-test('methods that HTTP does not know are refused', async () => {
+test('unknown HTTP methods are refused', async () => {
   for (const method of ['TRACE', 'CONNECT', 'BREW', 'G3T', 'PROPFIND']) {
     const { status } = await rawRequest(AGENT_URL, method, '/api/conversations', [`X-Session-API-Key: ${API_KEY}`]);
     assert.ok(status >= 400 && status < 500, `${method}: ${status}`);
@@ -175,7 +175,7 @@ test('numbers and times in queries are checked', async () => {
   });
 });
 
-test('files have absolute paths that exist', async () => {
+test('file routes require absolute, existing paths', async () => {
   const form = () => {
     const body = new FormData();
     body.append('file', new Blob(['x']), 'x');

@@ -1,4 +1,4 @@
-// What a client meets before it knows anything of conversations: health, keys, origins, prefixes, limits.
+// Everything outside of conversations: health, keys, origins, prefixes, limits.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -28,15 +28,15 @@ after(async () => {
   await fake.close();
 });
 
-test('agent-server 1: health and life are told to all', async () => {
+test('agent-server 1: /health and /alive require no key', async () => {
   for (const path of ['/health', '/alive']) assert.equal((await call('GET', path, { key: null })).text, '{"status":"ok"}');
 });
 
-test('agent-server 2: readiness is told to all', async () => {
+test('agent-server 2: /ready requires no key', async () => {
   assert.deepEqual(await must(200, 'GET', '/ready', { key: null }), { status: 'ready' });
 });
 
-test('agent-server 3: the server says its version, its times and its tools', async () => {
+test('agent-server 3: /server_info returns version, times and tools', async () => {
   for (const path of ['/server_info', '/']) {
     const info = await must(200, 'GET', path, { key: null });
     for (const name of ['version', 'sdk_version', 'tools_version', 'workspace_version']) assert.match(info[name], /^\d+\.\d+\.\d+$/);
@@ -58,7 +58,7 @@ test('agent-server 5: two keys of one user both work', async () => {
   for (const key of [API_KEY, second]) assert.equal((await must(200, 'GET', conversation.path, { key })).id, conversation.id);
 });
 
-test('agent-server 6: unknown paths and methods are refused', async () => {
+test('agent-server 6: unknown paths are a 404, other methods a 405', async () => {
   const unknown = await call('GET', '/api/nosuch');
   assert.deepEqual([unknown.status, unknown.json], [404, { detail: 'Not Found' }]);
   const other = await call('PUT', '/api/conversations');
@@ -72,7 +72,7 @@ const preflight = (origin, more = {}) =>
     headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-session-api-key', ...more },
   });
 
-test('agent-server 7: preflights of allowed origins are answered, others refused', async () => {
+test('agent-server 7: CORS preflights are answered for allowed origins only', async () => {
   for (const origin of [PAGE, 'https://localhost', 'http://127.0.0.1:5173']) {
     const { status, text: body, headers } = await preflight(origin);
     assert.deepEqual([status, body], [200, 'OK'], origin);
@@ -91,7 +91,7 @@ test('agent-server 7: preflights of allowed origins are answered, others refused
   assert.equal((await preflight(PAGE, { 'access-control-request-private-network': 'true' })).status, 400);
 });
 
-test('agent-server 8: refusals carry the origin too, for allowed origins only', async () => {
+test('agent-server 8: errors have CORS headers, too, for allowed origins only', async () => {
   const refusals = [
     [401, 'GET', '/api/conversations/search', { key: null }],
     [404, 'GET', `/api/conversations/${UUID}`, {}],
@@ -109,7 +109,7 @@ test('agent-server 8: refusals carry the origin too, for allowed origins only', 
   }
 });
 
-/** Reads that change nothing and start nothing. */
+/** Reads without side effects. */
 async function readPaths() {
   const fills = { conversation_id: conversation.id, event_id: (await conversation.events())[0].id };
   const document = await must(200, 'GET', '/openapi.json', { key: null });
@@ -140,7 +140,7 @@ test('agent-server 9: every path works below a prefix that a proxy strips', asyn
   await socket.frame((event) => event.key === 'full_state', 'the first snapshot');
 });
 
-test('agent-server 64: capabilities, runtimes and version are told, and a shared sandbox shares files', async () => {
+test('agent-server 64: capabilities, runtimes and version are reported, and conversations of a shared sandbox share files', async () => {
   const info = await must(200, 'GET', '/server_info', { key: null });
   for (const name of ['conversation_runtime_routes_v1', 'idempotent_conversation_create_v1']) assert.ok(info.capabilities.includes(name));
   assert.equal(info.conversation_runtime, 'local');
@@ -161,7 +161,7 @@ test('agent-server 65: an empty key is no key', async (t) => {
   }
 });
 
-test('agent-server 66: pages hold a hundred items at most, lists of ids 99', async () => {
+test('agent-server 66: pages have at most 100 items, lists of ids at most 99', async () => {
   const searches = ['/api/conversations/search', `${conversation.path}/events/search`, '/api/bash/bash_events/search', `${conversation.path}/bash/bash_events/search`];
   for (const path of searches) {
     assert.equal((await call('GET', path, { query: { limit: 100 } })).status, 200, path);

@@ -1,4 +1,4 @@
-// Commands outside the agent's view, in the shared sandbox and through a conversation.
+// Commands of clients, in the shared sandbox and in a conversation's.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, after, describe, test } from 'node:test';
@@ -29,8 +29,8 @@ async function outputs(box, id) {
   }, `command ${id} is over`);
 }
 
-describe('commands', () => {
-  test('agent-server 51: a command in the background gives one output with both streams', async () => {
+describe('bash commands', () => {
+  test('agent-server 51: a background command produces one output event with both streams', async () => {
     for (const [name, box] of boxes()) {
       const command = await start(box, 'echo out; echo err >&2; exit 3');
       assert.match(command.id, HEX, name);
@@ -44,7 +44,7 @@ describe('commands', () => {
     }
   });
 
-  test('agent-server 52: a time limit, a missing command, a folder that is not there', async () => {
+  test('agent-server 52: a time limit, an unknown command and a missing folder are reported', async () => {
     for (const [, box] of boxes()) {
       const late = await execute(box, 'echo begun; sleep 30', { timeout: 1 });
       assert.deepEqual([late.exit_code, late.stdout], [-1, 'begun\n']);
@@ -55,7 +55,7 @@ describe('commands', () => {
     }
   });
 
-  test('agent-server 53: much output comes in pieces that make up the whole', async () => {
+  test('agent-server 53: large output arrives in pieces that add up to the whole', async () => {
     for (const [, box] of boxes()) {
       const { id } = await start(box, 'i=0; while [ $i -lt 3145728 ]; do echo $i; i=$((i + 8)); done');
       const pieces = await outputs(box, id);
@@ -67,14 +67,14 @@ describe('commands', () => {
     }
   });
 
-  test('agent-server 73: one answer holds all that a command printed', async () => {
+  test('agent-server 73: execute_bash_command returns all output of a command', async () => {
     for (const [, box] of boxes()) {
       const { stdout, exit_code: code } = await execute(box, "head -c 3145728 /dev/zero | tr '\\0' x");
       assert.deepEqual([stdout.length, code], [3 * MIB, 0]);
     }
   });
 
-  test('agent-server 72: a command is stopped, also at once, and says how it ended', async () => {
+  test('agent-server 72: a command can be stopped, even immediately, and reports how it ended', async () => {
     for (const [, box] of boxes()) {
       const ready = `/tmp/ready-${randomUUID()}`;
       const { id } = await start(box, `trap "exit 7" TERM; touch ${ready}; while :; do sleep 0.1; done`);
@@ -101,7 +101,7 @@ describe('commands', () => {
     assert.equal((await call('GET', '/api/bash/bash_events/search', { query: { command_id__eq: own.command_id } })).json.items.length, 0);
   });
 
-  test('events by id, many at once, and cleared, in each list alone', async () => {
+  test('events are read by id, in batches, and cleared within one list only', async () => {
     for (const [, box] of boxes()) {
       const { id, command_id: command } = await execute(box, 'echo x');
       const unknown = '0'.repeat(32);
@@ -120,7 +120,7 @@ describe('commands', () => {
 });
 
 describe('files', () => {
-  test('agent-server 54: what goes up comes down, whatever it is', async () => {
+  test('agent-server 54: uploaded files are downloaded unchanged', async () => {
     const dir = `${WORKING_DIR}/box-up-${randomUUID().slice(0, 8)}`;
     for (const [name, box] of boxes()) {
       const bytes = Buffer.from(Array.from({ length: 70000 }, (_, i) => (i * 7919) % 256));
@@ -139,7 +139,7 @@ describe('files', () => {
     assert.equal(old.status, 404);
   });
 
-  test('agent-server 102: the size is told, and no file takes the place of a folder', async () => {
+  test('agent-server 102: the size of an upload is reported, and a file cannot replace a folder', async () => {
     const path = `${WORKING_DIR}/box-size-${randomUUID().slice(0, 8)}`;
     const shared = new Box();
     assert.deepEqual((await shared.upload(path, 'twelve bytes')).json, { success: true, file_size: 12 });
@@ -150,7 +150,7 @@ describe('files', () => {
     }
   });
 
-  test('agent-server 70: nothing outside the workspace is reached through a conversation', async () => {
+  test('agent-server 70: scoped routes reach nothing outside the workspace', async () => {
     const scoped = new Box(one.path);
     const detail = (answer) => [answer.status, answer.json?.detail];
     const outside = [422, 'path must be inside the conversation workspace'];

@@ -1,4 +1,4 @@
-// What agents can be given: tools, skills, hooks, sub-agents, plugins; and what deft has not.
+// The catalogue: tools, skills, hooks, sub-agents, plugins; and what deft does not serve.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -18,13 +18,13 @@ async function write(path, text) {
 }
 
 describe('tools', () => {
-  test('agent-server 56: the names of the tools that agents can use', async () => {
+  test('agent-server 56: the tools that agents can use are listed by name', async () => {
     const names = await must(200, 'GET', '/api/tools/');
     for (const name of ['terminal', 'file_editor', 'task_tracker', 'task_tool_set', 'task', 'start_child_conversation']) assert.ok(names.includes(name), name);
     assert.ok(!names.includes('finish'));
   });
 
-  test('agent-server 101: the catalogue says what can be chosen, and what works here', async () => {
+  test('agent-server 101: the catalogue lists the options, and which of them work on this server', async () => {
     const { tools } = await must(200, 'GET', '/api/tools/catalog');
     const names = await must(200, 'GET', '/api/tools/');
     for (const name of ['terminal', 'file_editor', 'task_tracker']) {
@@ -54,12 +54,12 @@ describe('skills', () => {
     await write('.openhands/microagents/house.md', 'House rules.');
   });
 
-  test('agent-server 56: nothing asked for, nothing found', async () => {
+  test('agent-server 56: a request for nothing returns nothing', async () => {
     const { json } = await post('/api/skills', NONE);
     assert.deepEqual(json, { skills: [], sources: { sandbox: 0, registered_marketplaces: 0, sdk_base: 0, org: 0, project: 0 } });
   });
 
-  test("a project's skills are found by their folders, also from below its root", async () => {
+  test("a project's skills are found in their folders, also from a subfolder of the project", async () => {
     for (const dir of [PROJECT, `${PROJECT}/deep`]) {
       const { json, status } = await post('/api/skills', { ...NONE, load_project: true, project_dir: dir });
       assert.equal(status, 200);
@@ -76,7 +76,7 @@ describe('skills', () => {
     }
   });
 
-  test("a user's skills lie in the sandbox's home", async (t) => {
+  test("a user's skills are read from the sandbox's home folder", async (t) => {
     const home = (await shared.run('printf %s "$HOME"'));
     const name = `mine-${randomUUID().slice(0, 8)}`;
     const folder = `${home}/.openhands/skills/${name}`;
@@ -89,7 +89,7 @@ describe('skills', () => {
     assert.equal(catalog.skills.find((skill) => skill.name === name).origin, 'user');
   });
 
-  test('none are installed, and names are checked', async () => {
+  test('without installed skills the list is empty, and names are validated', async () => {
     assert.deepEqual(await must(200, 'GET', '/api/skills/installed'), { skills: [] });
     assert.deepEqual(await must(200, 'GET', '/api/skills/marketplace'), { skills: [] });
     assert.equal((await must(200, 'POST', '/api/skills/sync')).status, 'success');
@@ -103,12 +103,12 @@ describe('skills', () => {
 });
 
 describe('hooks, sub-agents, plugins', () => {
-  test('agent-server 56: no file, no hooks', async () => {
+  test('agent-server 56: without a file there are no hooks', async () => {
     assert.deepEqual((await post('/api/hooks', { project_dir: '/no/such' })).json, { hook_config: null });
     assert.deepEqual((await post('/api/hooks', {})).json, { hook_config: null });
   });
 
-  test("a project's hooks are read, in either spelling, and a wrong one is named", async () => {
+  test("a project's hooks are read in both spellings, and an invalid one is named", async () => {
     await write('.openhands/hooks.json', JSON.stringify({ hooks: { PreToolUse: [{ matcher: 'terminal', hooks: [{ type: 'command', command: 'true' }] }] } }));
     const { hook_config: config } = (await post('/api/hooks', { project_dir: PROJECT })).json;
     assert.deepEqual(config.pre_tool_use[0].hooks[0], {
@@ -131,7 +131,7 @@ describe('hooks, sub-agents, plugins', () => {
     }]);
   });
 
-  test('agents that every agent may call', async () => {
+  test('built-in sub-agents are listed', async () => {
     const { agents } = (await post('/api/sub-agents', { load_user: false })).json;
     assert.ok(agents.every(({ level, is_builtin: isBuiltin, model: llm }) => level === 'builtin' && isBuiltin && llm === 'inherit'));
     const tools = Object.fromEntries(agents.map((agent) => [agent.name, agent.tools]));
@@ -139,7 +139,7 @@ describe('hooks, sub-agents, plugins', () => {
     assert.deepEqual([tools['code-explorer'], tools['bash-runner']], [['terminal'], ['terminal']]);
   });
 
-  test('plugins: none', async () => {
+  test('without plugins the list is empty', async () => {
     assert.deepEqual((await post('/api/plugins', { load_user: true })).json, { plugins: [] });
     assert.deepEqual(await must(200, 'GET', '/api/plugins/installed'), { plugins: [] });
     assert.deepEqual(await must(200, 'GET', '/api/plugins/marketplace'), { plugins: [] });
@@ -147,7 +147,7 @@ describe('hooks, sub-agents, plugins', () => {
   });
 });
 
-test('agent-server 104: no canvas extensions', async () => {
+test('agent-server 104: canvas extensions are answered with 501', async () => {
   assert.deepEqual(await must(200, 'GET', '/api/canvas-extensions/installed'), { canvas_extensions: [] });
   const one = '/api/canvas-extensions/installed/some';
   const others = [
@@ -161,7 +161,7 @@ test('agent-server 104: no canvas extensions', async () => {
   }
 });
 
-test('agent-server 57: no editor, and it is said', async (t) => {
+test('agent-server 57: without an editor the URL route answers 503 with a message', async (t) => {
   const one = await Conversation.create(startRequest(model));
   t.after(() => one.delete());
   for (const prefix of ['/api', one.path]) {
@@ -174,7 +174,7 @@ test('agent-server 57: no editor, and it is said', async (t) => {
   assert.equal((await call('GET', `${one.path}/vscode/url`, { query: { workspace_dir: `${WORKING_DIR}/sub` } })).status, 503);
 });
 
-test('the page finds no automations, and no error', async () => {
+test('the page gets an empty list of automations', async () => {
   await must(200, 'GET', '/api/automation/health');
   await must(200, 'GET', '/api/automation/sdk-version');
   assert.deepEqual((await must(200, 'GET', '/api/automation/v1?limit=50&offset=0')).automations, []);

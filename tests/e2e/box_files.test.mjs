@@ -1,4 +1,4 @@
-// Files of a workspace as a browser shows them, folders as archives, conversations as archives.
+// Workspace files in a browser, and archives of folders and conversations.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -14,7 +14,7 @@ import { API_KEY } from './support/instance.mjs';
 import { newUser } from './support/users.mjs';
 
 const shared = new Box();
-/** Beside the folder of conversations, which is a repository. */
+/** Not the folder of conversations, which is a repository. */
 const DIR = `/workspace/box-files-${randomUUID().slice(0, 8)}`;
 const model = { model: 'scripted/hello', usage_id: 'agent' };
 const detail = (answer) => [answer.status, answer.json?.detail];
@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => fs.rmSync(scratch, { recursive: true, force: true }));
 
-describe('a file of the workspace in a browser', () => {
+describe('a workspace file in a browser', () => {
   let one;
   const show = (file, options = {}) => one.call('GET', `/workspace${file}`, options);
 
@@ -36,7 +36,7 @@ describe('a file of the workspace in a browser', () => {
   });
   after(() => one.delete());
 
-  test('it has the type of its name, and a folder its index.html', async () => {
+  test('has the media type of its name; a folder serves its index.html', async () => {
     for (const [file, type, body] of [['/site/index.html', 'text/html; charset=utf-8', '<b>hi</b>'], ['/site', 'text/html; charset=utf-8', '<b>hi</b>'],
       ['/site/a.css', 'text/css; charset=utf-8', 'a{}'], ['/p.png', 'image/png', '\x89PNG'], ['/noname', 'application/octet-stream', 'x']]) {
       const answer = await show(file);
@@ -45,13 +45,13 @@ describe('a file of the workspace in a browser', () => {
     }
   });
 
-  test('what it holds runs in an origin of its own', async () => {
+  test('its scripts run in an origin of their own', async () => {
     const policy = (await show('/site/index.html')).headers.get('content-security-policy');
     assert.match(policy, /^sandbox /);
     assert.ok(!policy.includes('allow-same-origin'));
   });
 
-  test('nothing outside is shown, and what is missing is said', async () => {
+  test('is not served from outside the workspace, and a missing one is a 404', async () => {
     assert.deepEqual(detail(await show('/none')), [404, 'File not found']);
     assert.deepEqual(detail(await show('/empty')), [404, 'No index.html in directory']);
     assert.deepEqual(detail(await show('')), [404, 'No index.html in directory']);
@@ -60,7 +60,7 @@ describe('a file of the workspace in a browser', () => {
     }
   });
 
-  test('the cookie of workspace links opens it, a foreign key does not', async () => {
+  test('can be opened with the cookie of workspace links, not with another user\'s key', async () => {
     const cookie = (key) => ({ key: null, headers: { cookie: `oh_workspace_session_key=${key}` } });
     assert.equal((await show('/noname', cookie(API_KEY))).text, 'x');
     assert.equal((await show('/noname', cookie('wrong'))).status, 401);
@@ -77,7 +77,7 @@ describe('a folder as an archive', () => {
   before(() => shared.run(`mkdir -p ${REPO} && cd ${REPO} && git init -qb main . && printf 'one\\n' > a.txt && ${git} add . && ${git} commit -qm One && git remote add origin https://user:s3cr3t@example.test/r.git
     git update-ref refs/remotes/origin/main HEAD && printf 'two\\n' > a.txt && printf '\\0\\1' > new.bin && mkdir -p node_modules/x build && echo no > node_modules/x/y && echo b > build/b`));
 
-  test('what git says has changed, as a patch that applies', async () => {
+  test('contains git\'s changes as a patch that applies', async () => {
     const answer = await archive({ path: REPO });
     assert.equal(answer.status, 200);
     assert.match(answer.headers.get('content-type'), /^text\/x-patch/);
@@ -92,7 +92,7 @@ describe('a folder as an archive', () => {
     assert.equal(await shared.run(`cd ${REPO} && git status --porcelain -uno`), ' M a.txt\n', 'the index is as it was');
   });
 
-  test('patterns leave out more, and the defaults can be switched off', async () => {
+  test('can exclude further patterns, and the default exclusions can be disabled', async () => {
     await shared.run(`cd ${REPO} && echo t > .netrc`);
     const less = await archive({ path: REPO, exclude: ['build', '*.bin'] });
     assert.deepEqual([...less.text.matchAll(/^diff --git a\/(\S+)/gm)].map((found) => found[1]), ['a.txt']);
@@ -100,13 +100,13 @@ describe('a folder as an archive', () => {
     assert.ok(all.text.includes('node_modules/x/y'));
   });
 
-  test('the repository may lie below', async () => {
+  test('finds the repository in a subfolder', async () => {
     const answer = await archive({ path: DIR });
     assert.equal(answer.status, 200);
     assert.ok(decodeURIComponent(answer.headers.get('x-archive-repo-root')).startsWith(DIR));
   });
 
-  test('all of it, without keys', async () => {
+  test('contains all files except those with keys', async () => {
     const answer = await archive({ path: REPO, format: 'tar.gz' });
     assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/gzip']);
     const file = path.join(scratch, 'all.tar.gz');
@@ -116,7 +116,7 @@ describe('a folder as an archive', () => {
     for (const name of ['./.git/config', './.netrc', './node_modules/']) assert.ok(!names.includes(name), name);
   });
 
-  test('what cannot be meant is refused', async (t) => {
+  test('invalid requests are refused', async (t) => {
     assert.deepEqual(detail(await archive({ path: '/no/such' })), [404, 'Path not found']);
     assert.equal((await archive({ path: `${REPO}/a.txt` })).status, 400);
     assert.equal((await archive({ path: '/tmp' })).status, 400);
@@ -131,7 +131,7 @@ describe('a folder as an archive', () => {
 });
 
 describe('a conversation as an archive', () => {
-  test('agent-server 71: its events are files, and it is whole', async (t) => {
+  test('agent-server 71: contains each event as a file, completely', async (t) => {
     const fake = await startModel();
     t.after(() => fake.close());
     const one = await Conversation.start(fake, 'hello', { secrets: { TOKEN: 'a-secret-value' } });
@@ -158,7 +158,7 @@ print(json.dumps({n: json.loads(z.read(n)) for n in z.namelist()}))`, file], { e
     }
   });
 
-  test('agent-server 71: it is of that conversation alone', async (t) => {
+  test('agent-server 71: contains that conversation only', async (t) => {
     const [one, two] = [await Conversation.create(startRequest(model)), await Conversation.create(startRequest(model))];
     t.after(() => Promise.all([one.delete(), two.delete()]));
     assert.deepEqual(detail(await one.call('GET', `/file/download-trajectory/${two.id}`)), [422, 'Trajectory must belong to the selected conversation']);

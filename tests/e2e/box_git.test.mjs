@@ -25,14 +25,14 @@ describe('git', () => {
     assert.deepEqual(await shared.must(200, 'GET', '/git/commits', { query: { path: REPO } }), { commits: [], has_more: false });
   });
 
-  test('agent-server 55: what is no repository has no changes, and no versions', async () => {
+  test('agent-server 55: outside of a repository there are no changes and no versions', async () => {
     assert.deepEqual(await changes(shared, { path: '/tmp' }), []);
     assert.deepEqual(await changes(shared, { path: '/no/such/folder' }), []);
     assert.deepEqual(await shared.must(200, 'GET', '/git/diff', { query: { path: '/etc/passwd' } }), { modified: null, original: null });
     assert.deepEqual(await shared.must(200, 'GET', '/git/commits', { query: { path: '/tmp' } }), { commits: [], has_more: false });
   });
 
-  test('agent-server 55: a missing file, an unknown revision and ref beside commit are refused', async () => {
+  test('agent-server 55: a missing file, an unknown revision, and ref together with commit are refused', async () => {
     assert.deepEqual(detail(await shared.call('GET', '/git/diff', { query: { path: `${REPO}/none` } })), [400, `File does not exist: ${REPO}/none`]);
     assert.equal((await shared.call('GET', '/git/diff', { query: { path: `${REPO}/with space.txt`, ref: 'none' } })).status, 400);
     assert.equal((await shared.call('GET', '/git/diff', { query: { path: `${REPO}/with space.txt`, ref: 'HEAD', commit: 'abcd' } })).status, 400);
@@ -76,7 +76,7 @@ describe('git', () => {
     assert.deepEqual(await changes(shared, { path: REPO }), []);
   });
 
-  test('a branch is compared with where it left the default branch; files of its own count', async () => {
+  test('a branch is compared with its merge base; untracked files are included', async () => {
     await shared.run(`cd ${REPO} && ${git} checkout -qb work && printf 'three\\n' > a.txt && ${git} commit -qam Third && echo loose > loose.txt && echo '*.log' > .gitignore && touch x.log`);
     assert.deepEqual(await changes(shared, { path: REPO }), ['ADDED .gitignore', 'UPDATED a.txt', 'ADDED loose.txt']);
     assert.deepEqual(await shared.must(200, 'GET', '/git/diff', { query: { path: `${REPO}/a.txt` } }), { modified: 'three', original: 'two' });
@@ -86,7 +86,7 @@ describe('git', () => {
     assert.deepEqual(await changes(shared, { path: clone }), ['UPDATED a.txt']);
   });
 
-  test('runtime 71, 72: what was added, deleted, renamed, with spaces; a new file has no original', async () => {
+  test('runtime 71, 72: added, deleted and renamed files are listed, also with spaces; a new file has no original', async () => {
     const moved = `${REPO}-moved`;
     const own = `git -C ${moved} -c user.name=Tess -c user.email=tess@example.test`;
     await shared.run(`git init -q -b main ${moved} && cd ${moved} && seq 50 > old.txt && touch gone.txt && ${own} add -A && ${own} commit -qm One && git mv old.txt 'new name.txt' && rm gone.txt && echo x > 'loose file.txt'`);
@@ -106,21 +106,21 @@ describe('git', () => {
     assert.deepEqual(await changes(shared, { path: clone }), ['ADDED topic.txt']);
   });
 
-  test('old clients name the path in the address', async () => {
+  test('older clients may put the path into the URL', async () => {
     const old = await call('GET', `/api/git/changes${REPO}`);
     assert.deepEqual(old.json.map(({ path }) => path), ['.gitignore', 'a.txt', 'loose.txt']);
     const encoded = await call('GET', `/api/git/diff/${encodeURIComponent(`${REPO}/a.txt`)}`);
     assert.deepEqual(encoded.json, { modified: 'three', original: 'two' });
   });
 
-  test('repositories of a provider: none without a token', async () => {
+  test('without a token a provider\'s repositories are an empty list', async () => {
     const search = (query) => shared.call('GET', '/git/repositories/search', { query });
     assert.deepEqual((await search({ provider: 'github' })).json, { items: [], next_page_id: null, missing_token: true });
     assert.equal((await search({})).status, 422);
     assert.equal((await search({ provider: 'github', limit: 101 })).status, 422);
   });
 
-  test('agent-server 71: the scoped form is as the shared one, inside the workspace', async (t) => {
+  test('agent-server 71: the scoped routes work like the shared ones, inside the workspace', async (t) => {
     const one = await Conversation.create(startRequest(model));
     t.after(() => one.delete());
     const box = new Box(one.path);
@@ -139,7 +139,7 @@ describe('git', () => {
     assert.deepEqual([malformed.status, malformed.json.detail[0].loc], [422, ['path', 'runtime_conversation_id']]);
   });
 
-  test('a link inside the workspace is followed, one out of it is not', async (t) => {
+  test('links are followed only inside the workspace', async (t) => {
     const one = await Conversation.create(startRequest(model));
     t.after(() => one.delete());
     const box = new Box(one.path);

@@ -1,5 +1,5 @@
-// Calls that are passed on to a sandbox whose server is gone, while its row still says that it runs: the service looks,
-// starts it anew on the same files, and the call is served there.
+// Calls to a sandbox whose server is gone, while its row still says that it runs: the service checks it,
+// restarts it on the same files, and the call is served there.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import net from 'node:net';
@@ -29,7 +29,7 @@ after(() => one.delete());
 const rowOf = async () => (await query(`SELECT r.id, r.container_id, r.url FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id
   WHERE c.id = :'id'::uuid`, { id: one.id }))[0];
 
-/** A port of this host's loopback where nobody listens any more. */
+/** A port of this host's loopback without a listener. */
 async function deadUrl() {
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -39,10 +39,10 @@ async function deadUrl() {
   return `http://127.0.0.1:${port}`;
 }
 
-/** How a server can be gone before the row says so: the address leads nowhere, or the container was killed just now. */
+/** Ways in which a server can be gone before the row says so: a dead address, or a container that was just killed. */
 const WAYS = {
-  'whose address leads nowhere': async ({ id }) => execute("UPDATE runtimes SET url = :'url' WHERE id = :'id'", { id, url: await deadUrl() }),
-  'that was killed just now': async ({ container_id: container }) => engine('POST', `/containers/${container}/kill`),
+  'with a dead address': async ({ id }) => execute("UPDATE runtimes SET url = :'url' WHERE id = :'id'", { id, url: await deadUrl() }),
+  'that was just killed': async ({ container_id: container }) => engine('POST', `/containers/${container}/kill`),
 };
 
 const form = () => {
@@ -57,8 +57,8 @@ const ROUTES = {
   'a download': () => own.download(`${WORKING_DIR}/kept.txt`),
   'an upload': () => own.upload(`${WORKING_DIR}/sent.txt`, 'sent'),
   'a new directory': () => own.call('POST', '/file/create_directory', { query: { path: `${WORKING_DIR}/new` } }),
-  'what git says': () => own.call('GET', '/git/changes', { query: { path: WORKING_DIR } }),
-  'a file as a browser shows it': () => one.call('GET', '/workspace/kept.txt'),
+  'a git request': () => own.call('GET', '/git/changes', { query: { path: WORKING_DIR } }),
+  'a workspace file in a browser': () => one.call('GET', '/workspace/kept.txt'),
   'an action of the older API': () => call('POST', '/execute_action', { key, json: { action: { action: 'run', args: { command: 'true' }, source: 'agent', timeout: 60 } } }),
   'a list of files of the older API': () => call('POST', '/list_files', { key, json: { path: WORKING_DIR } }),
   'an upload of the older API': () => call('POST', '/upload_file', { key, query: { destination: WORKING_DIR }, body: form() }),

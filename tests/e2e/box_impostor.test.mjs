@@ -1,5 +1,5 @@
-// A program took the place of a sandbox's server: whoever calls it tells it nothing, neither a key nor what is called, and
-// the service ends that sandbox and starts it anew.
+// A program takes the place of a sandbox's server: callers send it neither a key nor a request, and
+// the service ends that sandbox and restarts it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -15,7 +15,7 @@ import { API_KEY, APP_URL, WORKING_DIR } from './support/instance.mjs';
 import { callKeyOf, proofKeyOf, proofOf } from './support/sandbox_key.mjs';
 import { Socket } from './support/socket.mjs';
 
-/** Words of requests that the impostor must not hear. */
+/** Texts in requests that the impostor must not receive. */
 const MARK = 'words-for-the-genuine-one';
 const RUNTIME_LOG = `${process.env.DEFT_LOG}/runtime/current`;
 
@@ -28,16 +28,16 @@ let conversation;
 let own;
 let key;
 
-/** What an impostor may say to the question for its proof. */
+/** Answers of an impostor to the request for a proof. */
 const json = (status, text) => `HTTP/1.1 ${status} X\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
 const REPLIES = {
   'answers everything with 200': () => json(200, '{"status": "ok", "state": "finished"}'),
-  'makes a proof up': (nonce) => json(200, JSON.stringify({ proof: nonce })),
-  'proves with the session key': (nonce, address) => json(200, JSON.stringify({ proof: proofOf(key, nonce, address) })),
-  'proves with the call key': (nonce, address) => json(200, JSON.stringify({ proof: proofOf(callKeyOf(key), nonce, address) })),
-  'passes on the proof of the genuine one': (nonce, address, genuine) => json(200, JSON.stringify({ proof: proofOf(proofKeyOf(key), nonce, genuine) })),
-  'knows no such question': () => json(404, '{"detail": "Not Found"}'),
-  'hangs up': () => null,
+  'sends an invented proof': (nonce) => json(200, JSON.stringify({ proof: nonce })),
+  'sends a proof by the session key': (nonce, address) => json(200, JSON.stringify({ proof: proofOf(key, nonce, address) })),
+  'sends a proof by the call key': (nonce, address) => json(200, JSON.stringify({ proof: proofOf(callKeyOf(key), nonce, address) })),
+  'relays the genuine server\'s proof': (nonce, address, genuine) => json(200, JSON.stringify({ proof: proofOf(proofKeyOf(key), nonce, genuine) })),
+  'answers 404 to the request for a proof': () => json(404, '{"detail": "Not Found"}'),
+  'closes the connection': () => null,
 };
 
 const rowOf = async () => (await query(`SELECT r.id, r.container_id, r.url, r.proves FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id
@@ -82,7 +82,7 @@ after(async () => {
   await fake.close();
 });
 
-/** Leads all calls of the sandbox to the impostor; gives the row as it was. */
+/** Redirects all calls of the sandbox to the impostor; returns the previous row. */
 async function takePlace() {
   await own.run('true');
   heard = '';
@@ -92,7 +92,7 @@ async function takePlace() {
   return row;
 }
 
-/** It was asked for its proof, and told nothing else. */
+/** It got requests for a proof, and nothing else. */
 function assertToldNothing(what = '') {
   const lines = heard.split('\r\n').filter((line) => /^[A-Z]+ \S+ HTTP/.test(line));
   assert.ok(lines.length > 0, `${what}: it was asked`);
@@ -107,7 +107,7 @@ async function assertReplaced(was) {
 }
 
 for (const [what, answer] of Object.entries(REPLIES)) {
-  test(`an impostor that ${what} is told nothing, and replaced`, async () => {
+  test(`an impostor that ${what} receives no data and is replaced`, async () => {
     const was = await takePlace();
     reply = (nonce, address) => answer(nonce, address, new URL(was.url).host);
     assert.equal(await own.run(`echo ${MARK}`), `${MARK}\n`);
@@ -126,14 +126,14 @@ const CALLERS = {
   'a list of commands': () => own.call('GET', '/bash/bash_events/search'),
   'an upload': () => own.upload(`${WORKING_DIR}/x`, MARK),
   'a download': async () => { const answer = await own.download(`${WORKING_DIR}/${MARK}`); return { ...answer, status: answer.status === 404 ? 200 : answer.status }; },
-  'what git says': () => own.call('GET', '/git/changes', { query: { path: WORKING_DIR } }),
+  'a git request': () => own.call('GET', '/git/changes', { query: { path: WORKING_DIR } }),
   'an action of the older API': () => call('POST', '/execute_action', { key, json: { action: { action: 'run', args: { command: `echo ${MARK}` }, source: 'agent', timeout: 60 } } }),
   'an upload of the older API': () => call('POST', '/upload_file', { key, query: { destination: WORKING_DIR }, body: form() }),
-  'a question of deft itself (the image has no editor)': async () => { const answer = await conversation.call('GET', '/vscode/url'); return { ...answer, status: answer.status === 503 ? 200 : answer.status }; },
+  'a call of deft itself (the image has no editor)': async () => { const answer = await conversation.call('GET', '/vscode/url'); return { ...answer, status: answer.status === 503 ? 200 : answer.status }; },
 };
 
 for (const [what, ask] of Object.entries(CALLERS)) {
-  test(`${what} is served by the sandbox that takes the impostor's place`, async () => {
+  test(`${what} is served by the sandbox that replaces the impostor`, async () => {
     const was = await takePlace();
     const answer = await ask();
     assert.equal(answer.status, 200, answer.text);
@@ -142,26 +142,26 @@ for (const [what, ask] of Object.entries(CALLERS)) {
   });
 }
 
-test('a run goes on in the sandbox that takes its place, and the service says why', async () => {
+test('a run continues in the sandbox that replaces the impostor, and the service logs the reason', async () => {
   const from = fs.statSync(RUNTIME_LOG).size;
   const was = await takePlace();
   assert.equal(await conversation.ask('Do it.'), 'finished');
   assertToldNothing();
   await assertReplaced(was);
   const log = fs.readFileSync(RUNTIME_LOG, 'utf8').slice(from);
-  const line = log.split('\n').filter((text) => text.includes('sandbox.silent')).map((text) => JSON.parse(text.slice(text.indexOf('{')))).find(({ runtime_id: id }) => id === was.id);
-  assert.match(JSON.stringify(line), /did not prove itself/);
+  const line = log.split('\n').filter((text) => text.includes('sandbox.unresponsive')).map((text) => JSON.parse(text.slice(text.indexOf('{')))).find(({ runtime_id: id }) => id === was.id);
+  assert.match(JSON.stringify(line), /did not authenticate/);
 });
 
-test('a command on the socket fails in words or runs in the sandbox that takes its place, as the next one does', async (t) => {
+test('a command on the socket fails with a message or runs in the replacing sandbox, and the next one runs there', async (t) => {
   const was = await takePlace();
   const socket = await Socket.open('/sockets/bash-events', { key });
   t.after(() => socket.cut());
   const isOutput = ({ kind, stdout }) => kind === 'BashOutput' && stdout === `${MARK}\n`;
   socket.send({ command: `echo ${MARK}` });
-  // Whether the feed has found out before the command came.
+  // Depends on whether the feed detected it before the command arrived.
   const first = await socket.frame((frame) => frame.kind === 'BashError' || isOutput(frame), 'an answer');
-  if (first.kind === 'BashError') assert.match(first.detail, /did not prove itself/);
+  if (first.kind === 'BashError') assert.match(first.detail, /did not authenticate/);
   const from = socket.frames.length;
   socket.send({ command: `echo ${MARK}` });
   await socket.frame(isOutput, 'the output', { from });
@@ -169,7 +169,7 @@ test('a command on the socket fails in words or runs in the sandbox that takes i
   await assertReplaced(was);
 });
 
-test('an impostor is not shown as a sandbox that runs', async () => {
+test('an impostor is not reported as a running sandbox', async () => {
   const { id } = await takePlace();
   await execute("UPDATE runtimes SET since = now() - interval '1 hour' WHERE id = :'id'", { id });
   const items = (await call('GET', '/api/v1/sandboxes', { key: null, headers: { authorization: `Bearer ${API_KEY}` }, url: APP_URL, query: { id } })).json;
@@ -177,7 +177,7 @@ test('an impostor is not shown as a sandbox that runs', async () => {
   assertToldNothing();
 });
 
-test('a sandbox from before is called with the key that it knows', async () => {
+test('a sandbox of an older version is called with its session key', async () => {
   const was = await takePlace();
   await execute("UPDATE runtimes SET proves = false WHERE id = :'id'", { id: was.id });
   reply = () => json(200, '{"items": [], "next_page_id": null}');

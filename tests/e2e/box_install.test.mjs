@@ -1,5 +1,5 @@
-// Skills and plugins from repositories: looked into, installed, refreshed, switched off, removed; and
-// the sources that a client names when it asks for skills. The repositories are real, served by git.
+// Skills and plugins from repositories: inspect, install, refresh, disable, remove; and
+// the sources in a client's request for skills. The repositories are real, served by git.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -38,7 +38,7 @@ describe('a skill', () => {
     source = { source: `${git.url}/skills-${tag}.git`, repo_path: `one/${name}` };
   });
 
-  test('is installed from a folder of a repository, and tells where it came from', async () => {
+  test('is installed from a folder of a repository, and its source is shown', async () => {
     const { status, json, text } = await post('/api/skills/install', source);
     assert.equal(status, 200, text);
     const { installed_at: at, install_path: path, ...rest } = json;
@@ -49,7 +49,7 @@ describe('a skill', () => {
     assert.deepEqual(named((await must(200, 'GET', '/api/skills/installed')).skills, name), json);
   });
 
-  test('is offered with the user\'s own, until it is switched off', async () => {
+  test('is listed with the user\'s own skills until it is disabled', async () => {
     const offered = named((await skillsOf({ load_user: true })).skills, name);
     assert.deepEqual([offered.type, offered.content, offered.is_agentskills_format], ['agentskills', 'Count by hand.\n', true]);
     assert.equal(named((await must(200, 'GET', '/api/skills/catalog')).skills, name).origin, 'user');
@@ -60,7 +60,7 @@ describe('a skill', () => {
     assert.equal((await call('PATCH', `/api/skills/installed/${name}`, { json: {} })).status, 422);
   });
 
-  test('is refreshed to the newest commit and stays as it was switched', async () => {
+  test('is refreshed to the newest commit, and stays enabled or disabled', async () => {
     const second = await git.commit(`skills-${tag}`, { [`one/${name}/SKILL.md`]: skillText(name, 'Count by machine.') });
     const { message, skill } = await must(200, 'POST', `/api/skills/installed/${name}/refresh`);
     assert.deepEqual([skill.resolved_ref, skill.enabled, typeof message], [second, false, 'string']);
@@ -68,21 +68,21 @@ describe('a skill', () => {
     assert.equal(named((await skillsOf({ load_user: true })).skills, name).content, 'Count by machine.\n');
   });
 
-  test('is not installed twice, unless that is meant; a commit can be named', async () => {
+  test('is not installed twice unless forced; a commit can be named', async () => {
     const again = await post('/api/skills/install', source);
     assert.deepEqual([again.status, again.json.detail], [409, `Skill '${name}' is already installed`]);
     const forced = await post('/api/skills/install', { ...source, ref: first, force: true });
     assert.deepEqual([forced.status, forced.json.resolved_ref], [200, first], forced.text);
   });
 
-  test('is installed whole by each of several at once', async () => {
+  test('is installed completely by several concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 4 }, () => post('/api/skills/install', { ...source, ref: first, force: true })));
     assert.deepEqual(answers.map(({ status, json }) => [status, json.resolved_ref]), Array(4).fill([200, first]));
     const { install_path: path } = await must(200, 'GET', `/api/skills/installed/${name}`);
     assert.equal(await box.run(`cat ${path}/scripts/count.py; ls -d ${path.split(`/one/`)[0]}.new-* 2>/dev/null || true`), 'print(1)\n');
   });
 
-  test('outlives the sandbox it was fetched into, and is gone once it is removed', async () => {
+  test('outlives the sandbox into which it was fetched, until it is removed', async () => {
     await box.run('rm -rf /workspace/.openhands/fetched');
     assert.equal(named((await skillsOf({ load_user: true })).skills, name).content, 'Count by hand.\n');
     assert.equal(typeof (await must(200, 'DELETE', `/api/skills/installed/${name}`)).message, 'string');
@@ -107,7 +107,7 @@ describe('a plugin', () => {
     source = `${git.url}/plugin-${tag}.git`;
   });
 
-  test('is looked into, and nothing is installed', async () => {
+  test('is inspected without being installed', async () => {
     const { status, json, text } = await post('/api/plugins/fetch', { source });
     assert.equal(status, 200, text);
     assert.deepEqual({ ...json, path: undefined }, {
@@ -118,7 +118,7 @@ describe('a plugin', () => {
     assert.equal(named((await must(200, 'GET', '/api/plugins/installed')).plugins, name), undefined);
   });
 
-  test('is installed, listed, and its skills come along', async () => {
+  test('is installed and listed with its skills', async () => {
     const { status, json, text } = await post('/api/plugins/install', { source, ref: 'main' });
     assert.equal(status, 200, text);
     assert.deepEqual([json.name, json.version, json.resolved_ref, json.skills], [name, '0.3.0', commit, [{ name: `hammer-${tag}`, description: 'Hits' }]]);
@@ -128,7 +128,7 @@ describe('a plugin', () => {
     assert.equal(named((await skillsOf({ load_user: true })).skills, `hammer-${tag}`).content, 'Hit the nail.');
   });
 
-  test('gives its skills to new conversations while it is switched on', async (t) => {
+  test('adds its skills to new conversations while it is enabled', async (t) => {
     const skillsIn = async () => {
       const info = await must(201, 'POST', '/api/conversations', { json: startRequest({ model: 'scripted/hello', usage_id: 'agent' }) });
       t.after(() => call('DELETE', `/api/conversations/${info.id}`));
@@ -143,7 +143,7 @@ describe('a plugin', () => {
     assert.equal((await call('DELETE', `/api/plugins/installed/${name}`)).json.detail, `Plugin '${name}' is not installed`);
   });
 
-  test("of a project is listed by its folder", async (t) => {
+  test("of a project is listed with its folder", async (t) => {
     const project = `${WORKING_DIR}/project-${tag}`;
     t.after(() => box.run(`rm -rf ${project}`));
     await box.upload(`${project}/.openhands/plugins/own/.plugin/plugin.json`, JSON.stringify({ name: `own-${tag}`, version: '1' }));
@@ -157,7 +157,7 @@ describe('a plugin', () => {
   });
 });
 
-test('the official client installs, lists, switches, refreshes and removes', async () => {
+test('the official client installs, lists, enables, disables, refreshes and removes skills', async () => {
   const name = `client-${tag}`;
   await git.commit(`client-${tag}`, { 'SKILL.md': skillText(name, 'x'), '.plugin/plugin.json': JSON.stringify({ name }) });
   const source = { source: `${git.url}/client-${tag}.git` };
@@ -186,7 +186,7 @@ describe('a private repository', () => {
   const [user, password] = 'someone:a secret/with:signs'.split(/:(.*)/);
   const within = (credentials) => address.replace('http://', `http://${credentials}@`);
 
-  test('opens to credentials in the address, which nobody sees again', async () => {
+  test('is fetched with credentials in the address, which are never returned', async () => {
     const source = within(`${user}:${encodeURIComponent(password)}`);
     const { status, json, text } = await post('/api/skills/install', { source });
     assert.deepEqual([status, json.source], [200, address], text);
@@ -198,7 +198,7 @@ describe('a private repository', () => {
     assert.equal((await box.run(`grep -rl -e 'a secret' -e 'a%20secret' /workspace/.openhands 2>/dev/null || true`)).trim(), '');
   });
 
-  test('opens to secrets that come with the request, by name', async (t) => {
+  test('is fetched with secrets that the request names', async (t) => {
     const secret = `GIT_${tag}`;
     await must(200, 'PUT', '/api/settings/secrets', { json: { name: secret, value: password } });
     t.after(() => call('DELETE', `/api/settings/secrets/${secret}`));
@@ -211,7 +211,7 @@ describe('a private repository', () => {
     assert.deepEqual([missing.status, missing.json.detail.code], [422, 'invalid_plugin']);
   });
 
-  test('stays closed to others', async () => {
+  test('is not accessible without credentials', async () => {
     for (const source of [address, within('someone:wrong')]) {
       const { status, json } = await post('/api/plugins/fetch', { source });
       assert.deepEqual([status, json.detail.code], [502, 'fetch_failed']);
@@ -220,8 +220,8 @@ describe('a private repository', () => {
   });
 });
 
-describe('what cannot be', () => {
-  test('sources that are no repository are refused, and run nothing', async () => {
+describe('what cannot be installed', () => {
+  test('sources that are not repositories are refused, and run nothing', async () => {
     const mark = `${WORKING_DIR}/ran-${tag}`;
     const wrong = [`ext::sh -c "touch ${mark}"`, `--upload-pack=touch ${mark}`, `-u touch ${mark}`, 'fd::3', 'ftp://127.0.0.1/x', '../x', 'x', 'github:only', 'github:../../x', 'http://', 'https:///x', '~/x', 'a b', `ssh://-oProxyCommand=touch${mark}/x`, `-x@host:path`, `u@-oProxyCommand=touch:x`, 'file:///no/such', '/no/such', 'x\u0000y'];
     for (const source of wrong) {
@@ -233,7 +233,7 @@ describe('what cannot be', () => {
     assert.equal(await box.run(`ls ${mark} 2>/dev/null || echo none`), 'none\n');
   });
 
-  test('refs and paths that lead elsewhere are refused', async () => {
+  test('refs and paths that lead outside are refused', async () => {
     const source = `${git.url}/links-${tag}.git`;
     await git.commit(`links-${tag}`, { 'SKILL.md': skillText(`links-${tag}`, 'x'), '.plugin/plugin.json': JSON.stringify({ name: `links-${tag}` }) }, { 'skills/leak/SKILL.md': '/etc/passwd', out: '/etc', 'skills/self': '..' });
     for (const ref of ['--upload-pack=x', '-x', 'a:b', '+main', 'main..x', 'a b', 'no-such-ref', 'x'.repeat(300)]) {
@@ -249,7 +249,7 @@ describe('what cannot be', () => {
     await must(200, 'DELETE', `/api/plugins/installed/links-${tag}`);
   });
 
-  test('what is no skill or plugin is said to be none', async () => {
+  test('repositories without a skill or plugin are refused with a message', async () => {
     await git.commit(`bad-${tag}`, {
       'none/README.md': 'x', 'name/SKILL.md': skillText('Not_A_Name', 'x'), 'manifest/.plugin/plugin.json': '{"name": 7', 'huge/SKILL.md': skillText('huge', 'x'.repeat(500_000)), 'huge/.plugin/plugin.json': '{"name":"huge"}', 'huge/skills/a.md': 'y'.repeat(500_000), 'huge/skills/b.md': 'z'.repeat(500_000), 'odd/.plugin/plugin.json': '{"name":"../up"}', 'list/.plugin/plugin.json': '[]',
     });
@@ -262,7 +262,7 @@ describe('what cannot be', () => {
     }
   });
 
-  test('requests that cannot be meant', async () => {
+  test('invalid requests are refused', async () => {
     for (const json of [{}, { source: '' }, { source: 7 }, { source: null }, { source: 'x', force: 'perhaps' }, { source: 'x', ref: [] }, []]) {
       assert.ok([400, 422].includes((await post('/api/skills/install', json)).status), JSON.stringify(json));
       assert.ok([400, 422].includes((await post('/api/plugins/install', json)).status), JSON.stringify(json));
@@ -271,7 +271,7 @@ describe('what cannot be', () => {
     assert.equal((await call('POST', '/api/skills/install', { json: { source: 'github:a/b' }, key: null })).status, 401);
   });
 
-  test("a cloud's metadata address, and a server that does not answer", async () => {
+  test("a metadata address is refused, and a server that does not answer is reported", async () => {
     const metadata = await post('/api/plugins/fetch', { source: 'http://169.254.169.254/x.git', timeout: 3 });
     assert.ok([502, 504].includes(metadata.status), metadata.text);
     const stalled = await post('/api/plugins/fetch', { source: `${git.url}/stalled/x.git`, timeout: 2 });
@@ -279,7 +279,7 @@ describe('what cannot be', () => {
   });
 });
 
-test('a process that is killed while it fetches leaves nothing half installed', async () => {
+test('a process killed during a fetch leaves nothing partially installed', async () => {
   await box.run(`rm -f ${git.root}/stalled`);
   const installing = post('/api/skills/install', { source: `${git.url}/stalled/y.git` }).catch(() => undefined);
   await waitUntil(async () => (await box.run(`ls ${git.root}/stalled 2>/dev/null || true`)).length > 0, 'git asks the server');
@@ -305,7 +305,7 @@ describe('the sources of POST /api/skills', () => {
     assert.deepEqual((await skillsOf({ sandbox_config: { exposed_urls: [] } })).sources.sandbox, 0);
   });
 
-  test("an organisation's skills are read from its repository, one that cannot be reached is left out", async () => {
+  test("an organization's skills are read from its repository; an unreachable one is left out", async () => {
     await git.commit(`org-${tag}`, { 'skills/house.md': 'House rules.', 'microagents/old.md': '---\ntriggers: [old]\n---\nOld.' });
     const config = { repository: 'o/r', provider: 'github', org_repo_url: `${git.url}/org-${tag}.git`, org_name: 'o' };
     const { skills, sources } = await skillsOf({ load_org: true, org_configs: [config, { ...config, org_repo_url: `${git.url}/none.git` }] });
@@ -314,7 +314,7 @@ describe('the sources of POST /api/skills', () => {
     assert.equal((await post('/api/skills', { ...NONE, org_configs: [{}] })).status, 422);
   });
 
-  test('a market place offers what is asked to be loaded', async () => {
+  test('a marketplace\'s skills are loaded on request', async () => {
     await git.commit(`offer-${tag}`, { 'skills/far/SKILL.md': skillText('far', 'Far away.') });
     await git.commit(`market-${tag}`, {
       '.claude-plugin/marketplace.json': JSON.stringify({ name: 'm', plugins: [{ name: 'near', source: './plugins/near' }, { name: 'far', source: { source: 'url', url: `${git.url}/offer-${tag}.git` } }, { name: 'up', source: '../..' }] }),

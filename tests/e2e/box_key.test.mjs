@@ -1,4 +1,4 @@
-// The key of a sandbox: nothing inside can read it.
+// A sandbox's key cannot be read inside it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { call } from './support/api.mjs';
@@ -7,17 +7,17 @@ import { Conversation, startRequest } from './support/conversation.mjs';
 
 const model = { model: 'scripted/hello', usage_id: 'agent' };
 
-/** What a program of the sandbox's user can read of other programs and of the server's files. */
+/** Everything of other programs and of the server's files that a program of the sandbox's user can read. */
 const LOOK = `cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'; env; ls -la /.deft-j; cat /.deft-j/* 2>/dev/null; true`;
 
-/** The init key stays readable in the environment of the container's first process; it is worth nothing. */
+/** The init key stays readable in the environment of the container's first process; it is no longer valid. */
 async function assertInitIsOver(box, seen) {
   const init = /^DEFT_ACTION_INIT_KEY=(.+)$/m.exec(seen)?.[1] ?? 'hidden';
   const tried = await box.run(`curl -s -w ' %{http_code}' -H 'X-Init-API-Key: ${init}' -d '{"session_api_keys":["mine"]}' http://localhost:8000/api/init`);
   assert.equal(tried, '{"detail":"server already in state: ready"} 400');
 }
 
-test('the key of a sandbox cannot be read in it, before and after a new start', async (t) => {
+test('a sandbox\'s key cannot be read inside it, before and after a restart', async (t) => {
   const one = await Conversation.create(startRequest(model, { conversation_runtime: 'docker' }));
   t.after(() => one.delete());
   const box = new Box(one.path);
@@ -36,7 +36,7 @@ test('the key of a sandbox cannot be read in it, before and after a new start', 
   }
 });
 
-test('commands have a key for the server beside them, which opens nothing else', async (t) => {
+test('commands have a key for their sandbox\'s server, which is valid nowhere else', async (t) => {
   const one = await Conversation.create(startRequest(model, { conversation_runtime: 'docker' }));
   t.after(() => one.delete());
   const box = new Box(one.path);

@@ -1,4 +1,4 @@
-// The probe of MCP servers: over HTTP from deft, over standard input and output in the sandbox.
+// Tests of MCP servers: over HTTP from deft, over standard input and output in the sandbox.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -14,24 +14,24 @@ const probe = async (server, more = {}) => {
   return answer.json;
 };
 
-describe('a server at a URL', () => {
+describe('an MCP server at a URL', () => {
   let fake;
   before(async () => { fake = await start(); });
   after(() => fake.close());
 
-  test('its tools are listed over each transport, page by page', async () => {
+  test('lists its tools over each transport, page by page', async () => {
     for (const [type, path] of [['http', '/mcp'], ['shttp', '/mcp'], ['streamable-http', '/streamed'], ['sse', '/sse']]) {
       assert.deepEqual(await probe({ type, url: fake.url + path }), { ok: true, tools: ['add', 'echo'], tool_result: null }, type);
     }
   });
 
-  test('a tool is called, and its error is a result in words', async () => {
+  test('can be called, and a tool\'s error is returned as a message', async () => {
     const server = { type: 'http', url: `${fake.url}/mcp` };
     assert.deepEqual((await probe(server, { tool_call: { name: 'echo', arguments: { a: 1 } } })).tool_result, { is_error: false, text: '{"a":1}' });
     assert.deepEqual(await probe(server, { tool_call: { name: 'none' } }), { ok: false, error: 'The server says: Unknown tool', error_kind: 'unknown' });
   });
 
-  test('headers and credentials are sent, and the session is kept', async () => {
+  test('receives headers and credentials, and the session is kept', async () => {
     for (const [auth, name, value] of [
       [{ strategy: 'bearer', value: 'b' }, 'authorization', 'Bearer b'],
       [{ strategy: 'basic', username: 'u', password: 'p' }, 'authorization', `Basic ${Buffer.from('u:p').toString('base64')}`],
@@ -46,14 +46,14 @@ describe('a server at a URL', () => {
     assert.equal((await probe({ type: 'http', url: `${fake.url}/mcp`, auth: { strategy: 'oauth2' } })).ok, false);
   });
 
-  test('what goes wrong is said, and of what kind it is', async () => {
+  test('failures are reported with their kind', async () => {
     const silent = `${fake.url}/silent`;
     for (const [server, kind, words] of [
       [{ type: 'http', url: 'http://127.0.0.1:1/mcp' }, 'connection'],
       [{ type: 'http', url: 'http://no-such-host.invalid/' }, 'connection'],
       [{ type: 'http', url: 'ftp://127.0.0.1/' }],
       [{ type: 'http', url: silent }, 'timeout'],
-      [{ type: 'http', url: `${fake.url}/html` }, 'unknown', /no JSON/],
+      [{ type: 'http', url: `${fake.url}/html` }, 'unknown', /not JSON/],
       [{ type: 'http', url: `${fake.url}/refuse` }, 'unknown', /401/],
       [{ type: 'http', url: `${fake.url}/redirect` }, 'unknown', /another address/],
       [{ type: 'sse', url: `${fake.url}/elsewhere` }, 'unknown', /another origin/],
@@ -66,7 +66,7 @@ describe('a server at a URL', () => {
   });
 });
 
-describe('a server as a program in the sandbox', () => {
+describe('an MCP server as a program in the sandbox', () => {
   const script = `${WORKING_DIR}/box-mcp-${randomUUID().slice(0, 8)}.py`;
   const shared = new Box();
   before(() => shared.upload(script, `import json, os, sys
@@ -83,13 +83,13 @@ for line in sys.stdin:
 `));
   after(() => shared.run(`rm -f ${script}`));
 
-  test('it is started, asked and ended', async () => {
+  test('is started, queried and ended', async () => {
     const server = { type: 'stdio', command: 'python3', args: [script, 'argument'], env: { TOOL: 'hammer' } };
     assert.deepEqual(await probe(server, { tool_call: { name: 'hammer' } }), { ok: true, tools: ['hammer', 'page2', 'page3'], tool_result: { is_error: true, text: 'argument' } });
     await waitUntil(async () => (await shared.run(`pgrep -f '[b]ox-mcp-' || echo none`)) === 'none\n', 'it has ended');
   });
 
-  test('what goes wrong is said', async () => {
+  test('failures are reported with a message', async () => {
     assert.match((await probe({ command: 'no-such-program' })).error, /no program no-such-program/);
     assert.match((await probe({ command: 'sh', args: ['-c', 'echo because >&2; exit 3'] })).error, /because/);
     const slow = await probe({ command: 'sleep', args: ['60'] }, { timeout: 1 });
@@ -97,7 +97,7 @@ for line in sys.stdin:
   });
 });
 
-test('a request that cannot be meant is refused', async () => {
+test('an invalid request is refused', async () => {
   for (const json of [{}, { server: {} }, { server: { type: 'http' } }, { server: { type: 'smoke', url: 'x' } }, { server: { command: 'x' }, timeout: 121 }, { server: { command: 'x' }, timeout: 0 }]) {
     assert.equal((await call('POST', '/api/mcp/test', { json })).status, 422, JSON.stringify(json));
   }

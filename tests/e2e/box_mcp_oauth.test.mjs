@@ -1,5 +1,5 @@
-// Signing in at an MCP server: discovery, registration, the way there and back, the tokens that a client
-// keeps, and what goes wrong on the way.
+// Signing in at an MCP server: discovery, registration, redirects, the tokens that a client
+// keeps, and failures.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
@@ -14,7 +14,7 @@ import { waitUntil, within } from './support/wait.mjs';
 const oauth2 = (authentication) => ({ strategy: 'oauth2', ...(authentication && { authentication: { type: 'oauth', ...authentication } }) });
 const begin = async (url, authentication, options = {}) => must(200, 'POST', '/api/mcp/oauth/start', { json: { name: 'try', server: { type: 'http', url, auth: oauth2(authentication) }, timeout: 20 }, ...options });
 const statusOf = (job) => must(200, 'GET', `/api/mcp/oauth/status/${job}`);
-/** As a browser comes back: without any key. */
+/** The browser's return: without a key. */
 const comeBack = (url) => call('GET', url.pathname + url.search, { key: null, url: url.origin });
 
 async function signIn(fake, authentication) {
@@ -24,12 +24,12 @@ async function signIn(fake, authentication) {
   return { begun, back, status: await statusOf(begun.job_id) };
 }
 
-describe('signing in', () => {
+describe('signing in at an MCP server', () => {
   let fake;
   before(async () => { fake = await start(); });
   after(() => fake.close());
 
-  test('the browser goes there and comes back, and the tools are known', async () => {
+  test('the browser signs in and returns, and the tools are listed', async () => {
     const begun = await begin(fake.url, { scopes: ['tools'], client_name: 'A test' });
     assert.equal(new URL(begun.authorization_url).searchParams.get('scope'), 'tools');
     const waiting = await statusOf(begun.job_id);
@@ -46,7 +46,7 @@ describe('signing in', () => {
     assert.equal((await comeBack(way)).status, 400, 'a state is good for once');
   });
 
-  test('tokens leave deft sealed, and the database holds none in clear', async () => {
+  test('tokens are returned sealed, and the database contains none in plain text', async () => {
     const { status, begun } = await signIn(fake);
     const given = [...fake.tokens, ...fake.refreshTokens.keys()];
     assert.ok(given.every((token) => !JSON.stringify(status).includes(token)));
@@ -64,7 +64,7 @@ describe('signing in', () => {
     await must(200, 'DELETE', `/api/settings/mcp/${name}`);
   });
 
-  test('a server is tried with the tokens, which are renewed when they are over', async () => {
+  test('a server is tested with the tokens, which are renewed when they have expired', async () => {
     fake.lifetime = 1;
     const { status } = await signIn(fake);
     fake.lifetime = 3600;
@@ -83,7 +83,7 @@ describe('signing in', () => {
     assert.match(used.error, /invalid_grant/);
   });
 
-  test('whoever cannot be sent back hands over the address', async () => {
+  test('a client whose browser cannot return submits the address', async () => {
     const begun = await begin(fake.url);
     const other = await begin(fake.url);
     const way = fake.approve(begun.authorization_url);
@@ -96,7 +96,7 @@ describe('signing in', () => {
     assert.equal((await statusOf(other.job_id)).status, 'pending');
   });
 
-  test('the official client begins, looks and hands over', async () => {
+  test('the official client starts a sign-in, polls it and submits the address', async () => {
     const client = part('MCPClient');
     const begun = await client.startOAuth({ name: 'c', server: { type: 'http', url: fake.url, auth: oauth2() }, timeout: 20 });
     assert.equal((await client.getOAuthStatus(begun.job_id)).status, 'pending');
@@ -105,7 +105,7 @@ describe('signing in', () => {
     client.close();
   });
 
-  test('a client that is known already uses what it was given', async () => {
+  test('a preregistered client is used as given', async () => {
     for (const method of ['client_secret_post', 'client_secret_basic']) {
       const client = { client_id: `known ${method}`, client_secret: 'a secret:with/signs', redirect_uris: [`${APP_URL}/api/mcp/oauth/redirect`], token_endpoint_auth_method: method };
       fake.clients.set(client.client_id, client);
@@ -116,13 +116,13 @@ describe('signing in', () => {
     assert.deepEqual(fake.objections, []);
   });
 
-  test('nobody else sees a sign-in', async () => {
+  test('another user does not see the sign-in', async () => {
     const begun = await begin(fake.url);
     assert.equal((await call('GET', `/api/mcp/oauth/status/${begun.job_id}`, { key: null })).status, 401);
     for (const job of [randomUUID(), 'none', '%20']) assert.equal((await call('GET', `/api/mcp/oauth/status/${job}`)).status, 404);
   });
 
-  test('a state that was never made, or comes without a code, leads nowhere', async () => {
+  test('an unknown state, or a return without a code, is refused', async () => {
     const begun = await begin(fake.url);
     const way = fake.approve(begun.authorization_url);
     for (const query of ['', '?code=x', `?state=${randomUUID()}&code=x`]) {
@@ -135,7 +135,7 @@ describe('signing in', () => {
     assert.deepEqual([status.ok, status.status, status.error, status.oauth_state], [false, 'failed', 'The sign-in server says: access_denied', null]);
   });
 
-  test('an answer of another sign-in server is not believed', async () => {
+  test('an answer of another authorization server is refused', async () => {
     for (const iss of ['http://127.0.0.1:1/other', undefined]) {
       const begun = await begin(fake.url);
       await comeBack(fake.approve(begun.authorization_url, { iss }));
@@ -144,16 +144,16 @@ describe('signing in', () => {
   });
 });
 
-describe('what goes wrong is said', () => {
+describe('failed sign-ins are reported', () => {
   const faults = [
-    ['a resource that is another', { resourceMetadata: (json) => ({ ...json, resource: 'http://127.0.0.1:1/else' }) }, /another one/],
-    ['an issuer that is another', { authorizationMetadata: (json) => ({ ...json, issuer: 'http://127.0.0.1:1/' }) }, /not who it should be/],
+    ['metadata of another resource', { resourceMetadata: (json) => ({ ...json, resource: 'http://127.0.0.1:1/else' }) }, /another resource/],
+    ['metadata of another issuer', { authorizationMetadata: (json) => ({ ...json, issuer: 'http://127.0.0.1:1/' }) }, /as its issuer/],
     ['no PKCE', { authorizationMetadata: (json) => ({ ...json, code_challenge_methods_supported: ['plain'] }) }, /PKCE/],
-    ['a page that runs a script', { authorizationMetadata: (json) => ({ ...json, authorization_endpoint: 'javascript:alert(1)' }) }, /authorization_endpoint/],
+    ['an authorization endpoint with a javascript: URL', { authorizationMetadata: (json) => ({ ...json, authorization_endpoint: 'javascript:alert(1)' }) }, /authorization_endpoint/],
     ['a token endpoint at the metadata address of clouds', { authorizationMetadata: (json) => ({ ...json, registration_endpoint: 'http://169.254.169.254/register' }) }, /address/],
     ['no registration', { authorizationMetadata: ({ registration_endpoint: _, ...json }) => json }, /client_id/],
     ['a refused registration', { registration: () => ({ error: 'invalid_client_metadata', error_description: 'not you' }) }, /not you/],
-    ['metadata that are no object', { authorizationMetadata: () => [] }, /where to sign in/],
+    ['metadata other than an object', { authorizationMetadata: () => [] }, /does not name a sign-in server/],
   ];
   for (const [what, options, words] of faults) {
     test(what, async (t) => {
@@ -166,7 +166,7 @@ describe('what goes wrong is said', () => {
     });
   }
 
-  test('tokens that are none', async (t) => {
+  test('invalid tokens are refused', async (t) => {
     for (const token of [{}, { access_token: 'x', token_type: 'mac' }, { access_token: 7 }, []]) {
       const fake = await start({ token: () => token });
       t.after(() => fake.close());
@@ -175,7 +175,7 @@ describe('what goes wrong is said', () => {
     }
   });
 
-  test('no server, a program, a request that cannot be meant', async () => {
+  test('a missing server, a program and an invalid request are refused', async () => {
     assert.equal((await begin('http://127.0.0.1:1/mcp')).error_kind, 'connection');
     assert.equal((await begin('ftp://127.0.0.1/mcp')).ok, false);
     const program = await must(200, 'POST', '/api/mcp/oauth/start', { json: { server: { type: 'stdio', command: 'x' } } });
@@ -185,7 +185,7 @@ describe('what goes wrong is said', () => {
     assert.deepEqual([ok, /signed in/.test(error)], [false, true]);
   });
 
-  test('a process that is killed on the way back loses no other sign-in, and says that it was interrupted', async (t) => {
+  test('a process killed during the return reports that sign-in as interrupted, and other sign-ins continue', async (t) => {
     let asked;
     const isAsked = new Promise((resolve) => { asked = resolve; });
     const fake = await start({ token: () => (asked(), null) });

@@ -44,7 +44,7 @@ const prepare = (conversation, wish) => conversation.must(200, 'POST', '/git/rep
 const stepsOf = (made) => made.steps.map(({ status, is_error: failed }) => (failed ? `${status}!` : status));
 
 describe('a repository', () => {
-  test('runtime 74: is cloned, set up in the shell of the conversation and pushed by its agent; the token stands nowhere', async (t) => {
+  test('runtime 74: is cloned, set up in the conversation\'s shell and pushed by its agent; the token appears nowhere', async (t) => {
     const first = await commit('app', { 'README.md': 'hi\n', '.openhands/setup.sh': 'export FROM_SETUP="set up in $PWD"\n', '.openhands/pre-commit.sh': 'echo checked >> .git/checked\n' });
     const scenario = `repository-${randomUUID()}`;
     const conversation = await begin(t, scenario);
@@ -79,7 +79,7 @@ describe('a repository', () => {
     assert.deepEqual(again, made);
   });
 
-  test('its set-up runs once, whoever is killed meanwhile', async (t) => {
+  test('its set-up runs once, whichever process is killed during it', async (t) => {
     await commit('slow', { '.openhands/setup.sh': `touch /tmp/begun-${tag}; until [ -e /tmp/go-${tag} ]; do sleep 0.1; done; echo ran >> ran\n` });
     const conversation = await begin(t);
     const lost = call('POST', `${conversation.path}/git/repository`, { json: { url: urlOf('slow'), credentials } }).catch(() => {});
@@ -94,7 +94,7 @@ describe('a repository', () => {
     assert.equal(await box.run(`cat ${made.path}/ran`), 'ran\n');
   });
 
-  test('a set-up that a restart of the sandbox cut off says so, and runs again when it is asked for again', async (t) => {
+  test('a set-up interrupted by a restart of the sandbox is reported, and runs again on request', async (t) => {
     const user = await newUser();
     const place = new Box('/api', { key: user.key });
     const server = await GitServer.start(place);
@@ -109,7 +109,7 @@ describe('a repository', () => {
     assert.equal((await engine('POST', `/containers/${container}/kill`)).status, 204);
     const half = await cut;
     assert.deepEqual(stepsOf(half), ['PREPARING_REPOSITORY', 'RUNNING_SETUP_SCRIPT!', 'SETTING_UP_GIT_HOOKS']);
-    assert.match(half.steps[1].text, /restarted while the action ran\. The set-up was cut off\. Ask again/);
+    assert.match(half.steps[1].text, /restarted while the action ran\. The set-up was interrupted\. Send the request again/);
     await place.run(`touch /workspace/go-${tag}; test ! -e ${half.path}/ran`);
     const whole = await prepare(conversation, wish);
     assert.deepEqual([whole.path, stepsOf(whole)], [half.path, ALL]);
@@ -117,7 +117,7 @@ describe('a repository', () => {
     assert.equal(await place.run(`cat ${half.path}/ran`), 'ran\n');
   });
 
-  test('a set-up that fails, or never ends, is told in words, and the conversation goes on', async (t) => {
+  test('a set-up that fails, or never ends, is reported with a message, and the conversation continues', async (t) => {
     await commit('bad', { '.openhands/setup.sh': 'echo trying; false\n' });
     await commit('stuck', { '.openhands/setup.sh': "trap '' INT; echo trying; while :; do sleep 1; done\n" });
     const scenario = `setup-${randomUUID()}`;
@@ -132,7 +132,7 @@ describe('a repository', () => {
     assert.match(observed((await conversation.events()).find(isResult('terminal'))), /^alive/);
   });
 
-  test('what cannot be cloned is told in words; a token that works is taken at the next try, and renewed', async (t) => {
+  test('a failed clone is reported with a message; a working token is used at the next try, and can be renewed', async (t) => {
     await commit('late', { a: 'a\n' });
     const conversation = await begin(t);
     const refused = await prepare(conversation, { url: urlOf('late'), credentials: { provider: 'gitlab', token: 'wrong-0123456789' } });
@@ -145,12 +145,12 @@ describe('a repository', () => {
       const said = await box.run(`cd ${made.path} && git fetch 2>&1 || true`);
       return said.includes('expired') && said;
     }, 'the credential expires');
-    assert.match(late, /has expired; it has to be renewed/);
+    assert.match(late, /has expired; it must be renewed/);
     await conversation.must(200, 'POST', '/git/credentials', { json: { url: urlOf('late'), credentials } });
     await box.run(`cd ${made.path} && git fetch`);
   });
 
-  test('without an address the workspace becomes an empty one', async (t) => {
+  test('without a URL the workspace becomes an empty repository', async (t) => {
     const conversation = await begin(t);
     const made = await prepare(conversation, {});
     const { workspace } = await conversation.info();
@@ -158,7 +158,7 @@ describe('a repository', () => {
     await box.run(`git -C ${made.path} status`);
   });
 
-  test('is made ready for its user alone, and requests that make no sense are refused', async (t) => {
+  test('can be prepared by its user only, and invalid requests are refused', async (t) => {
     const conversation = await begin(t);
     for (const json of [{ url: 5 }, { url: 'https://a/b', more: 1 }, { url: 'https://a/b', credentials: {} }, { url: 'https://a/b', credentials: { token: '' } }, { url: 'https://a/b', setup_timeout_s: 0 }, { url: 'https://a/b', setup_timeout_s: 601 }, { credentials }, { url: 'https://a/b', credentials: { token: 'x'.repeat(10), provider: 'svn' } }]) {
       const answer = await conversation.call('POST', '/git/repository', { json });

@@ -1,4 +1,4 @@
-// A conversation's sandbox that was let rest: whatever needs it finds it as it was, and nobody has to resume anything.
+// A conversation's idle sandbox: its next use finds its files and programs, without an explicit resume.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
@@ -20,14 +20,14 @@ after(() => fake.close());
 
 const runtimeOf = async (one) => (await query(RUNTIME, { id: one.id }))[0];
 
-/** As the service does it with one that nobody uses. */
+/** Pauses it as the service does with an idle one. */
 async function letRest(one) {
   const { id } = await runtimeOf(one);
   await execute("UPDATE runtimes SET desired = 'paused', updated_at = now() WHERE id = :'id'", { id });
   await waitUntil(async () => (await runtimeOf(one)).status === 'paused', 'the sandbox rests');
 }
 
-test('whatever needs a sandbox that rests finds it as it was', async (t) => {
+test('any use of an idle sandbox finds its files and programs', async (t) => {
   const one = await Conversation.create(startRequest(llmOf(fake, 'look'), { conversation_runtime: 'docker' }));
   t.after(() => one.delete());
   const box = new Box(one.path);
@@ -55,7 +55,7 @@ test('whatever needs a sandbox that rests finds it as it was', async (t) => {
   }
 });
 
-test('a conversation that is deleted takes its sandbox that rests with it', async () => {
+test('deleting a conversation removes its idle sandbox', async () => {
   const one = await Conversation.create(startRequest(llmOf(fake, 'look'), { conversation_runtime: 'docker' }));
   await new Box(one.path).run('true');
   await letRest(one);

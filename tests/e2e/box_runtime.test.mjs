@@ -1,4 +1,4 @@
-// The sandbox of a conversation: how it is, stopped, started again, and whose it is.
+// The sandbox of a conversation: state, release, restart, and isolation.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -21,7 +21,7 @@ async function fresh(t, more = {}) {
   return made;
 }
 
-test('agent-server 68: the state of a sandbox is told on its own and in the conversation', async (t) => {
+test('agent-server 68: a sandbox\'s state is reported by its own route and in the conversation', async (t) => {
   const request = startRequest(llmOf(fake, 'text'));
   const made = await must(201, 'POST', '/api/conversations', { json: request });
   t.after(() => call('DELETE', `/api/conversations/${made.id}`));
@@ -36,7 +36,7 @@ test('agent-server 68: the state of a sandbox is told on its own and in the conv
   assert.equal((await call('GET', `/api/conversations/${randomUUID()}/runtime`)).status, 404);
 });
 
-test('agent-server 74: a released sandbox is missing, keeps its files, and comes back', async (t) => {
+test('agent-server 74: a released sandbox is reported as missing, keeps its files, and can be started again', async (t) => {
   const one = await fresh(t);
   const box = new Box(one.path);
   await box.run('echo kept > kept.txt');
@@ -67,7 +67,7 @@ test('agent-server 76: a scoped call starts a released sandbox', async (t) => {
   assert.deepEqual(await box.must(200, 'GET', '/git/changes', { query: { path: WORKING_DIR } }), []);
 });
 
-test('agent-server 75: the key of a sandbox opens its own conversation and no other', async (t) => {
+test('agent-server 75: a sandbox\'s key gives access to its own conversation only', async (t) => {
   const [one, two] = [await fresh(t), await fresh(t)];
   const { session_api_key: key } = await one.must(200, 'POST', '/runtime/credentials', { json: {} });
   assert.equal(await new Box(one.path, { key }).run('echo in'), 'in\n');
@@ -85,7 +85,7 @@ test('agent-server 75: the key of a sandbox opens its own conversation and no ot
   }
 });
 
-test('agent-server 77: own sandboxes share nothing, the shared one its files', async (t) => {
+test('agent-server 77: conversations with own sandboxes share nothing, those in the shared sandbox share files', async (t) => {
   const [one, two] = [await fresh(t), await fresh(t)];
   const mark = `mark-${randomUUID()}`;
   const own = await new Box(one.path).must(200, 'POST', '/bash/execute_bash_command', { json: { command: `echo ${mark} > ${mark}` } });
@@ -103,7 +103,7 @@ test('agent-server 77: own sandboxes share nothing, the shared one its files', a
   }
 });
 
-test('agent-server 78: a container has the limits that were asked for', async (t) => {
+test('agent-server 78: a container has the requested limits', async (t) => {
   const one = await fresh(t, { container: { memory: '512m', cpus: 0.5 } });
   const seen = await new Box(one.path).run('cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu.max 2>/dev/null || { cat /sys/fs/cgroup/memory/memory.limit_in_bytes; echo $(cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu/cpu.cfs_period_us); }');
   assert.equal(seen, `${512 << 20}\n50000 100000\n`);

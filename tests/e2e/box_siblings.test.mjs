@@ -1,4 +1,4 @@
-// Two sandboxes side by side, of one user or of two: neither reaches the other, by network or by key.
+// Two sandboxes, of one user or of two: neither reaches the other, by network or by key.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { call } from './support/api.mjs';
@@ -19,7 +19,7 @@ before(async () => {
   stranger = await newUser();
 });
 
-/** A conversation in a sandbox of its own: {conversation, box, key of the sandbox, what calls to its server show, where the host finds its server}. */
+/** A conversation in its own sandbox: {conversation, box, the sandbox's key, its call key, its server's URL}. */
 async function sandboxOf(t, key) {
   const conversation = await Conversation.create(startRequest(model, { conversation_runtime: 'docker' }), { key });
   t.after(() => conversation.delete());
@@ -29,12 +29,12 @@ async function sandboxOf(t, key) {
   return { conversation, box, key: own, callKey: callKeyOf(own), url };
 }
 
-/** What curl in the box says of the other's server: its status, or 000 when none came in time. */
+/** The status that curl in the box gets from the other's server, or 000 without an answer in time. */
 const reach = (box, url, key, seconds = 4) =>
   box.run(`curl -s -o /dev/null -m ${seconds} -w '%{http_code}' -H 'X-Session-API-Key: ${key}' ${url}/api/file/home || true`);
 
 for (const whose of ['the same user', 'another user']) {
-  test(`a sandbox reaches none of ${whose}`, async (t) => {
+  test(`a sandbox cannot connect to any other of ${whose}`, async (t) => {
     const one = await sandboxOf(t, API_KEY);
     const two = await sandboxOf(t, whose === 'the same user' ? API_KEY : stranger.key);
     assert.equal((await fetch(`${two.url}/alive`)).status, 200, 'it listens there, for the host');
@@ -43,7 +43,7 @@ for (const whose of ['the same user', 'another user']) {
     for (const [from, to] of [[one, two], [two, one]]) assert.equal(await reach(from.box, to.url, to.callKey), '000');
   });
 
-  test(`the key of a sandbox opens none of ${whose}`, async (t) => {
+  test(`a sandbox's key gives no access to any other of ${whose}`, async (t) => {
     const one = await sandboxOf(t, API_KEY);
     const two = await sandboxOf(t, whose === 'the same user' ? API_KEY : stranger.key);
     const { path, id } = two.conversation;

@@ -16,13 +16,13 @@ const open = (t, scenario, initialMessage) => openConversation(t, fake, scenario
 
 const unique = (events) => new Set(events.map((event) => event.id)).size;
 
-test('the client knows the server', async () => {
+test('the client accepts the server', async () => {
   const info = await part('ServerClient').getServerInfo();
   assert.match(info.version, /^\d+\.\d+\.\d+$/);
   assert.ok(info.usable_tools.includes('terminal'));
 });
 
-test('a conversation is created, run, heard live, continued and deleted', async (t) => {
+test('a conversation is created, run, followed live, continued and deleted', async (t) => {
   const { conversation, heard, hears } = await open(t, 'hello');
   assert.equal(await conversation.state.getExecutionStatus(), 'idle');
 
@@ -30,7 +30,7 @@ test('a conversation is created, run, heard live, continued and deleted', async 
   let from = heard.length;
   await conversation.run();
   await hears(restingSnapshot(['finished']), 'the end of the run', from);
-  // A title that is made meanwhile adds to the statistics at any time.
+  // Generating a title may add to the statistics at any time.
   const isSaid = (event) => event.kind !== 'ConversationStateUpdateEvent';
   const stored = (await client.searchEvents(conversation.id)).items.filter(isSaid);
   const live = heard.filter(isSaid);
@@ -59,7 +59,7 @@ test('a conversation is created, run, heard live, continued and deleted', async 
   await assert.rejects(client.getConversation(conversation.id), { status: 404 });
 });
 
-test('an initial message runs by itself', async (t) => {
+test('an initial message starts a run', async (t) => {
   const opened = await open(t, 'hello', 'Create hello.txt');
   await opened.hears(restingSnapshot(['finished']), 'the end of the run');
   assert.equal(await opened.conversation.getAgentFinalResponse(), 'Created hello.txt');
@@ -86,7 +86,7 @@ test('the workspace and its conversations share files', async (t) => {
   assert.equal(await workspace.downloadAsText(`${WORKING_DIR}/from-agent.txt`), 'written\n');
 });
 
-test('a pause waits for the command, and run goes on', async (t) => {
+test('a pause waits for the command, and run() continues', async (t) => {
   const { conversation, heard, hears } = await open(t, 'slow');
   await conversation.sendMessage('go');
   await conversation.run();
@@ -102,7 +102,7 @@ test('a pause waits for the command, and run goes on', async (t) => {
   assert.equal(await conversation.getAgentFinalResponse(), 'just text');
 });
 
-test('an interrupt ends the command, and run goes on', async (t) => {
+test('an interrupt ends the command, and run() continues', async (t) => {
   const { conversation, heard, hears } = await open(t, 'slow');
   await conversation.sendMessage('go');
   await conversation.run();
@@ -118,7 +118,7 @@ test('an interrupt ends the command, and run goes on', async (t) => {
   await assertSound(conversation);
 });
 
-test('the manager lists, loads and names conversations', async () => {
+test('the manager lists, loads and renames conversations', async () => {
   const manager = new ConversationManager({ host: AGENT_URL, apiKey: API_KEY });
   const { agent } = startRequest(llmOf(fake, 'text'));
   const made = await manager.createConversation(agent, { initialMessage: 'hello', workingDir: WORKING_DIR });
@@ -131,7 +131,7 @@ test('the manager lists, loads and names conversations', async () => {
   await assert.rejects(manager.getConversation(made.id), { status: 404 });
 });
 
-test('a conversation in a container of its own does not meet the others', async () => {
+test('a conversation in its own container is isolated from the others', async () => {
   const conversation = await Conversation.start(fake, 'hello', { conversation_runtime: 'docker' });
   assert.equal(await conversation.ask('Create hello.txt'), 'finished');
   const listed = await conversation.must(200, 'POST', '/bash/execute_bash_command', { json: { command: 'ls' } });

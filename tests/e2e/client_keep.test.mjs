@@ -1,4 +1,4 @@
-// The official TypeScript client: settings, profiles and catalogues, and the parts that reach into the sandbox.
+// The official TypeScript client: settings, profiles, catalogues, and clients of the sandbox.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -35,7 +35,7 @@ test('settings are read, changed and described', async () => {
   assert.ok(fieldsOf(conversation).includes('max_iterations'));
 });
 
-test('secrets are kept, listed without values, and forgotten', async () => {
+test('secrets are stored, listed without values, and deleted', async () => {
   const settings = mine('SettingsClient');
   await settings.upsertSecret({ name: 'MINE', value: 'a value', description: 'of mine' });
   assert.deepEqual((await settings.listSecrets()).secrets, [{ name: 'MINE', description: 'of mine' }]);
@@ -53,7 +53,7 @@ test('MCP servers are added, changed and removed', async () => {
   assert.deepEqual(serversOf(await settings.deleteMcpServer('docs')), []);
 });
 
-test('profiles of models are saved, renamed, activated and deleted', async () => {
+test('LLM profiles are saved, renamed, activated and deleted', async () => {
   const profiles = mine('ProfilesClient');
   await profiles.saveProfile('fast', { llm: LLM, include_secrets: true });
   assert.deepEqual((await profiles.listProfiles()).profiles.map(({ name, api_key_set: isSet }) => [name, isSet]), [['fast', true]]);
@@ -65,7 +65,7 @@ test('profiles of models are saved, renamed, activated and deleted', async () =>
   await assert.rejects(profiles.getProfile('quick'), { status: 404 });
 });
 
-test('profiles of agents are saved, activated, judged and deleted', async () => {
+test('agent profiles are saved, activated, verified and deleted', async () => {
   await mine('ProfilesClient').saveProfile('fast', { llm: LLM, include_secrets: true });
   const agents = mine('AgentProfilesClient');
   await agents.saveAgentProfile('reviewer', { agent_kind: 'openhands', llm_profile_ref: 'fast' });
@@ -80,7 +80,7 @@ test('profiles of agents are saved, activated, judged and deleted', async () => 
   await assert.rejects(agents.getAgentProfile('critic'), { status: 404 });
 });
 
-test('places to work are kept', async () => {
+test('workspaces are stored', async () => {
   const places = mine('WorkspacesClient');
   const item = { id: randomUUID(), name: 'One', path: `${WORKING_DIR}/one` };
   const listed = await places.addWorkspaces([item]);
@@ -97,13 +97,13 @@ test('models, providers and tools are listed', async () => {
   assert.ok((await mine('ToolClient').listTools()).includes('terminal'));
 });
 
-test('skills, hooks, sub-agents and plugins of a project', async () => {
+test('skills, hooks, sub-agents and plugins of a project are listed', async () => {
   const project = { project_dir: WORKING_DIR };
   assert.ok(Array.isArray((await mine('SkillsClient').getSkills({ load_public: false, load_user: false, load_project: true, load_org: false, ...project })).skills));
   assert.equal((await mine('HooksClient').loadHooks(project)).hook_config, null);
 });
 
-test('commands, files and git by their own clients', async () => {
+test('the clients for commands, files and git work', async () => {
   const bash = part('BashClient');
   const output = await bash.executeCommand(`mkdir -p ${FOLDER} && cd ${FOLDER} && git init -q && echo out && echo err >&2 && exit 3`);
   assert.deepEqual([output.exit_code, output.stdout, output.stderr], [3, 'out\n', 'err\n']);

@@ -1,4 +1,4 @@
-// The official TypeScript client: what a conversation can be told beside messages, and what it survives.
+// The official TypeScript client: operations on a conversation besides messages, and crashes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openConversation, part } from './support/client.mjs';
@@ -15,7 +15,7 @@ const fake = await strictModel();
 const client = part('ConversationClient');
 const command = (line, more = {}) => ({ name: 'terminal', arguments: { command: line, security_risk: 'LOW', summary: 's', ...more } });
 
-/** Says something and lets it run; resolves with the snapshot at its end. */
+/** Sends a message and runs it; resolves with the snapshot at its end. */
 async function ask({ conversation, heard, hears }, words, statuses = ['finished']) {
   const from = heard.length;
   await conversation.sendMessage(words);
@@ -24,12 +24,12 @@ async function ask({ conversation, heard, hears }, words, statuses = ['finished'
 }
 
 const eventsOf = async ({ id }) => (await client.searchEvents(id, { limit: 100 })).items;
-/** A title that is made meanwhile adds to the statistics at any time. */
+/** Generating a title may add to the statistics at any time. */
 const isSaid = (event) => event.kind !== 'ConversationStateUpdateEvent';
 const kindOf = (event) => event.kind;
 const statusOf = async ({ id }) => (await client.getConversation(id)).execution_status;
 
-test('each step waits, is refused, and is taken', async (t) => {
+test('with confirmation each step waits, and can be rejected or approved', async (t) => {
   const opened = await openConversation(t, fake, 'confirm');
   const { conversation, heard, hears } = opened;
   await conversation.setConfirmationPolicy({ kind: 'AlwaysConfirm' });
@@ -47,7 +47,7 @@ test('each step waits, is refused, and is taken', async (t) => {
   await assertSound(conversation);
 });
 
-test('a risky step waits where the model judges itself', async (t) => {
+test('with the model\'s own risk assessment a risky step waits', async (t) => {
   fake.setScenario('risks', [{ calls: [command('true')] }, { calls: [command('true', { security_risk: 'HIGH' })] }, { text: 'done' }]);
   const opened = await openConversation(t, fake, 'risks');
   await opened.conversation.setSecurityAnalyzer({ kind: 'LLMSecurityAnalyzer' });
@@ -58,7 +58,7 @@ test('a risky step waits where the model judges itself', async (t) => {
   assert.equal(events.filter(ofKind('ObservationEvent')).length, 1);
 });
 
-test('secrets reach the shell and nobody else', async (t) => {
+test('secrets reach the shell and no event', async (t) => {
   fake.setScenario('secret', [{ calls: [command('echo $MY_TOKEN')] }, { text: 'done' }]);
   const opened = await openConversation(t, fake, 'secret');
   await opened.conversation.updateSecrets({ MY_TOKEN: 'value-of-mine' });
@@ -67,7 +67,7 @@ test('secrets reach the shell and nobody else', async (t) => {
   assert.doesNotMatch(JSON.stringify([opened.heard, fake.requests]), /value-of-mine/);
 });
 
-test('a side question, a condensation and a name', async (t) => {
+test('a side question, a condensation and a title work', async (t) => {
   const condenser = { kind: 'LLMSummarizingCondenser', llm: { ...llmOf(fake, 'text'), usage_id: 'condenser' }, max_size: 80, keep_first: 2 };
   const opened = await openConversation(t, fake, 'text', { agent: { condenser } });
   const { conversation, hears } = opened;
@@ -82,7 +82,7 @@ test('a side question, a condensation and a name', async (t) => {
   assert.equal((await client.getConversation(conversation.id)).title, 'Named');
 });
 
-test('another model answers from then on', async (t) => {
+test('after a switch the new model answers', async (t) => {
   const opened = await openConversation(t, fake, 'text');
   await ask(opened, 'one');
   fake.setScenario('other', [{ text: 'another voice' }]);
@@ -91,7 +91,7 @@ test('another model answers from then on', async (t) => {
   assert.equal(await opened.conversation.getAgentFinalResponse(), 'another voice');
 });
 
-test('a fork goes its own way, and one can go back', async (t) => {
+test('a fork is independent, and navigation goes back', async (t) => {
   const opened = await openConversation(t, fake, 'hello');
   const { conversation } = opened;
   await ask(opened, 'Create hello.txt');
@@ -110,7 +110,7 @@ test('a fork goes its own way, and one can go back', async (t) => {
   assert.equal((await client.getConversation(conversation.id)).leaf_event_id, message.id);
 });
 
-test('the sockets break in a run, and nothing is missed', async (t) => {
+test('sockets that break during a run miss no event', async (t) => {
   const opened = await openConversation(t, fake, 'slow');
   const { conversation, heard, hears } = opened;
   await conversation.sendMessage('go');
@@ -126,7 +126,7 @@ test('the sockets break in a run, and nothing is missed', async (t) => {
   await hears(restingSnapshot(['finished']), 'the end of the run');
 });
 
-test('everything but the database is killed during a command, and the run goes on', async (t) => {
+test('all processes but the database are killed during a command, and the run continues', async (t) => {
   fake.setScenario('survivor', [{ calls: [command('sleep 6; echo survived')] }, { text: 'still here' }]);
   const opened = await openConversation(t, fake, 'survivor');
   const { conversation, hears } = opened;

@@ -1,5 +1,5 @@
-// Every operation of the contract is called on a running deft: its answer has the form that the contract
-// promises, or it is a 501 that docs/conformance.md admits. The description that deft gives of itself agrees.
+// Every operation of the contract is called on a running deft: its answer has the contract's form,
+// or is a 501 that docs/conformance.md lists. deft's own OpenAPI description agrees.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -68,7 +68,7 @@ async function send(one) {
   return call(method, pathOf(one), { query: one.query, json: one.json, body: one.body?.() });
 }
 
-/** What later calls need of an answer, and what is to be deleted at the end. */
+/** Values of an answer that later calls need, and objects to delete at the end. */
 function keep(one, { json, status, headers }) {
   if (one.keep) {
     const [name, ...members] = one.keep;
@@ -80,7 +80,7 @@ function keep(one, { json, status, headers }) {
   if (answering) made.push(answering);
 }
 
-/** The contract leaves out the items of event pages, and that what is new is a 201. */
+/** The contract omits the items of event pages, and the status 201 for new objects. */
 function schemaOf(operation, route, status) {
   if (route === 'POST /api/conversations') return answerSchema(operation, 200);
   if (route.endsWith('{conversation_id}/events/search')) {
@@ -115,7 +115,7 @@ function check(one, answer, problems) {
 
 const admitted = () => [...readFileSync(ADMITTED, 'utf8').matchAll(/^\| `([A-Z]+ \/\S*)` \|/gm)].map(([, route]) => route);
 
-test('the validator sees what is wrong', async () => {
+test('the validator detects deviations', async () => {
   const info = await must(200, 'GET', `/api/conversations/${world.conversation_id}`);
   const reference = { $ref: '#/components/schemas/ConversationInfo' };
   assert.deepEqual(validator.errors(reference, info), []);
@@ -126,7 +126,7 @@ test('the validator sees what is wrong', async () => {
   assert.notDeepEqual(validator.errors(reference, anonymous), []);
 });
 
-test('the calls are those of the contract, and what they send is right by it', () => {
+test('the test calls every operation of the contract with valid requests', () => {
   const calls = callsOf(world);
   assert.deepEqual(calls.map(({ route }) => route).sort(), [...operations.keys()].sort());
   const problems = calls.flatMap((one) => {
@@ -136,7 +136,7 @@ test('the calls are those of the contract, and what they send is right by it', (
   assert.deepEqual(problems, []);
 });
 
-test('every operation answers as the contract says, or is admitted to be missing', async () => {
+test('every operation answers as in the contract, or is listed as not served', async () => {
   const problems = [];
   const unserved = [];
   for (const one of callsOf(world)) {
@@ -160,21 +160,21 @@ test('deft describes every operation of the contract', () => {
   }
 });
 
-test('deft asks for the parameters of the contract', () => {
+test('deft describes the parameters of the contract', () => {
   for (const { route, operation } of operations.values()) {
     const names = ({ parameters }, where) => parameters.filter((one) => one.in === where).map((one) => `${one.name}${one.required ? '*' : ''}`).sort();
     for (const where of ['path', 'query']) assert.deepEqual(names(ownOperations.get(route), where), names(operation, where), route);
   }
 });
 
-test('the description is valid OpenAPI as far as its own references go', () => {
+test('all references in the OpenAPI description resolve', () => {
   const references = [...JSON.stringify(own).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
   assert.ok(references.length > 100);
   for (const name of references) assert.ok(name in own.components.schemas, name);
   assert.equal(own.openapi, '3.1.0');
 });
 
-test('the description is shown as a page of its own', async () => {
+test('the OpenAPI description is served as a page', async () => {
   for (const path of ['/docs', '/redoc']) {
     const answer = await call('GET', path, { key: null });
     assert.equal(answer.status, 200);

@@ -1,4 +1,4 @@
-// What a model is asked beside the conversation: side questions, condensations, titles.
+// Model calls outside of runs: side questions, condensations, titles.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ const withCondenser = (scenario, condenser = scenario) => {
   return request;
 };
 
-test('agent-server 43: ask_agent answers from the history, and says nothing in it', async (t) => {
+test('agent-server 43: ask_agent answers from the history, without adding to it', async (t) => {
   const conversation = await fresh(t, 'talk');
   assert.equal(await conversation.ask('first'), 'finished');
   const before = await conversation.events();
@@ -45,7 +45,7 @@ test('agent-server 43: ask_agent answers from the history, and says nothing in i
   assert.deepEqual(await query(`SELECT kind FROM jobs WHERE conversation_id = :'id'`, { id: conversation.id }), []);
 });
 
-test('agent-server 43: ask_agent before the first message, and beside a run', async (t) => {
+test('agent-server 43: ask_agent works before the first message and during a run', async (t) => {
   const conversation = await fresh(t, 'talk');
   const from = fake.requests.length;
   assert.deepEqual(await conversation.must(200, 'POST', '/ask_agent', { json: { question: 'anybody there?' } }), { response: 'an answer in words' });
@@ -68,7 +68,7 @@ test('agent-server 43: ask_agent before the first message, and beside a run', as
   assert.deepEqual(Object.keys(stats.usage_to_metrics).sort(), ['agent', 'ask-agent-llm'], 'a cost beside a run is not lost');
 });
 
-test('agent-server 35: an unknown conversation cannot be driven, changed or asked', async () => {
+test('agent-server 35: unknown conversations are a 404 for every operation', async () => {
   const unknown = new Conversation(randomUUID());
   for (const [path, json] of [['/ask_agent', { question: 'x' }], ['/condense', undefined]]) {
     const answer = await unknown.call('POST', path, { json });
@@ -85,7 +85,7 @@ test('agent-server 35: an unknown conversation cannot be driven, changed or aske
   }
 });
 
-test('ask_agent: a bad body, and a model that refuses', async (t) => {
+test('ask_agent reports an invalid body and a model\'s refusal', async (t) => {
   const conversation = await fresh(t, 'refusing');
   for (const json of [{}, { question: 7 }, { question: null }]) assert.equal((await conversation.call('POST', '/ask_agent', { json })).status, 422);
   const answer = await conversation.call('POST', '/ask_agent', { json: { question: 'x' } });
@@ -94,7 +94,7 @@ test('ask_agent: a bad body, and a model that refuses', async (t) => {
   assert.deepEqual(await conversation.events(), []);
 });
 
-test('agent-server 87: condense without a condenser', async (t) => {
+test('agent-server 87: condense without a condenser is refused', async (t) => {
   const conversation = await fresh(t, 'talk');
   const answer = await conversation.call('POST', '/condense');
   assert.equal(answer.status, 409);
@@ -102,7 +102,7 @@ test('agent-server 87: condense without a condenser', async (t) => {
   assert.equal(await conversation.must(200, 'GET', '/events/count'), 0);
 });
 
-test('a condensation takes the place of what it sums up, for the model', async (t) => {
+test('the model is sent a condensation instead of the condensed events', async (t) => {
   fake.setScenario('memory', [{ text: 'USER_CONTEXT: they count' }]);
   const conversation = await Conversation.create(withCondenser('talk', 'memory'));
   t.after(() => conversation.delete());
@@ -131,7 +131,7 @@ test('a condensation takes the place of what it sums up, for the model', async (
   await assertSound(conversation);
 });
 
-test('a second condensation takes in the first', async (t) => {
+test('a second condensation includes the first', async (t) => {
   fake.setScenario('memory2', [{ text: 'summary number one' }]);
   const conversation = await Conversation.create(withCondenser('talk', 'memory2'));
   t.after(() => conversation.delete());
@@ -149,7 +149,7 @@ test('a second condensation takes in the first', async (t) => {
   assert.doesNotMatch(texts, /summary number one/);
 });
 
-test('a condensation whose model fails says so, and can be asked for again', async (t) => {
+test('a failed condensation is reported, and can be repeated', async (t) => {
   const conversation = await Conversation.create(withCondenser('talk', 'refusing2'));
   t.after(() => conversation.delete());
   fake.setScenario('refusing2', [{ status: 401, error: { message: 'bad key', type: 'invalid_request_error', code: 'invalid_api_key' } }]);
@@ -160,7 +160,7 @@ test('a condensation whose model fails says so, and can be asked for again', asy
   assert.equal((await conversation.events()).filter(ofKind('Condensation')).length, 1);
 });
 
-test('a title is made by the model, beside the first answer', async (t) => {
+test('the model generates a title during the first run', async (t) => {
   fake.setScenario('titled', [{ text: '<think>hm</think>"✨ A fine title"' }]);
   const conversation = await fresh(t, 'titled', { autotitle: true });
   const from = fake.requests.length;
@@ -174,7 +174,7 @@ test('a title is made by the model, beside the first answer', async (t) => {
   assert.equal(stats.usage_to_metrics.agent.token_usages.length, 2, 'both calls are counted');
 });
 
-test('a title that somebody gave stays; a prompt of the creator replaces the request', async (t) => {
+test('a title set by the user is kept; the creator\'s own prompt replaces the default one', async (t) => {
   fake.setScenario('prompted', [{ text: 'x'.repeat(80) }]);
   const conversation = await fresh(t, 'prompted', { autotitle: true, prompt: 'In {max_length}: {conversation_content}!' });
   const from = fake.requests.length;
@@ -191,7 +191,7 @@ test('a title that somebody gave stays; a prompt of the creator replaces the req
   assert.ok(fake.requests.slice(later).every(({ body }) => body.tools !== undefined), 'nobody is asked for a title');
 });
 
-test('a title by the profile that the creator named, else by the agent', async (t) => {
+test('the title comes from the named profile\'s model, otherwise from the agent\'s', async (t) => {
   const name = `titles-${randomUUID().slice(0, 8)}`;
   await must(201, 'POST', `/api/profiles/${name}`, { json: { llm: llmOf(fake, 'title'), include_secrets: true } });
   t.after(() => call('DELETE', `/api/profiles/${name}`));
@@ -204,7 +204,7 @@ test('a title by the profile that the creator named, else by the agent', async (
   }
 });
 
-test('a title by a model that fails: the words themselves, and no event', async (t) => {
+test('if the model fails, the title is the first words, without an event', async (t) => {
   const conversation = await fresh(t, 'refusing', { autotitle: true });
   await conversation.say('Paint the shed');
   const title = await waitUntil(async () => (await conversation.info()).title, 'there is a title');
@@ -213,7 +213,7 @@ test('a title by a model that fails: the words themselves, and no event', async 
   assert.equal(await conversation.status(), 'idle');
 });
 
-test('a title without a model to ask is the words themselves', async (t) => {
+test('without a model the title is the first words', async (t) => {
   for (const llm of [{ model: 'scripted/hello', usage_id: 'agent' }, { ...llmOf(fake, 'talk'), api_key: null }]) {
     const conversation = await Conversation.create(startRequest(llm, { autotitle: true }));
     t.after(() => conversation.delete());
@@ -224,7 +224,7 @@ test('a title without a model to ask is the words themselves', async (t) => {
   }
 });
 
-test('generate_title of older clients answers with a title, and keeps none', async (t) => {
+test('generate_title of older clients returns a title without storing it', async (t) => {
   const conversation = await fresh(t, 'title');
   await conversation.say('hello');
   assert.deepEqual(await conversation.must(200, 'POST', '/generate_title', { json: {} }), { title: '✨ A fine title' });
@@ -232,7 +232,7 @@ test('generate_title of older clients answers with a title, and keeps none', asy
   assert.equal((await conversation.info()).title, null);
 });
 
-test('a question survives the death of the worker that was asking', async (t) => {
+test('a side question survives the death of its worker', async (t) => {
   fake.setScenario('patient', [{ park: true, text: 'at last' }]);
   const conversation = await fresh(t, 'patient');
   const answer = conversation.must(200, 'POST', '/ask_agent', { json: { question: 'still there?' } });

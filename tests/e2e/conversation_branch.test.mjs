@@ -1,4 +1,4 @@
-// Going on from an earlier event: in a copy (fork), or in place (navigate).
+// Continuing from an earlier event: in a copy (fork), or in place (navigate).
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -48,7 +48,7 @@ test('agent-server 42: a fork has all events of its source, is idle and has cost
   assert.deepEqual(await source.events(), before, 'the source is as it was');
 });
 
-test('agent-server 42: a fork needs no body; metrics stay when they are not reset', async (t) => {
+test('agent-server 42: a fork needs no body; metrics are kept unless they are reset', async (t) => {
   const bare = new Conversation((await source.must(201, 'POST', '/fork')).id);
   t.after(() => bare.delete());
   assert.equal(await bare.must(200, 'GET', '/events/count'), (await source.events()).length);
@@ -58,7 +58,7 @@ test('agent-server 42: a fork needs no body; metrics stay when they are not rese
   assert.deepEqual(info.tags, {});
 });
 
-test('agent-server 42: a fork from an event has the path to it, and goes on by itself', async (t) => {
+test('agent-server 42: a fork from an event has the path to that event, and is independent', async (t) => {
   const events = await source.events();
   const at = events.findIndex(isAction('file_editor')) + 1;
   const { info, copy } = await fork(t, { from_event_id: events[at].id });
@@ -73,7 +73,7 @@ test('agent-server 42: a fork from an event has the path to it, and goes on by i
   await assertSound(source, copy);
 });
 
-test('agent-server 42: a fork does not make the calls that its source had under way', async (t) => {
+test('agent-server 42: a fork does not run its source\'s pending calls', async (t) => {
   const events = await source.events();
   const call = events.find(isAction('file_editor'));
   const { copy } = await fork(t, { from_event_id: call.id });
@@ -85,7 +85,7 @@ test('agent-server 42: a fork does not make the calls that its source had under 
   assert.ok(!seen.some((event) => event.action_id === call.id));
 });
 
-test('agent-server 42: unknown source, unknown event, used id', async () => {
+test('agent-server 42: a fork with an unknown source, an unknown event or a used id is refused', async () => {
   const foreign = new Conversation(randomUUID());
   assert.deepEqual((await foreign.call('POST', '/fork')).json, { detail: 'Source conversation not found' });
   const unknown = await source.call('POST', '/fork', { json: { from_event_id: 'no-such-event' } });
@@ -110,7 +110,7 @@ test('a fork under a given id keeps the secrets of its source', async (t) => {
   assert.match(result.observation.content[0].text, /SWORDFISH/);
 });
 
-test('navigate goes back to an event, and the model hears of what led there only', async (t) => {
+test('navigate goes back to an event, and the model is sent only the path to it', async (t) => {
   const conversation = await Conversation.start(fake, 'talk');
   t.after(() => conversation.delete());
   for (const words of ['first', 'second', 'third']) assert.equal(await conversation.ask(words), 'finished');
@@ -130,7 +130,7 @@ test('navigate goes back to an event, and the model hears of what led there only
   await assertSound(conversation, copy);
 });
 
-test('navigate back to a branch that was left', async (t) => {
+test('navigate returns to an abandoned branch', async (t) => {
   const conversation = await Conversation.start(fake, 'talk');
   t.after(() => conversation.delete());
   for (const words of ['first', 'second']) assert.equal(await conversation.ask(words), 'finished');
@@ -144,7 +144,7 @@ test('navigate back to a branch that was left', async (t) => {
   assert.deepEqual(said, ['first', 'second', 'third']);
 });
 
-test('navigate to null begins anew, with a system prompt', async (t) => {
+test('navigate to null starts over with a system prompt', async (t) => {
   const conversation = await Conversation.start(fake, 'talk');
   t.after(() => conversation.delete());
   assert.equal(await conversation.ask('first'), 'finished');
@@ -160,7 +160,7 @@ test('navigate to null begins anew, with a system prompt', async (t) => {
   assert.equal((await conversation.events()).filter(ofKind('SystemPromptEvent')).length, 2);
 });
 
-test('navigate away from a call undoes it for the model, and it is not made again', async (t) => {
+test('navigate away from a call removes it for the model, and it is not run again', async (t) => {
   const conversation = await Conversation.start(fake, 'hello');
   t.after(() => conversation.delete());
   assert.equal(await conversation.ask('Create hello.txt'), 'finished');
@@ -175,7 +175,7 @@ test('navigate away from a call undoes it for the model, and it is not made agai
 const rejected = (events) => events.filter(ofKind('UserRejectObservation')).map((event) => event.action_id);
 const REJECT = ['POST', '/events/respond_to_confirmation', { json: { accept: false, reason: 'no' } }];
 
-test('a rejection ends the calls of the path alone: one that was navigated away from stays as it was', async (t) => {
+test('a rejection ends only calls on the current path', async (t) => {
   fake.setScenario('ask twice', [{ calls: [{ name: 'terminal', arguments: { command: 'echo one' } }] }, { calls: [{ name: 'terminal', arguments: { command: 'echo two' } }] }]);
   const conversation = await Conversation.start(fake, 'ask twice', { confirmation_policy: { kind: 'AlwaysConfirm' } });
   t.after(() => conversation.delete());
@@ -194,7 +194,7 @@ test('a rejection ends the calls of the path alone: one that was navigated away 
   assert.deepEqual(rejected(await conversation.events()), [calls[1].id]);
 });
 
-test('a rejection in a fork leaves the calls of its source alone', async (t) => {
+test('a rejection in a fork does not affect its source', async (t) => {
   fake.setScenario('ask on', [{ calls: [{ name: 'terminal', arguments: { command: 'echo one' } }] }]);
   const conversation = await Conversation.start(fake, 'ask on', { confirmation_policy: { kind: 'AlwaysConfirm' } });
   t.after(() => conversation.delete());
@@ -210,7 +210,7 @@ test('a rejection in a fork leaves the calls of its source alone', async (t) => 
   assert.deepEqual(rejected(await copy.events()), [own.id]);
 });
 
-test('navigate: unknown conversation, unknown event, bad body, a run under way', async (t) => {
+test('navigate refuses unknown conversations and events, invalid bodies, and a running conversation', async (t) => {
   assert.equal((await new Conversation(randomUUID()).call('POST', '/navigate', { json: { event_id: null } })).status, 404);
   assert.equal((await source.call('POST', '/navigate', { json: { event_id: randomUUID() } })).status, 404);
   assert.equal((await source.call('POST', '/navigate', { json: {} })).status, 422);
@@ -225,7 +225,7 @@ test('navigate: unknown conversation, unknown event, bad body, a run under way',
   await busy.rest(['finished', 'error']);
 });
 
-test('agent-server 23: a system prompt stands before the first message, also behind changes of state', async (t) => {
+test('agent-server 23: the system prompt precedes the first message, also after state changes', async (t) => {
   const conversation = await Conversation.start(fake, 'talk');
   t.after(() => conversation.delete());
   await must(200, 'PATCH', conversation.path, { json: { tags: { early: 'yes' } } });

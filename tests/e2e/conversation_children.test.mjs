@@ -1,4 +1,4 @@
-// Conversations that start others, and worktrees of their own.
+// Child conversations and worktrees.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -37,7 +37,7 @@ async function childOf(t, parent, json) {
   return { made, child };
 }
 
-test('agent-server 81: a child runs its task with the agent of its parent', async (t) => {
+test('agent-server 81: a child conversation runs its task with its parent\'s agent', async (t) => {
   const parent = await fresh(t, { tags: { team: 'core' }, secrets: { TOKEN: { kind: 'StaticSecret', value: 'swordfish' } } });
   const { made, child } = await childOf(t, parent, { task: 'say hi', title: 'Kid', isolation: 'shared' });
   assert.deepEqual(made, {
@@ -55,7 +55,7 @@ test('agent-server 81: a child runs its task with the agent of its parent', asyn
   await assertSound(parent, child);
 });
 
-test('agent-server 81: an empty task, an unknown parent, an unknown isolation', async (t) => {
+test('agent-server 81: a child with an empty task, an unknown parent or an unknown isolation is refused', async (t) => {
   const parent = await fresh(t);
   for (const json of [{ task: '' }, {}, { task: 'x', isolation: 'elsewhere' }, { task: 7 }]) {
     assert.equal((await parent.call('POST', '/children', { json })).status, 422, JSON.stringify(json));
@@ -65,7 +65,7 @@ test('agent-server 81: an empty task, an unknown parent, an unknown isolation', 
   assert.deepEqual(unknown.json, { detail: 'Parent conversation not found' });
 });
 
-test('agent-server 81: children stop at depth 3, and outlive their parent', async (t) => {
+test('agent-server 81: children can be nested three deep, and outlive their parent', async (t) => {
   let line = await fresh(t);
   const [first] = [line];
   for (let depth = 1; depth <= 3; depth++) line = (await childOf(t, line, { task: 'x', isolation: 'shared' })).child;
@@ -77,7 +77,7 @@ test('agent-server 81: children stop at depth 3, and outlive their parent', asyn
   assert.equal((await must(200, 'GET', `/api/conversations/${second}`)).parent_conversation_id, null);
 });
 
-test('agent-server 81: a child with a worktree; shared where there is nothing to branch from', async (t) => {
+test('agent-server 81: a child gets a worktree, or shares the folder if there is no commit', async (t) => {
   const dir = await repository(t);
   const parent = await fresh(t, { workspace: { working_dir: dir } });
   const { made, child } = await childOf(t, parent, { task: 'x' });
@@ -106,7 +106,7 @@ async function started(t, args, more = {}) {
   return { parent, child, request: fake.requests.find(({ body }) => body.model === name).body, action: events.find(isAction('start_child_conversation')).action, result: events.find(isResult('start_child_conversation')) };
 }
 
-test('agent-server 81: the tool does the same from inside a run', async (t) => {
+test('agent-server 81: the tool start_child_conversation does the same during a run', async (t) => {
   const { parent, child, request, action, result } = await started(t, { task: 'do the part', title: 'Part', isolation: 'shared' });
   const { parameters } = request.tools.find((tool) => tool.function.name === 'start_child_conversation').function;
   assert.deepEqual(Object.keys(parameters.properties), ['security_risk', 'summary', 'task', 'title', 'isolation']);
@@ -125,7 +125,7 @@ test('agent-server 81: the tool does the same from inside a run', async (t) => {
   await assertSound(parent, child);
 });
 
-test('agent-server 81: the tool gives the child a worktree, and says in words what it cannot do', async (t) => {
+test('agent-server 81: the tool gives the child a worktree, or returns a message if it cannot', async (t) => {
   const dir = await repository(t);
   const { child, result } = await started(t, { task: 'in a worktree' }, { workspace: { working_dir: dir } });
   assert.deepEqual([result.observation.isolation, result.observation.title], ['worktree', undefined]);
@@ -140,7 +140,7 @@ test('agent-server 81: the tool gives the child a worktree, and says in words wh
   assert.deepEqual((await parent.info()).sub_conversation_ids, []);
 });
 
-test('agent-server 88: a start request with a worktree', async (t) => {
+test('agent-server 88: a start request may ask for a worktree', async (t) => {
   const dir = await repository(t);
   const conversation = await fresh(t, { workspace: { working_dir: dir }, worktree: true, worktree_options: { base: 'head', branch_prefix: 'me/' } });
   const { workspace } = await conversation.info();
@@ -148,7 +148,7 @@ test('agent-server 88: a start request with a worktree', async (t) => {
   assert.equal(await branchOf(workspace.working_dir), `me/${conversation.id}`);
 });
 
-test('agent-server 88: what a worktree cannot be made from', async (t) => {
+test('agent-server 88: a worktree that git refuses is reported', async (t) => {
   const dir = await repository(t);
   const request = (options, working_dir = dir) => ({ ...startRequest(llmOf(fake, 'talk')), workspace: { working_dir }, worktree: true, worktree_options: options });
   for (const options of [{ base: 'ref' }, { base: 'ref', ref: "x'; touch /tmp/y" }, { base: 'ref', ref: 'no-such-ref' }, { branch_prefix: '-x' }, { base: 'elsewhere' }, { more: 1 }]) {
@@ -156,7 +156,7 @@ test('agent-server 88: what a worktree cannot be made from', async (t) => {
   }
 });
 
-test('agent-server 88: a folder that is no repository, or not there yet, is worked in as it is', async (t) => {
+test('agent-server 88: a folder that is missing or not a repository is used without a worktree', async (t) => {
   for (const dir of ['/workspace', `/workspace/${randomUUID()}/it's new`]) {
     const conversation = await Conversation.create({ ...startRequest(llmOf(fake, 'talk')), workspace: { working_dir: dir }, worktree: true });
     t.after(() => conversation.delete());
@@ -164,7 +164,7 @@ test('agent-server 88: a folder that is no repository, or not there yet, is work
   }
 });
 
-test('an id that another user had does not lead into that user\'s sandbox, where a child still works', async (t) => {
+test('a reused conversation id does not lead into the sandbox of its previous owner', async (t) => {
   const parent = await fresh(t, { conversation_runtime: 'docker' });
   const file = { query: { path: '/workspace/project/mine.txt' } };
   assert.equal((await parent.must(200, 'POST', '/bash/execute_bash_command', { json: { command: 'echo mine > mine.txt' } })).exit_code, 0);

@@ -1,4 +1,4 @@
-// Condensations that nobody asks for: by the size of what the model reads, and when that is more than it can.
+// Automatic condensations: above the condenser's size, and when the model's context is exceeded.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Conversation, llmOf, ofKind, startRequest } from './support/conversation.mjs';
@@ -25,14 +25,14 @@ async function start(t, scenario, condenser, { pipeline = false } = {}) {
   return conversation;
 }
 
-/** Says word-first to word-last, each with an answer. */
+/** Sends word-first to word-last, each with an answer. */
 async function talk(conversation, first, last) {
   for (let n = first; n <= last; n++) assert.equal(await conversation.ask(`word-${n}.`), 'finished');
 }
 
 const condensations = async (conversation) => (await conversation.events()).filter(ofKind('Condensation'));
 
-test('a history that became longer than its condenser allows is condensed before the next call', async (t) => {
+test('a history longer than the condenser\'s limit is condensed before the next model call', async (t) => {
   fake.setScenario('memory', [{ text: 'USER_CONTEXT: they count' }]);
   const conversation = await start(t, 'talk', 'memory');
   await talk(conversation, 1, 9);
@@ -56,7 +56,7 @@ test('a history that became longer than its condenser allows is condensed before
   await assertSound(conversation);
 });
 
-test('a condenser of a pipeline that fails leaves the history as it is', async (t) => {
+test('a failing condenser of a pipeline leaves the history unchanged', async (t) => {
   fake.setScenario('mute', [{ status: 401, error: { message: 'bad key', type: 'invalid_request_error', code: 'invalid_api_key' } }]);
   const conversation = await start(t, 'talk', 'mute', { pipeline: true });
   await talk(conversation, 1, 11);
@@ -66,7 +66,7 @@ test('a condenser of a pipeline that fails leaves the history as it is', async (
   await assertSound(conversation);
 });
 
-test('an interrupt ends a condensation, and the next run begins it anew', async (t) => {
+test('an interrupt ends a condensation, and the next run starts it again', async (t) => {
   fake.setScenario('slow', [{ park: true, text: 'late' }]);
   const conversation = await start(t, 'talk', 'slow');
   await talk(conversation, 1, 10);
@@ -83,7 +83,7 @@ test('an interrupt ends a condensation, and the next run begins it anew', async 
   await assertSound(conversation);
 });
 
-test('of a condensation that a client asks for and one of the run, the first stands', async (t) => {
+test('of two concurrent condensations, by a client and by the run, the first one is stored', async (t) => {
   fake.setScenario('both', [{ park: true, text: 'of the run' }]);
   const conversation = await start(t, 'talk', 'both');
   await talk(conversation, 1, 10);
@@ -103,7 +103,7 @@ test('of a condensation that a client asks for and one of the run, the first sta
 
 const tooLong = { status: 400, error: { message: 'prompt is too long: 9 tokens > 8 maximum', type: 'invalid_request_error' } };
 
-test('a history that is more than the model reads is condensed, and the run goes on', async (t) => {
+test('a history that exceeds the model\'s context is condensed, and the run continues', async (t) => {
   fake.setScenario('narrow', ({ messages }) => (messages.length > 6 ? tooLong : { text: 'an answer' }));
   fake.setScenario('memory2', [{ text: 'they counted' }]);
   const conversation = await start(t, 'narrow', 'memory2');
@@ -118,7 +118,7 @@ test('a history that is more than the model reads is condensed, and the run goes
   await assertSound(conversation);
 });
 
-test('a run whose model takes not even the summary ends with its error', async (t) => {
+test('a run ends with an error if even the summary exceeds the model\'s context', async (t) => {
   fake.setScenario('tiny', ({ messages }) => (messages.length > 2 ? tooLong : { text: 'an answer' }));
   fake.setScenario('lost', [tooLong]);
   const conversation = await start(t, 'tiny', 'lost');
@@ -130,11 +130,11 @@ test('a run whose model takes not even the summary ends with its error', async (
   fake.setScenario('memory3', [{ text: 'all of it' }]);
   const another = await start(t, 'none', 'memory3');
   assert.equal(await another.ask('word-1.'), 'error');
-  await waitUntil(async () => (await another.events()).some(({ code, detail }) => code === 'LLMContextWindowExceedError' && /summed up/.test(detail)), 'it says why');
+  await waitUntil(async () => (await another.events()).some(({ code, detail }) => code === 'LLMContextWindowExceedError' && /summarised/.test(detail)), 'it says why');
   await assertSound(another);
 });
 
-test('a condensation survives the death of its worker, whatever it is for', async (t) => {
+test('a condensation survives the death of its worker', async (t) => {
   const wide = [{ text: 'an answer' }];
   fake.setScenario('limited', wide);
   for (const name of ['mortal', 'mortal2']) fake.setScenario(name, [{ park: true, text: 'late' }]);

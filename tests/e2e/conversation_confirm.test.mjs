@@ -1,4 +1,4 @@
-// Decisions about calls that wait: who names what it saw decides about exactly that.
+// Decisions about waiting calls: a request with action_ids applies to exactly those calls.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Conversation, llmOf, ofKind, startRequest, text } from './support/conversation.mjs';
@@ -25,7 +25,7 @@ const idsOf = async (conversation) => (await conversation.events()).filter(ofKin
 const ran = async (conversation) => (await conversation.events()).filter(ofKind('ObservationEvent')).length;
 const said = (events) => events.filter((event) => event.kind === 'MessageEvent' && event.source === 'user').length;
 
-test('a request that would run what it does not name is refused in words, and changes nothing', async (t) => {
+test('a request that would run unnamed calls is refused with a message, and changes nothing', async (t) => {
   const conversation = await waiting(t, 'one');
   const before = await conversation.events();
   const others = [[], ['0b8f2c1e-5a44-4a0b-9c55-1f2f6f0a0016']];
@@ -41,7 +41,7 @@ test('a request that would run what it does not name is refused in words, and ch
 });
 
 for (const [socket, refusalOf] of [['events', (frame) => frame.kind === 'ServerErrorEvent'], ['session', (frame) => frame.type === 'error']]) {
-  test(`a message on the ${socket} socket that would run what it does not name is refused in words, and changes nothing`, async (t) => {
+  test(`a message on the ${socket} socket that would run unnamed calls is refused with a message, and changes nothing`, async (t) => {
     const conversation = await waiting(t, 'one');
     const before = await conversation.events();
     const [id] = await idsOf(conversation);
@@ -67,7 +67,7 @@ for (const [socket, refusalOf] of [['events', (frame) => frame.kind === 'ServerE
   });
 }
 
-test('on a socket who names nothing keeps the contract: the message approves', async (t) => {
+test('on a socket a message without action_ids approves, as in the contract', async (t) => {
   const conversation = await waiting(t, 'one');
   const live = await conversation.socket();
   t.after(() => live.close());
@@ -76,7 +76,7 @@ test('on a socket who names nothing keeps the contract: the message approves', a
   assert.equal((await conversation.event(ofKind('ObservationEvent'), 'the call ran')).action_id, id);
 });
 
-test('a message on a socket names what waits on its path: a call that was navigated away from is no part of it', async (t) => {
+test('a message on a socket need not name calls outside the current path', async (t) => {
   const conversation = await waiting(t, 'one');
   const message = (await conversation.events()).find(({ source }) => source === 'user');
   await conversation.must(200, 'POST', '/navigate', { json: { event_id: message.id } });
@@ -87,7 +87,7 @@ test('a message on a socket names what waits on its path: a call that was naviga
   assert.equal(await ran(conversation), 0);
 });
 
-test('a message without a run approves nothing, whatever it names', async (t) => {
+test('a message without a run approves nothing, even if it names calls', async (t) => {
   const conversation = await waiting(t, 'one');
   assert.equal((await post(conversation, '/events', text('Well'))).status, 200);
   assert.equal((await post(conversation, '/events', { ...text('Well'), run: false, action_ids: [] })).status, 200);
@@ -96,7 +96,7 @@ test('a message without a run approves nothing, whatever it names', async (t) =>
   assert.equal(said(await conversation.events()), 3);
 });
 
-test('clients that name nothing keep their contract: a message with a run approves', async (t) => {
+test('without action_ids a message with a run approves, as in the contract', async (t) => {
   const conversation = await waiting(t, 'one');
   assert.equal((await post(conversation, '/events', { ...text('yes'), run: true })).status, 200);
   const [id] = await idsOf(conversation);
@@ -104,7 +104,7 @@ test('clients that name nothing keep their contract: a message with a run approv
   assert.equal(result.action_id, id);
 });
 
-test('an approval holds for the calls that it names, each of them', async (t) => {
+test('an approval applies to exactly the calls that it names', async (t) => {
   const conversation = await waiting(t, 'two');
   const [first] = await idsOf(conversation);
   assert.equal((await post(conversation, RESPOND, { accept: true, action_ids: [first] })).status, 200);
@@ -118,7 +118,7 @@ test('an approval holds for the calls that it names, each of them', async (t) =>
   assert.equal(await ran(conversation), 3);
 });
 
-test('of two decisions at once one holds, and the other one is told', async (t) => {
+test('of two concurrent decisions one applies, and the other gets 409', async (t) => {
   const conversation = await waiting(t, 'one');
   const ids = await idsOf(conversation);
   const answers = await Promise.all(
@@ -131,7 +131,7 @@ test('of two decisions at once one holds, and the other one is told', async (t) 
   assert.equal(await ran(conversation), isAccepted ? 1 : 0);
 });
 
-test('a rejection that asks for a run lets the agent read the reason at once', async (t) => {
+test('after a rejection with run the agent reads the reason at once', async (t) => {
   const conversation = await waiting(t, 'one');
   const ids = await idsOf(conversation);
   const body = { accept: false, reason: 'No, use the other folder', run: true, action_ids: ids };
@@ -141,7 +141,7 @@ test('a rejection that asks for a run lets the agent read the reason at once', a
   assert.match(JSON.stringify(fake.requests.at(-1).body.messages.at(-1)), /Action rejected: No, use the other folder/);
 });
 
-test('a call that was decided about waits no longer, for whoever names it', async (t) => {
+test('a decision about a call that no longer waits is refused', async (t) => {
   const conversation = await waiting(t, 'one');
   const ids = await idsOf(conversation);
   await conversation.must(200, 'POST', RESPOND, { json: { accept: false } });
@@ -150,7 +150,7 @@ test('a call that was decided about waits no longer, for whoever names it', asyn
   assert.equal(await conversation.status(), 'idle');
 });
 
-test('action_ids that are no list of texts are refused', async (t) => {
+test('action_ids other than a list of strings are refused', async (t) => {
   const conversation = await waiting(t, 'one');
   for (const ids of ['all', {}, [1], [null], Array(1001).fill('x')]) {
     for (const [path, body] of [['/events', { ...text('x'), run: true }], ['/run', {}], [RESPOND, { accept: true }]])

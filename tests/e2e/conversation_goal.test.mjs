@@ -1,4 +1,4 @@
-// A goal: runs until a judge finds it met, the rounds are used up, or somebody has another wish.
+// A goal: runs are repeated until a judge accepts the result, the rounds are used up, or the user intervenes.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ const DONE = `Here it is: ${JSON.stringify({ score: 1, complete: true, missing: 
 
 const fake = await strictModel();
 
-// One scenario answers the agent and the judge: the fake says the same to both.
+// One scenario answers agent and judge: the fake gives both the same answer.
 async function fresh(t, words) {
   const name = `goal-${randomUUID().slice(0, 8)}`;
   fake.setScenario(name, [{ text: words }]);
@@ -28,7 +28,7 @@ const settled = (conversation) => waitUntil(async () => {
   return last?.active === false && last;
 }, 'the loop has ended');
 
-test('a goal runs round after round until the judge finds it met', async (t) => {
+test('a goal is repeated until the judge accepts the result', async (t) => {
   const { conversation, say } = await fresh(t, NOT_YET);
   await conversation.must(200, 'POST', '/goal', { json: { objective: 'All tests pass' } });
   await waitUntil(async () => (await goals(conversation)).length >= 2, 'a second round');
@@ -51,7 +51,7 @@ test('a goal runs round after round until the judge finds it met', async (t) => 
   await assertSound(conversation);
 });
 
-test('a goal ends with its rounds, and when the verdict is no verdict', async (t) => {
+test('a goal ends when its rounds are used up or the verdict is invalid', async (t) => {
   const { conversation } = await fresh(t, 'I think it is fine');
   await conversation.must(200, 'POST', '/goal', { json: { objective: 'x', max_iterations: 2 } });
   const last = await settled(conversation);
@@ -61,7 +61,7 @@ test('a goal ends with its rounds, and when the verdict is no verdict', async (t
   assert.equal((await conversation.call('POST', '/goal/resume')).status, 400);
 });
 
-test('a message of the user, a stop and a pause end the loop; it can be taken up again', async (t) => {
+test('a message, a stop and a pause end the goal\'s loop; it can be resumed', async (t) => {
   const { conversation, say, park, name } = await fresh(t, NOT_YET);
   park();
   const parked = () => waitUntil(() => fake.requests.some(({ body }) => body.model === name), 'the model is asked');
@@ -96,7 +96,7 @@ test('a goal survives the death of the worker between its rounds', async (t) => 
   await assertSound(conversation);
 });
 
-test('what no goal can be', async (t) => {
+test('invalid goals are refused', async (t) => {
   const { conversation } = await fresh(t, 'hi');
   const empty = await conversation.call('POST', '/goal', { json: { objective: ' ' } });
   assert.equal(empty.status, 400);

@@ -1,4 +1,4 @@
-// A conversation of 100,000 events: it is paged from both ends, counted, found in the middle, and copied.
+// A conversation of 100,000 events: paged from both ends, counted, searched in the middle, and copied.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
@@ -29,7 +29,7 @@ after(async () => {
   await fake.close();
 });
 
-test('the first and the last page, and the ones behind them', async () => {
+test('the first and last pages of a large conversation are read by cursor', async () => {
   for (const order of ['TIMESTAMP', 'TIMESTAMP_DESC']) {
     const first = await large.must(200, 'GET', '/events/search', { query: { sort_order: order } });
     const second = await large.must(200, 'GET', '/events/search', { query: { sort_order: order, page_id: first.next_page_id } });
@@ -39,7 +39,7 @@ test('the first and the last page, and the ones behind them', async () => {
   assert.equal(await large.must(200, 'GET', '/events/count'), N_EVENTS);
 });
 
-test('a page in the middle is found by the primary key, not by counting up to it', async () => {
+test('a page in the middle is found by the primary key, without counting', async () => {
   const [{ id }] = await query(`SELECT id FROM events WHERE conversation_id = :'id'::uuid AND seq = ${N_EVENTS / 2}`, { id: large.id });
   const page = await large.must(200, 'GET', '/events/search', { query: { page_id: id, limit: 2 } });
   assert.equal(page.items[0].id, id);
@@ -48,7 +48,7 @@ test('a page in the middle is found by the primary key, not by counting up to it
   assert.doesNotMatch(plan, /Sort/);
 });
 
-test('a copy of it is whole, and it goes on', async (t) => {
+test('a fork of a large conversation is complete, and can be continued', async (t) => {
   const copy = new Conversation((await large.must(201, 'POST', '/fork')).id);
   t.after(() => copy.delete());
   assert.equal(await copy.must(200, 'GET', '/events/count'), N_EVENTS);

@@ -1,4 +1,4 @@
-// Run slots: a user's runs beyond them wait, and only when the queue is full, too, is a client sent away.
+// Run slots: a user's further runs are queued, and refused only if the queue is full, too.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
@@ -46,7 +46,7 @@ async function busy(t, user) {
   return conversation;
 }
 
-test('agent-server 67: a run beyond the slots waits, says so, and goes on when there is room', async (t) => {
+test('agent-server 67: a run beyond the user\'s slots is queued, reported as waiting, and starts when a slot is free', async (t) => {
   const user = await userWith(1, 10);
   const first = await busy(t, user);
   const [second, third] = [await fresh(t, user, 'talk'), await fresh(t, user, 'talk')];
@@ -65,7 +65,7 @@ test('agent-server 67: a run beyond the slots waits, says so, and goes on when t
   await assertSound(first, second, third);
 });
 
-test('agent-server 67: a waiting run can be paused, and gives its place away', async (t) => {
+test('agent-server 67: a queued run can be paused, and leaves the queue', async (t) => {
   const user = await userWith(1, 10);
   await busy(t, user);
   const [second, third] = [await fresh(t, user, 'talk'), await fresh(t, user, 'talk')];
@@ -79,7 +79,7 @@ test('agent-server 67: a waiting run can be paused, and gives its place away', a
   assert.equal(await second.status(), 'paused');
 });
 
-test('agent-server 67: with slots and queue full clients are told to come again, and messages are kept', async (t) => {
+test('agent-server 67: with slots and queue full runs get 429, and messages are stored', async (t) => {
   const user = await userWith(1, 0);
   const idle = await fresh(t, user, 'talk');
   await idle.say('hi');
@@ -102,7 +102,7 @@ test('agent-server 67: with slots and queue full clients are told to come again,
   const before = await idle.must(200, 'GET', '/events/count');
   await refused(
     idle.call('POST', '/events', { json: { ...text('kept'), run: true } }),
-    'Conversation run limit reached. The message is stored; ask for the run again later.',
+    'Conversation run limit reached. The message is stored; request the run again later.',
   );
   assert.ok((await idle.must(200, 'GET', '/events/count')) > before);
   for (const [path, json] of [['run'], ['goal', { objective: 'x' }], ['events', { ...text('lost'), run: true }], ['events/respond_to_confirmation', { accept: true }]]) {
@@ -118,7 +118,7 @@ test('agent-server 67: with slots and queue full clients are told to come again,
   assert.deepEqual(said.map((event) => event.llm_message.content[0].text), ['hi', 'kept', 'another']);
 });
 
-test('agent-server 67: a message by socket is kept, too, when no run can be asked for', async (t) => {
+test('agent-server 67: a message on a socket is stored even if its run is refused', async (t) => {
   const user = await userWith(1, 0);
   const idle = await fresh(t, user, 'talk');
   await busy(t, user);
@@ -127,7 +127,7 @@ test('agent-server 67: a message by socket is kept, too, when no run can be aske
   socket.send(text('kept'));
   const told = await socket.frame(({ kind }) => kind === 'ServerErrorEvent', 'the run is refused');
   assert.equal(told.code, 'RunLimitError');
-  assert.equal(told.detail, 'Conversation run limit reached. The message is stored; ask for the run again later.');
+  assert.equal(told.detail, 'Conversation run limit reached. The message is stored; request the run again later.');
   await socket.frame(({ kind, source }) => kind === 'MessageEvent' && source === 'user', 'the message is told');
   assert.equal(await idle.status(), 'idle');
   fake.release();
@@ -135,7 +135,7 @@ test('agent-server 67: a message by socket is kept, too, when no run can be aske
   assert.equal(await idle.rest(['finished', 'error']), 'finished');
 });
 
-test('the slots of one user are no business of another', async (t) => {
+test('one user\'s runs do not use another user\'s slots', async (t) => {
   const [one, other] = [await userWith(1, 0), await userWith(1, 0)];
   await busy(t, one);
   const conversation = await fresh(t, other, 'talk');

@@ -25,7 +25,7 @@ async function fresh(t, scenario, more = {}) {
   return conversation;
 }
 
-/** Resolves once the conversation has answered all that the model was asked for, however often it is asked. */
+/** Resolves once the conversation has got all answers of the model. */
 const letAnswer = (conversation) => waitUntil(async () => {
   fake.release();
   return (await conversation.status()) === 'finished';
@@ -33,7 +33,7 @@ const letAnswer = (conversation) => waitUntil(async () => {
 
 const kindsOf = (events) => events.filter(({ kind }) => !['ConversationStateUpdateEvent', 'SystemPromptEvent', 'MessageEvent'].includes(kind)).map(({ kind, tool_name: name }) => `${kind} ${name}`);
 
-test('agent-server 30: a run is running from its answer on, until it is finished', async (t) => {
+test('agent-server 30: a run has status running from its answer until it is finished', async (t) => {
   const conversation = await fresh(t, 'parked');
   await conversation.say('go');
   await conversation.run();
@@ -47,16 +47,16 @@ test('agent-server 30: a run is running from its answer on, until it is finished
   assert.deepEqual([...seen], ['running', 'finished']);
 });
 
-test('a working directory that cannot be made is an error that the model is told', async (t) => {
+test('a working directory that cannot be created is reported to the model', async (t) => {
   const conversation = await fresh(t, 'acting', { workspace: { kind: 'LocalWorkspace', working_dir: '/proc/no-such-folder' } });
   assert.equal(await conversation.ask('hi'), 'finished');
   const { observation } = (await conversation.events()).find(({ kind, tool_name: name }) => kind === 'ObservationEvent' && name === 'terminal');
   assert.equal(observation.is_error, true);
-  assert.match(observation.content[0].text, /^The working directory cannot be made: making \/proc\/no-such-folder: /);
-  assert.ok(JSON.stringify(fake.requests.at(-1).body.messages).includes('The working directory cannot be made'));
+  assert.match(observation.content[0].text, /^The working directory cannot be created: creating \/proc\/no-such-folder: /);
+  assert.ok(JSON.stringify(fake.requests.at(-1).body.messages).includes('The working directory cannot be created'));
 });
 
-test('output that is too long is whole in a file of the sandbox, and the model is told where', async (t) => {
+test('long output is saved completely in the sandbox, and the model is given the path', async (t) => {
   fake.setScenario('counter', [{ calls: [terminal('seq 20000')] }, { calls: [finish] }]);
   const conversation = await fresh(t, 'counter');
   assert.equal(await conversation.ask('hi'), 'finished');
@@ -77,7 +77,7 @@ test('agent-server 31: a second run is refused during the first', async (t) => {
   await letAnswer(conversation);
 });
 
-test('agent-server 32: a run on a finished conversation is told to be over', async (t) => {
+test('agent-server 32: a run on a finished conversation is reported as over', async (t) => {
   const conversation = await fresh(t, 'talk');
   assert.equal(await conversation.ask('hi'), 'finished');
   const socket = await conversation.socket();
@@ -88,8 +88,8 @@ test('agent-server 32: a run on a finished conversation is told to be over', asy
   await socket.close();
 });
 
-test('agent-server 33: a pause during a command, and the run after it', async (t) => {
-  // It would not end by itself before it is told to pause.
+test('agent-server 33: a pause waits for the command, and the next run continues', async (t) => {
+  // It does not end by itself before the pause.
   fake.setScenario('napper', Array.from({ length: 60 }, (_, i) => ({ calls: [terminal(`sleep 1; echo slept ${i}`)] })));
   const conversation = await fresh(t, 'napper');
   const socket = await conversation.socket();
@@ -115,7 +115,7 @@ test('agent-server 34: an interrupt ends a long command, and its call', async (t
   assert.deepEqual(kindsOf(await conversation.events()), ['ActionEvent terminal', 'AgentErrorEvent terminal', 'InterruptEvent undefined']);
 });
 
-test('agent-server 36: calls wait for a person, who may refuse or agree', async (t) => {
+test('agent-server 36: calls wait for confirmation, and can be rejected or approved', async (t) => {
   const policy = { confirmation_policy: { kind: 'AlwaysConfirm' } };
   const waiting = async () => {
     const conversation = await fresh(t, 'acting', policy);
@@ -136,13 +136,13 @@ test('agent-server 36: calls wait for a person, who may refuse or agree', async 
   }
 });
 
-test('agent-server 39: a model that never ends is stopped by the limit', async (t) => {
+test('agent-server 39: a model that never finishes is stopped by the iteration limit', async (t) => {
   const conversation = await fresh(t, 'loop', { max_iterations: 1 });
   assert.equal(await conversation.ask('go'), 'error');
   assert.equal((await conversation.events()).find(ofKind('ConversationErrorEvent')).code, 'MaxIterationsReached');
 });
 
-test('the start request says after how many equal rounds the agent is stuck, and whether at all', async (t) => {
+test('the start request configures stuck detection', async (t) => {
   fake.setScenario('circling', [{ calls: [think] }]);
   for (const [more, status, n] of [
     [{}, 'stuck', 4],
@@ -172,7 +172,7 @@ test('agent-server 40: a message during a run is answered', async (t) => {
   assert.ok(fake.requests.some(({ body }) => JSON.stringify(body.messages).includes('and this')));
 });
 
-test('agent-server 80: two creates of one id at the same moment', async (t) => {
+test('agent-server 80: two concurrent creates with one id make one conversation', async (t) => {
   const request = { ...startRequest(llmOf(fake, 'talk')), conversation_id: randomUUID(), initial_message: text('once') };
   const answers = await Promise.all([1, 2].map(() => call('POST', '/api/conversations', { json: request })));
   const conversation = new Conversation(request.conversation_id);
@@ -182,7 +182,7 @@ test('agent-server 80: two creates of one id at the same moment', async (t) => {
   assert.equal((await conversation.events()).filter(({ kind, source }) => kind === 'MessageEvent' && source === 'user').length, 1);
 });
 
-test('agent-server 83: good and bad calls of one answer stay one answer', async (t) => {
+test('agent-server 83: valid and invalid calls of one answer stay in one answer', async (t) => {
   fake.setScenario('mixed', [{ calls: [terminal('echo one'), { name: 'nosuch', arguments: { x: 1 } }, think] }, { text: 'done' }]);
   const conversation = await fresh(t, 'mixed');
   const from = fake.requests.length;
@@ -195,7 +195,7 @@ test('agent-server 83: good and bad calls of one answer stay one answer', async 
   assert.deepEqual(messages.slice(1).map((message) => message.tool_call_id), messages[0].tool_calls.map(({ id }) => id));
 });
 
-test('agent-server 84: a call behind finish does not run, and has a result for the model', async (t) => {
+test('agent-server 84: a call after finish does not run, and gets a result for the model', async (t) => {
   fake.setScenario('ending', [{ calls: [think, finish, think] }]);
   const conversation = await fresh(t, 'ending');
   assert.equal(await conversation.ask('go'), 'finished');
@@ -210,7 +210,7 @@ test('agent-server 84: a call behind finish does not run, and has a result for t
   await assertSound(conversation);
 });
 
-test('a tool of the client is offered to the model, and its call goes to the client', async (t) => {
+test('a client tool is offered to the model, and its calls go to the client', async (t) => {
   const parameters = { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] };
   fake.setScenario('pointing', [{ calls: [{ name: 'show_on_map', arguments: { place: 'Vaduz' } }] }, { text: 'shown' }]);
   const conversation = await fresh(t, 'pointing', { client_tools: [{ name: 'show_on_map', description: 'Shows a place', parameters }] });

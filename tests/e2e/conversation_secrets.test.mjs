@@ -1,4 +1,4 @@
-// Secrets that a client sets while the agent is at work.
+// Secrets that a client sets during a run.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ const command = (text) => ({ name: 'terminal', arguments: { command: text, summa
 const waitFor = (mark) => command(`until [ -e /tmp/${mark} ]; do sleep 0.1; done; echo released`);
 const measure = command('printf %s "$LATE" | wc -c; echo "$LATE"');
 
-/** A conversation that waits in its first command, is given a secret meanwhile, and ends. */
+/** A conversation that waits in its first command, gets a secret during it, and ends. */
 async function giveSecret(t, stepsOf) {
   const mark = `late-${randomUUID()}`;
   fake.setScenario(mark, [...stepsOf(waitFor(mark)), { text: 'done' }]);
@@ -30,7 +30,7 @@ async function giveSecret(t, stepsOf) {
   return conversation.events();
 }
 
-test('runtime 66: a secret that is set during a run is there for the next step, and hidden', async (t) => {
+test('runtime 66: a secret that is set during a run is available to the next step, and masked', async (t) => {
   const events = await giveSecret(t, (wait) => [{ calls: [wait] }, { calls: [measure] }]);
   assert.match(observed(events.filter(isResult('terminal'))[1]), new RegExp(`^${VALUE.length}\\b[^]*<secret-hidden>`));
   const told = events.find(({ key }) => key === 'secret_registry');
@@ -38,12 +38,12 @@ test('runtime 66: a secret that is set during a run is there for the next step, 
   assert.ok(!JSON.stringify(events).includes(VALUE));
 });
 
-test('and for the next call of the same step', async (t) => {
+test('a secret that is set during a run is available to the next call of the same step', async (t) => {
   const events = await giveSecret(t, (wait) => [{ calls: [wait, measure] }]);
   assert.match(observed(events.filter(isResult('terminal'))[1]), new RegExp(`^${VALUE.length}\\b[^]*<secret-hidden>`));
 });
 
-/** Ways to write the value; `base64` of a text in which it is not at the beginning, too. */
+/** Encodings of the value; `base64` also of a text that contains it after the beginning. */
 const FORMS = {
   raw: VALUE,
   base64: Buffer.from(VALUE).toString('base64'),
@@ -54,7 +54,7 @@ const FORMS = {
   escaped: [...VALUE].map((c) => `\\u00${c.charCodeAt(0).toString(16)}`).join(''),
 };
 
-test('no form of a secret is stored or asked for, and a call that names it runs as it was written', async (t) => {
+test('a secret is stored and sent to the model in no encoding, and a call that contains it runs as written', async (t) => {
   const scenario = `forms-${randomUUID()}`;
   const file = `/tmp/${scenario}`;
   const shown = Object.values(FORMS).map((form) => `'${form}'`).join(' ');

@@ -1,4 +1,4 @@
-// What an analyzer says of calls, and who has to agree before they run.
+// Security analyzers and confirmation policies.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Conversation, llmOf, ofKind, startRequest } from './support/conversation.mjs';
@@ -23,7 +23,7 @@ async function fresh(t, more) {
 
 const kinds = (events) => events.filter(({ kind }) => kind !== 'ConversationStateUpdateEvent' && kind !== 'SystemPromptEvent').map(({ kind }) => kind);
 
-test('agent-server 82: one analysis per batch, behind its calls, also where nobody has to agree', async (t) => {
+test('agent-server 82: one security analysis per batch follows its calls, also without confirmation', async (t) => {
   const conversation = await fresh(t, { security_analyzer: ANALYZER });
   assert.equal(await conversation.ask('go'), 'finished');
   const events = await conversation.events();
@@ -38,13 +38,13 @@ test('agent-server 82: one analysis per batch, behind its calls, also where nobo
   assert.deepEqual([first.analyzer, first.policy, first.details], ['LLMSecurityAnalyzer', 'NeverConfirm', {}]);
 });
 
-test('agent-server 82: none without an analyzer', async (t) => {
+test('agent-server 82: without an analyzer there is no security analysis', async (t) => {
   const conversation = await fresh(t, {});
   assert.equal(await conversation.ask('go'), 'finished');
   assert.deepEqual((await conversation.events()).filter(ofKind('SecurityAnalysisEvent')), []);
 });
 
-test('agent-server 37: a low risk runs, a high one waits; risks are what the model wrote', async (t) => {
+test('agent-server 37: a low risk runs, a high risk waits; risks are the model\'s own', async (t) => {
   const conversation = await fresh(t, { security_analyzer: ANALYZER, confirmation_policy: RISKY });
   await conversation.say('go', true);
   await conversation.rest(['waiting_for_confirmation']);
@@ -56,13 +56,13 @@ test('agent-server 37: a low risk runs, a high one waits; risks are what the mod
   assert.equal(await conversation.rest(['finished', 'error']), 'finished');
 });
 
-test('agent-server 37: without an analyzer nobody has judged', async (t) => {
+test('agent-server 37: without an analyzer risks are unknown', async (t) => {
   const conversation = await fresh(t, { confirmation_policy: { ...RISKY, confirm_unknown: false } });
   assert.equal(await conversation.ask('go'), 'finished');
   for (const { security_risk: risk } of (await conversation.events()).filter(ofKind('ActionEvent'))) assert.equal(risk, 'UNKNOWN');
 });
 
-test('what an analyzer that this server cannot ask would say is unknown, whatever the model wrote', async (t) => {
+test('with an unsupported analyzer every risk is unknown', async (t) => {
   const conversation = await fresh(t, { security_analyzer: { kind: 'PatternSecurityAnalyzer' }, confirmation_policy: RISKY });
   await conversation.say('go', true);
   assert.equal(await conversation.rest(['waiting_for_confirmation', 'finished', 'error']), 'waiting_for_confirmation');
@@ -71,7 +71,7 @@ test('what an analyzer that this server cannot ask would say is unknown, whateve
   assert.deepEqual(events.filter(ofKind('ObservationEvent')), []);
 });
 
-test('agent-server 41: a policy that was set during a run holds for the next answer', async (t) => {
+test('agent-server 41: a policy that is set during a run applies to the next answer', async (t) => {
   fake.setScenario('patient', [{ park: true, calls: [terminal('echo one', 'LOW')] }, { text: 'done' }]);
   const conversation = await Conversation.create(startRequest(llmOf(fake, 'patient')));
   t.after(() => conversation.delete());

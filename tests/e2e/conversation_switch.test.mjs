@@ -1,4 +1,4 @@
-// Another model for a conversation that has begun, and what the routes beside it refuse.
+// Switching the model of an existing conversation, and errors of the related routes.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -17,7 +17,7 @@ async function fresh(t, request = startRequest(llmOf(fake, 'talk'))) {
   return conversation;
 }
 
-test('switch_llm: the next step asks the new model, with the new key alone', async (t) => {
+test('switch_llm: the next step calls the new model, with the new key only', async (t) => {
   const conversation = await fresh(t);
   assert.equal(await conversation.ask('one'), 'finished');
   await conversation.must(200, 'POST', '/switch_llm', { json: { llm: llmOf(fake, 'other') } });
@@ -31,7 +31,7 @@ test('switch_llm: the next step asks the new model, with the new key alone', asy
   assert.equal(fake.requests.at(-1).body.model, 'other');
 });
 
-test('switch_llm during a run: the step in flight ends with the old model', async (t) => {
+test('switch_llm during a run: the current step ends with the old model', async (t) => {
   fake.setScenario('slowly', [{ park: true, calls: [{ name: 'think', arguments: { thought: 'hm' } }] }, { text: 'old' }]);
   const conversation = await fresh(t, startRequest(llmOf(fake, 'slowly')));
   await conversation.say('work', true);
@@ -44,7 +44,7 @@ test('switch_llm during a run: the step in flight ends with the old model', asyn
   assert.equal(stats.usage_to_metrics.agent.token_usages.length, 2);
 });
 
-test('switch_llm: the condenser follows when it used the same model, else it stays', async (t) => {
+test('switch_llm: the condenser is switched if it used the same model', async (t) => {
   for (const [model, after] of [['talk', 'openai/other'], ['third', 'openai/third']]) {
     const request = startRequest(llmOf(fake, 'talk'));
     request.agent.condenser = { kind: 'LLMSummarizingCondenser', llm: { ...llmOf(fake, model), usage_id: 'condenser' } };
@@ -56,7 +56,7 @@ test('switch_llm: the condenser follows when it used the same model, else it sta
   }
 });
 
-test('agent-server 87: switch_llm with a dangling connection is refused, and the old model stays', async (t) => {
+test('agent-server 87: switch_llm with an unknown connection is refused, and the old model is kept', async (t) => {
   const conversation = await fresh(t);
   const llm = { ...llmOf(fake, 'other'), api_key: null, provider_connection_id: randomUUID() };
   assert.equal((await conversation.call('POST', '/switch_llm', { json: { llm } })).status, 422);
@@ -65,7 +65,7 @@ test('agent-server 87: switch_llm with a dangling connection is refused, and the
   assert.equal((await conversation.info()).agent.llm.model, 'openai/other');
 });
 
-test('switch_profile takes the model of a stored profile', async (t) => {
+test('switch_profile uses the model of a stored profile', async (t) => {
   const name = `switch-${randomUUID().slice(0, 8)}`;
   await must(201, 'POST', `/api/profiles/${name}`, { json: { llm: llmOf(fake, 'other'), include_secrets: true } });
   t.after(() => call('DELETE', `/api/profiles/${name}`));
@@ -82,7 +82,7 @@ test('switch_profile takes the model of a stored profile', async (t) => {
   assert.deepEqual(missing.json, { detail: "Profile 'nobody' not found" });
 });
 
-test('plugins and ACP models are refused in words', async (t) => {
+test('plugins and ACP models are refused with a message', async (t) => {
   const conversation = await fresh(t);
   for (const [path, json] of [['/load_plugin', { plugin_ref: '/tmp/nosuch' }], ['/switch_acp_model', { model: 'x' }]]) {
     const answer = await conversation.call('POST', path, { json });

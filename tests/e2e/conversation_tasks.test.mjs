@@ -14,7 +14,7 @@ const fake = await strictModel();
 const taskCall = (more = {}) => ({ name: 'task', arguments: { prompt: PART, security_risk: 'LOW', summary: 's', ...more } });
 const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } });
 
-/** A scenario whose steps depend on what the user said last; '' is for all that nothing else matches. */
+/** A scenario whose steps depend on the user's last message; '' is the default. */
 function play(parts) {
   const name = `tasks-${randomUUID()}`;
   fake.setScenario(name, ({ messages }) => {
@@ -26,7 +26,7 @@ function play(parts) {
   return name;
 }
 
-/** A conversation in a folder of its own whose agent may call sub-agents, told to go. */
+/** A running conversation in its own folder, whose agent may call sub-agents. */
 async function begin(t, parts, { key, ...more } = {}) {
   const name = play(parts);
   const folder = `/workspace/${randomUUID()}`;
@@ -47,7 +47,7 @@ const childOf = (parent) => waitUntil(async () => {
 const fileOf = async ({ folder, ...parent }, name) => (await Conversation.prototype.call.call(parent, 'GET', '/file/download', { query: { path: `${folder}/${name}` } }));
 const appeared = (parent, name) => waitUntil(async () => (await fileOf(parent, name)).status === 200, `${name} is there`);
 
-/** Resolves when the worker has heard that the conversation is to pause: one statement renews its lease and reads that. */
+/** Resolves when the worker has read the request to pause: one statement renews its lease and reads that. */
 async function heardOfPause({ id }) {
   const look = async () => (await query("SELECT stop_requested, lease_expires_at FROM conversations WHERE id = :'id'::uuid", { id }))[0];
   const asked = await waitUntil(async () => {
@@ -59,7 +59,7 @@ async function heardOfPause({ id }) {
 
 const resultsOf = async (parent) => (await parent.events()).filter(isResult('task'));
 
-test('agent-server 56: a task is worked by a sub-agent, and comes back as one result', async (t) => {
+test('agent-server 56: a task is done by a sub-agent, and returned as one result', async (t) => {
   const parent = await begin(t, {
     [PART]: [{ calls: [terminal('echo part >> f; cd /; HERE=child')] }, { calls: [{ name: 'finish', arguments: { message: 'the part is done' } }] }],
     '': [{ calls: [terminal('HERE=parent')] }, { calls: [taskCall({ description: 'the part' })] }, { calls: [terminal('cat f; echo $HERE; pwd')] }, { text: 'all done' }],
@@ -89,7 +89,7 @@ test('agent-server 56: a task is worked by a sub-agent, and comes back as one re
   await assertSound(parent, child);
 });
 
-test('a definition gives words and tools, but no model; one that is not there is told with those that are', async (t) => {
+test('a definition sets prompt and tools, not the model; an unknown one is reported with the known ones', async (t) => {
   const definition = { name: 'tester', description: 'Runs tests', system_prompt: 'You test.', tools: ['terminal'], model: 'somebody-elses-profile', max_iteration_per_run: 7 };
   const parent = await begin(t, {
     [PART]: [{ text: 'tested' }],
@@ -105,7 +105,7 @@ test('a definition gives words and tools, but no model; one that is not there is
   assert.match(agent.agent_context.system_message_suffix, /sub-agent[^]*You test\.$/);
 });
 
-test('a task is resumed by its id, with all that its sub-agent knows', async (t) => {
+test('a task is resumed by its id, with its sub-agent\'s history', async (t) => {
   const parent = await begin(t, {
     [PART]: [{ text: 'half' }],
     'the rest': [{ text: 'whole' }],
@@ -114,14 +114,14 @@ test('a task is resumed by its id, with all that its sub-agent knows', async (t)
   assert.equal(await parent.rest(['finished', 'error']), 'finished');
   const results = (await resultsOf(parent)).map((result) => [result.observation.task_id, result.observation.status, observed(result)]);
   assert.deepEqual(results, [
-    ['task_00000001', 'completed', 'half'], ['task_00000001', 'completed', 'whole'], ['task_00000002', 'error', 'There is no task of that id to resume.'],
+    ['task_00000001', 'completed', 'half'], ['task_00000001', 'completed', 'whole'], ['task_00000002', 'error', 'There is no task with that id to resume.'],
   ]);
   const child = await childOf(parent);
   assert.equal((await child.events()).filter(({ kind, source }) => kind === 'MessageEvent' && source === 'user').length, 2);
   await assertSound(parent, child);
 });
 
-test('a pause reaches the sub-agent; with the parent it goes on, and its command runs once', async (t) => {
+test('a pause reaches the sub-agent, which continues with its parent, and its command runs once', async (t) => {
   const parent = await begin(t, {
     [PART]: [{ calls: [terminal('touch begun; until [ -e go ]; do sleep 0.1; done; echo part >> f')] }, { text: 'the part is done' }],
     '': [{ calls: [taskCall()] }, { text: 'all done' }],
@@ -143,7 +143,7 @@ test('a pause reaches the sub-agent; with the parent it goes on, and its command
 
 const slow = () => ({ [PART]: [{ calls: [terminal('touch begun; sleep 300')] }, { text: 'late' }], '': [{ calls: [taskCall()] }, { text: 'all done' }] });
 
-test('an interrupt ends the call and the sub-agent at once', async (t) => {
+test('an interrupt ends call and sub-agent at once', async (t) => {
   const parent = await begin(t, slow());
   await appeared(parent, 'begun');
   const child = await childOf(parent);
@@ -154,8 +154,8 @@ test('an interrupt ends the call and the sub-agent at once', async (t) => {
   await assertSound(parent, child);
 });
 
-test('a sub-agent that somebody stops, and one that somebody deletes, are told in words', async (t) => {
-  const ways = { '/interrupt': ['POST', /Somebody stopped the sub-agent/], '': ['DELETE', /Somebody deleted the sub-agent's conversation/] };
+test('a stopped and a deleted sub-agent are reported to the parent with a message', async (t) => {
+  const ways = { '/interrupt': ['POST', /The sub-agent was stopped/], '': ['DELETE', /The sub-agent's conversation was deleted/] };
   for (const [path, [method, words]] of Object.entries(ways)) {
     const parent = await begin(t, slow());
     await appeared(parent, 'begun');
@@ -168,7 +168,7 @@ test('a sub-agent that somebody stops, and one that somebody deletes, are told i
   }
 });
 
-test('a sub-agent goes with its parent', async (t) => {
+test('a sub-agent is deleted with its parent', async (t) => {
   const parent = await begin(t, slow());
   await appeared(parent, 'begun');
   const child = await childOf(parent);
@@ -176,7 +176,7 @@ test('a sub-agent goes with its parent', async (t) => {
   assert.equal((await child.call('GET')).status, 404);
 });
 
-test('one slot is enough for an agent and those that it calls, three deep', async (t) => {
+test('one run slot is enough for an agent and nested sub-agents, three deep', async (t) => {
   const user = await newUser();
   await execute(`UPDATE users SET run_slots = 1, run_queue = 0 WHERE id = :'id'`, user);
   const parent = await begin(t, { '': [{ calls: [taskCall({ subagent_type: 'manager' })] }, { text: 'told' }] }, {
@@ -189,7 +189,7 @@ test('one slot is enough for an agent and those that it calls, three deep', asyn
   assert.match(observed((await resultsOf(line))[0]), /at most 3 deep/);
 });
 
-test('what a sub-agent may do is confirmed with the call that makes it', async (t) => {
+test('a sub-agent\'s actions are confirmed by the call that creates it', async (t) => {
   const parent = await begin(t, { [PART]: [{ calls: [terminal('true')] }, { text: 'the part is done' }], '': [{ calls: [taskCall()] }, { text: 'all done' }] }, {
     security_analyzer: { kind: 'LLMSecurityAnalyzer' }, confirmation_policy: { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: false },
   });

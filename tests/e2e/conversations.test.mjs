@@ -1,4 +1,4 @@
-// Making, reading, changing and deleting conversations: what the checklist asks, item by item.
+// Creating, reading, changing and deleting conversations: the items of the checklist.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ async function assertInvalid(json, loc, what = JSON.stringify(json).slice(-200))
   return answer;
 }
 
-test('agent-server 10: a minimal start request makes a conversation at rest', async (t) => {
+test('agent-server 10: a minimal start request creates an idle conversation', async (t) => {
   const { info } = await made(t, {
     agent: { kind: 'Agent', llm: llmOf(fake, 'text'), tools: [{ name: 'terminal' }] },
     workspace: { working_dir: WORKING_DIR },
@@ -55,7 +55,7 @@ test('agent-server 10: a minimal start request makes a conversation at rest', as
   assert.deepEqual(info.stats.usage_to_metrics, {});
 });
 
-test('agent-server 11: a start request with an id makes one conversation only', async (t) => {
+test('agent-server 11: start requests with the same id create one conversation', async (t) => {
   const id = randomUUID();
   const { conversation, info } = await made(t, minimal({ conversation_id: id }));
   assert.equal(info.id, id);
@@ -65,32 +65,32 @@ test('agent-server 11: a start request with an id makes one conversation only', 
   assert.equal(await conversation.status(), 'idle');
 });
 
-test('agent-server 12: a start request without a workspace, or without sense, is refused', async () => {
+test('agent-server 12: a start request without a workspace, or with invalid members, is refused', async () => {
   await assertInvalid({}, ['body', 'workspace']);
   const broken = await call('POST', '/api/conversations', { headers: { 'content-type': 'application/json' }, body: '{"agent":' });
   assert.deepEqual([broken.status, broken.json.detail[0].type, broken.json.detail[0].loc[0]], [422, 'json_invalid', 'body']);
 });
 
-test('agent-server 13: an unknown kind of agent is refused, unknown members are not', async (t) => {
+test('agent-server 13: an unknown kind of agent is refused, unknown members are ignored', async (t) => {
   const request = minimal();
   await assertInvalid({ ...request, agent: { ...request.agent, kind: 'Nope' } }, ['body', 'agent']);
   const { info } = await made(t, { ...request, unknown: 1, agent: { ...request.agent, unknown: 2, llm: { ...request.agent.llm, unknown: 3 } } });
   assert.doesNotMatch(JSON.stringify(info), /"unknown"/);
 });
 
-test('agent-server 14: a workspace as older clients send it is taken, another kind refused', async (t) => {
+test('agent-server 14: older clients\' form of a workspace is accepted, other kinds are refused', async (t) => {
   const { info } = await made(t, minimal({ workspace: { type: 'local', working_dir: WORKING_DIR } }));
   assert.deepEqual(info.workspace, { working_dir: WORKING_DIR, kind: 'LocalWorkspace' });
   await assertInvalid(minimal({ workspace: { kind: 'RemoteWorkspace', working_dir: WORKING_DIR } }), ['body', 'workspace']);
 });
 
-test('agent-server 15: limits of numbers and tags hold', async () => {
+test('agent-server 15: limits of numbers and tags are enforced', async () => {
   await assertInvalid(minimal({ max_iterations: 0 }), ['body', 'max_iterations']);
   await assertInvalid(minimal({ tags: { 'Bad-Key': 'x' } }), ['body', 'tags']);
   await assertInvalid(minimal({ tags: { good: 'x'.repeat(257) } }), ['body', 'tags']);
 });
 
-/** All that the processes have written so far. */
+/** Everything that the processes have logged so far. */
 function logs() {
   return readdirSync(process.env.DEFT_LOG).map((name) => {
     try {
@@ -102,7 +102,7 @@ function logs() {
   }).join('\n');
 }
 
-test('what is traced may be said by headers, and must be of its form', async (t) => {
+test('tracing can be set by headers, which are validated', async (t) => {
   const start = (headers, more = {}) => call('POST', '/api/conversations', { json: minimal(more), headers });
   const good = await start({
     'x-openhands-observability-span-name': 'work/1.a', 'x-openhands-observability-tags': 'a, b', 'x-openhands-observability-metadata': '{"a":1}',
@@ -121,7 +121,7 @@ test('what is traced may be said by headers, and must be of its form', async (t)
   t.after(() => call('DELETE', `/api/conversations/${said.json.id}`));
 });
 
-test('agent-server 16: secrets that were sent never come back', async (t) => {
+test('agent-server 16: values of secrets are never returned', async (t) => {
   const mark = `hunter2-${randomUUID()}`;
   const secrets = { A: { kind: 'StaticSecret', value: `${mark}-a` } };
   const own = await startModel({ key: `${mark}-key` });
@@ -159,7 +159,7 @@ test('agent-server 17: a conversation is found by either form of its id', async 
   assert.deepEqual([malformed.status, malformed.json.detail[0].type, malformed.json.detail[0].loc], [422, 'uuid_parsing', ['path', 'conversation_id']]);
 });
 
-test('agent-server 18: several conversations are asked for at once', async (t) => {
+test('agent-server 18: several conversations are requested at once', async (t) => {
   const { conversation } = await made(t);
   const found = await must(200, 'GET', '/api/conversations', { query: { ids: [conversation.id, randomUUID()] } });
   assert.deepEqual(found.map((one) => one && one.id), [conversation.id, null]);
@@ -184,7 +184,7 @@ test('agent-server 19: conversations are paged, newest first', async (t) => {
   assert.equal((await call('GET', '/api/conversations/search', { query: { status: 'bogus' } })).status, 422);
 });
 
-test('agent-server 20: the title can be changed, and not to nothing', async (t) => {
+test('agent-server 20: the title can be changed, but not to an empty one', async (t) => {
   const { conversation } = await made(t);
   await conversation.must(200, 'PATCH', '', { json: { title: ' T ' } });
   assert.equal((await conversation.info()).title, 'T');
@@ -193,7 +193,7 @@ test('agent-server 20: the title can be changed, and not to nothing', async (t) 
   assert.equal((await call('PATCH', `/api/conversations/${randomUUID()}`, { json: { title: 'T' } })).status, 404);
 });
 
-test('agent-server 21: what is deleted is gone', async (t) => {
+test('agent-server 21: a deleted conversation is a 404', async (t) => {
   const { conversation } = await made(t);
   assert.deepEqual(await conversation.must(200, 'DELETE'), { success: true });
   assert.equal((await conversation.call('DELETE')).status, 404);
@@ -203,12 +203,12 @@ test('agent-server 21: what is deleted is gone', async (t) => {
   assert.equal((await socket.end()).code, 4004);
 });
 
-test('agent-server 22: an initial message runs by itself', async (t) => {
+test('agent-server 22: an initial message starts a run', async (t) => {
   const { conversation } = await made(t, minimal({ initial_message: text('hi') }));
   assert.equal(await conversation.rest(['finished', 'error']), 'finished');
 });
 
-test('agent-server 41: secrets are taken in all their forms, policies of known kinds alone', async (t) => {
+test('agent-server 41: all forms of secrets are accepted, and only known kinds of policies', async (t) => {
   const { conversation } = await made(t);
   const unknown = await conversation.call('POST', '/confirmation_policy', { json: { policy: { kind: 'Foo' } } });
   assert.deepEqual([unknown.status, unknown.json.detail[0].loc.slice(0, 2)], [422, ['body', 'policy']]);
@@ -222,7 +222,7 @@ test('agent-server 41: secrets are taken in all their forms, policies of known k
   assert.deepEqual(Object.keys((await conversation.info()).secret_registry.secret_sources), ['NAME']);
 });
 
-test('lists, batches and single conversations say the same, during a run and after it', async (t) => {
+test('lists, batches and single reads return the same conversation, during and after a run', async (t) => {
   fake.setScenario('listed', [{ calls: [{ name: 'think', arguments: { thought: 'hm', security_risk: 'LOW', summary: 's' } }] }, { park: true, text: 'done' }]);
   const tools = [{ name: 'look', description: 'A "tool"', parameters: { type: 'object', properties: {} } }];
   const { conversation } = await made(t, { ...startRequest(llmOf(fake, 'listed')), client_tools: tools });
@@ -256,7 +256,7 @@ test('lists, batches and single conversations say the same, during a run and aft
   assert.deepEqual([info.title, info.confirmation_policy.kind, Object.keys(info.secret_registry.secret_sources)], ['A "new" title', 'AlwaysConfirm', ['TOKEN']]);
 });
 
-test('a client on this machine gets lists as they are, one behind a proxy gets them compressed', async (t) => {
+test('lists are compressed for clients behind a proxy, not for those on this machine', async (t) => {
   await made(t);
   const coding = (headers) =>
     within(new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// Deferred start: a server that sleeps until it is told for whom it is.
+// Deferred start: a server that is dormant until its initialization.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { Receiver } from '../fakes/receiver.mjs';
@@ -56,7 +56,7 @@ after(async () => {
   await restart({}, {});
 });
 
-test('a server that does not start deferred has nothing to begin', async () => {
+test('without a deferred start /api/init is a 404', async () => {
   const looked = await call('GET', '/api/init', { key: null });
   assert.deepEqual([looked.status, looked.json], [404, { detail: 'Not Found' }]);
   assert.equal((await init({ session_api_keys: [KEY] })).status, 404, 'with no key to begin it with');
@@ -66,7 +66,7 @@ test('a server that does not start deferred has nothing to begin', async () => {
   assert.equal((await call('GET', '/api/conversations/search', { key: KEY })).status, 401);
 });
 
-test('a dormant server answers its health alone', async () => {
+test('a dormant server answers health checks only', async () => {
   await restartDeferred();
   assert.equal(await state(), 'dormant');
   for (const path of ['/health', '/alive', '/ready', '/server_info', '/openapi.json']) assert.equal((await call('GET', path, { key: null })).status, 200, path);
@@ -79,7 +79,7 @@ test('a dormant server answers its health alone', async () => {
   assert.equal(await handshake(), 403);
 });
 
-test('only the operator begins it, and nothing wrong is begun', async () => {
+test('initialization requires the operator\'s key and a valid body', async () => {
   await restartDeferred();
   assert.equal((await init({ session_api_keys: [KEY] }, 'another')).status, 401);
   assert.equal((await call('POST', '/api/init', { json: {} })).status, 401);
@@ -93,7 +93,7 @@ test('only the operator begins it, and nothing wrong is begun', async () => {
   assert.equal((await call('GET', '/api/conversations/search', { key: KEY })).status, 503);
 });
 
-test('once begun it serves the keys that were given, also after restarts, and tells the webhooks', async (t) => {
+test('after initialization the given keys and webhooks work, also after restarts', async (t) => {
   await restartDeferred();
   const receiver = await new Receiver().open();
   t.after(() => receiver.close());

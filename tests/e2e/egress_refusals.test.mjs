@@ -1,5 +1,5 @@
-// What a sandbox was refused on the network is told: to its conversation's owner, to its tenant, to nobody else;
-// counted and bounded; of each instance on a host its own; and where nothing can be heard, that is said.
+// Refused connections of a sandbox are shown to its conversation's owner and its tenant only;
+// counted and bounded; per instance on a host; and if they cannot be logged, the answer says so.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
@@ -18,7 +18,7 @@ const skip = !isRoot && 'needs root, and packet filter rules';
 const ip = (...args) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
 const iptables = (...args) => execFileSync('iptables', ['-w', '5', ...args], { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
 const DEADLINE_MS = 120_000;
-// Networks of nobody's, so that there is a way to them from this host.
+// Unused networks with a route from this host.
 const LINK = `r${process.pid}`;
 const PRIVATE = '192.168.212.2';
 const LINK_LOCAL = '169.254.7.2';
@@ -52,7 +52,7 @@ after(() => {
 const pick = ({ host, port, protocol, reason }) => ({ host, port, protocol, reason });
 const byHost = (a, b) => (`${a.host}:${a.port}` < `${b.host}:${b.port}` ? -1 : 1);
 
-describe('what a conversation was refused', { skip }, () => {
+describe('a conversation\'s refused connections', { skip }, () => {
   let conversation;
   let box;
   let id;
@@ -68,7 +68,7 @@ describe('what a conversation was refused', { skip }, () => {
   });
   after(() => conversation?.delete());
 
-  it('is told to its owner, with why and how often', async () => {
+  it('are shown to their owner, with reason and count', async () => {
     const gateway = (await box.run('hostname -I')).trim().replace(/\d+$/, (last) => String(Number(last) - 1));
     assert.deepEqual((await call('GET', path())).json, { logged: true, detail: null, refusals: [] });
     await box.run(TCP([PRIVATE, 5432], [PRIVATE, 5432], [LINK_LOCAL, 80], [gateway, 22]));
@@ -92,14 +92,14 @@ describe('what a conversation was refused', { skip }, () => {
     }
   });
 
-  it('is told to nobody else', async () => {
+  it('are not shown to other users', async () => {
     const stranger = await newUser();
     assert.equal((await call('GET', path(), { key: stranger.key })).status, 404);
     assert.equal((await call('GET', path(), { key: null })).status, 401);
     assert.equal((await call('GET', `/api/conversations/${randomUUID()}/egress_refusals`)).status, 404);
   });
 
-  it('is told to a tenant of its own sandboxes alone', async (t) => {
+  it('are shown to a tenant for its own sandboxes only', async (t) => {
     const name = `refusals ${randomUUID()}`;
     const key = execFileSync(DEFT, ['key', '--runtime', name], { encoding: 'utf8' }).trim().split(/\s+/).pop();
     t.after(() => execFileSync(DEFT, ['key', '--revoke', name]));
@@ -132,7 +132,7 @@ describe('two instances on one host', { skip }, () => {
     for (const house of [one, two]) for (const chain of ['DEFT-IN', 'DEFT-OUT']) assert.equal(house !== undefined && iptables('-S').includes(`${chain}-${tag(house)}`), false);
   });
 
-  it('hear each of their own sandboxes', async () => {
+  it('log only the packets of their own sandboxes', async () => {
     const { hostname } = new URL(second.url);
     await one.look(first.runtime_id, ['sh', '-c', TCP([hostname, 8000])]);
     const heard = await waitUntil(async () => { const { refusals } = await told(one, first); return refusals.length > 0 && refusals; }, DEADLINE_MS, 'the refusal');
@@ -141,7 +141,7 @@ describe('two instances on one host', { skip }, () => {
     assert.equal((await one.get(`/egress_refusals/${second.runtime_id}`)).status, 404);
   });
 
-  it('are not drowned by a flood', async () => {
+  it('log a bounded number of packets in a flood', async () => {
     const SENT = 30000;
     await one.look(first.runtime_id, ['sh', '-c', UDP(PRIVATE, 10000, SENT)]);
     const refusals = await waitUntil(async () => { const seen = await told(one, first); return seen.refusals.length > 1 && seen.refusals; }, DEADLINE_MS, 'some of it is heard');
@@ -152,7 +152,7 @@ describe('two instances on one host', { skip }, () => {
     await waitUntil(async () => (await told(two, second)).refusals.length === 1, DEADLINE_MS, 'the other one is heard');
   });
 
-  it('load the rules again where somebody emptied them, in front of those that refuse', async () => {
+  it('restore emptied logging rules, before the rules that drop packets', async () => {
     iptables('-F', `DEFT-OUT-${tag(one)}`);
     iptables('-D', 'INPUT', '-i', 'dsb+', '-j', 'DEFT-IN');
     await waitUntil(() => {
@@ -162,12 +162,12 @@ describe('two instances on one host', { skip }, () => {
     }, DEADLINE_MS, 'the rules are back');
   });
 
-  it('say so where nothing is heard', async () => {
+  it('report if packets cannot be logged', async () => {
     await two.stop();
     two.settings = { DEFT_NETWORK_RULES: '0' };
     await two.start();
     const { logged, detail, refusals } = await told(two, second);
-    assert.deepEqual([logged, detail, refusals.length], [false, 'there are no packet filter rules that refuse anything', 1]);
+    assert.deepEqual([logged, detail, refusals.length], [false, 'there are no packet filter rules', 1]);
     two.settings = {};
   });
 });

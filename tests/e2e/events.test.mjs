@@ -1,4 +1,4 @@
-// Events as clients read them: what the checklist asks, item by item.
+// Reading events: the items of the checklist.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -41,7 +41,7 @@ async function walk(query) {
   return ids;
 }
 
-test('agent-server 23: a message is stored behind the system prompt', async (t) => {
+test('agent-server 23: a message is stored after the system prompt', async (t) => {
   const one = await Conversation.start(fake, 'text');
   t.after(() => one.delete());
   assert.deepEqual(await one.must(200, 'POST', '/events', { json: { content: [{ type: 'text', text: 'hi' }] } }), { success: true });
@@ -53,7 +53,7 @@ test('agent-server 23: a message is stored behind the system prompt', async (t) 
   assert.equal(await one.status(), 'idle');
 });
 
-test('agent-server 24: messages of a wrong form are refused', async () => {
+test('agent-server 24: invalid messages are refused', async () => {
   const wrong = [{ content: 'hi' }, { role: 'robot', content: [] }, { content: [{ type: 'text', text: 'x', extra: 1 }] }];
   for (const json of wrong) {
     const answer = await conversation.call('POST', '/events', { json });
@@ -65,7 +65,7 @@ test('agent-server 24: messages of a wrong form are refused', async () => {
   assert.equal((await conversation.events()).length, stored.length, 'nothing was stored');
 });
 
-test('a message keeps the sender that its client names, wherever it is read', async (t) => {
+test('a message keeps its sender in every representation', async (t) => {
   const one = await Conversation.start(fake, 'text', { initial_message: { ...text('first'), sender: 'planner' } });
   t.after(() => one.delete());
   await one.rest(['finished']);
@@ -77,7 +77,7 @@ test('a message keeps the sender that its client names, wherever it is read', as
   assert.equal((await one.must(200, 'GET', `/events/${said[4].id}`)).sender, null);
 });
 
-test('a sender that is no name is refused, and its message with it', async () => {
+test('a message with an invalid sender is refused', async () => {
   for (const [sender, type] of [[7, 'string_type'], [{}, 'string_type'], ['x'.repeat(257), 'string_too_long']]) {
     const answer = await conversation.call('POST', '/events', { json: { ...text('hi'), sender } });
     assert.deepEqual([answer.status, answer.json.detail?.[0]?.type, answer.json.detail?.[0]?.loc], [422, type, ['body', 'sender']]);
@@ -85,7 +85,7 @@ test('a sender that is no name is refused, and its message with it', async () =>
   assert.equal((await conversation.events()).length, stored.length, 'nothing was stored');
 });
 
-test('agent-server 25: pages hold everything exactly once, in order and in reverse', async () => {
+test('agent-server 25: pages contain every event once, in both orders', async () => {
   const ids = stored.map(({ id }) => id);
   assert.deepEqual(await walk({ limit: 2 }), ids);
   assert.deepEqual(await walk({ limit: 2, sort_order: 'TIMESTAMP_DESC' }), [...ids].reverse());
@@ -93,14 +93,14 @@ test('agent-server 25: pages hold everything exactly once, in order and in rever
   assert.deepEqual((await search({ limit: 2, page_id: randomUUID() })).items.map(({ id }) => id), ids.slice(0, 2));
 });
 
-/** Paths of members that are null; what a state update carries is its own affair. */
+/** Paths of members that are null, except in the values of state updates. */
 function nulls(value, path = '') {
   if (value === null) return [path];
   if (typeof value !== 'object') return [];
   return Object.entries(value).flatMap(([name, member]) => nulls(member, `${path}/${name}`));
 }
 
-test('agent-server 26: events have their members, and none is null', async () => {
+test('agent-server 26: events have the required members, and none is null', async () => {
   let before = '';
   for (const event of stored) {
     const { value, ...rest } = event;
@@ -126,7 +126,7 @@ test('agent-server 27: events are counted and filtered', async () => {
   assert.equal(await count({ body: 'nobody said this' }), 0);
 });
 
-test('agent-server 28: one event is found by its id, and a snapshot is none', async () => {
+test('agent-server 28: an event is found by its id; a snapshot is not an event', async () => {
   for (const event of [stored[0], stored.at(-1)]) {
     const one = await conversation.must(200, 'GET', `/events/${event.id}`);
     assert.deepEqual([one.id, one.kind, one.timestamp], [event.id, event.kind, event.timestamp]);
@@ -134,14 +134,14 @@ test('agent-server 28: one event is found by its id, and a snapshot is none', as
   assert.ok(stored.every(({ key }) => key !== 'full_state'));
 });
 
-test('agent-server 87: unknown events are a 404 alone, and null among others', async () => {
+test('agent-server 87: an unknown event is a 404 in a single request, and null in a batch', async () => {
   const alone = await conversation.call('GET', `/events/${randomUUID()}`);
   assert.deepEqual([alone.status, alone.json], [404, { detail: 'Not Found' }]);
   const batch = await getWithBody(`${conversation.path}/events`, JSON.stringify([stored[1].id, randomUUID()]));
   assert.deepEqual([batch.status, batch.json.map((event) => event && event.id)], [200, [stored[1].id, null]]);
 });
 
-/** Ids as a client gets them that knows no page ids: the newest ones, then what is before the oldest that it has. */
+/** Ids as a client without page ids gets them: the newest ones, then those before its oldest. */
 async function scrollUp(one, limit) {
   const ids = [];
   let before = {};
@@ -153,7 +153,7 @@ async function scrollUp(one, limit) {
   }
 }
 
-/** The same from the beginning: what is at or after the newest that it has, less what it knows. */
+/** The same from the beginning: those at or after its newest, without known ones. */
 async function scrollDown(one, limit) {
   const ids = new Set();
   let since = {};
@@ -174,7 +174,7 @@ async function assertPagedByTime(one) {
   return ids;
 }
 
-test('a client that pages by time gets every event once, whatever came in one batch and whatever the clock did', async (t) => {
+test('paging by time returns every event once, also with batches and clock changes', async (t) => {
   const thoughts = Array.from({ length: 20 }, (_, i) => ({ name: 'think', arguments: { thought: `thought ${i}`, security_risk: 'LOW', summary: 's' } }));
   fake.setScenario('batches', [...Array(5).fill({ calls: thoughts }), { text: 'thought about' }]);
   const one = await Conversation.start(fake, 'batches');
@@ -182,7 +182,7 @@ test('a client that pages by time gets every event once, whatever came in one ba
   assert.equal(await one.ask('think'), 'finished');
   const first = await assertPagedByTime(one);
   assert.ok(first.length >= 188, `${first.length} events`);
-  // As if the clock had been an hour ahead when the newest event was written.
+  // Simulates a clock that was an hour ahead when the newest event was written.
   await execute(`UPDATE events SET timestamp = '2099-12-31T23:59:59.999999', body = replace(body, timestamp, '2099-12-31T23:59:59.999999')
     WHERE conversation_id = :'id'::uuid AND seq = (SELECT max(seq) FROM events WHERE conversation_id = :'id'::uuid)`, { id: one.id });
   assert.equal(await one.ask('and now?'), 'finished');

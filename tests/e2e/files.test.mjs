@@ -1,4 +1,4 @@
-// Large files pass through deft-fcgi as a stream: nothing of them is kept in its memory.
+// Large files are streamed through deft-fcgi, without being kept in its memory.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import http from 'node:http';
@@ -14,7 +14,7 @@ const GROWTH_MAX = 8 * MIB;
 const TRANSFER_MS = 120_000;
 const PATH = `${WORKING_DIR}/large.bin`;
 
-/** Watches the memory of deft-fcgi; peak() says by how many bytes it grew at most. */
+/** Watches the memory of deft-fcgi; peak() returns its maximum growth in bytes. */
 function memoryWatch() {
   const pid = pidOf('fcgi');
   const before = memoryOf(pid);
@@ -49,7 +49,7 @@ async function textOf(answer) {
   return text;
 }
 
-test('200 MB go up and come down unchanged in constant memory', { timeout: 2 * TRANSFER_MS }, async (t) => {
+test('200 MB are uploaded and downloaded unchanged in constant memory', { timeout: 2 * TRANSFER_MS }, async (t) => {
   await must(200, 'GET', '/api/file/home');
   t.after(() => must(200, 'POST', '/api/bash/execute_bash_command', { json: { command: `rm -f ${PATH}` } }));
   const blocks = Array.from({ length: 16 }, () => randomBytes(MIB));
@@ -97,7 +97,7 @@ test('200 MB go up and come down unchanged in constant memory', { timeout: 2 * T
   assert.deepEqual(part.bytes, blocks[(SIZE / MIB - 1) % blocks.length].subarray(MIB - 10));
 });
 
-test('an upload that breaks off leaves the old file', async () => {
+test('an interrupted upload keeps the old file', async () => {
   await must(200, 'POST', '/api/bash/execute_bash_command', { json: { command: `echo old > ${PATH}` } });
   await within(new Promise((resolve) => {
     const request = http.request(new URL(`/api/file/upload?path=${PATH}`, AGENT_URL), {

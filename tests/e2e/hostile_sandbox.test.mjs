@@ -1,5 +1,5 @@
-// What a hostile sandbox answers on the page's origin: it reaches a browser as a file or as a document of an origin of
-// its own, with headers from a list, or not at all.
+// Answers of a hostile sandbox on the page's origin: they reach a browser as a file, or as a document of an origin of
+// its own, with listed headers, or not at all.
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { after, before, describe, test } from 'node:test';
@@ -43,7 +43,7 @@ describe('a hostile sandbox', () => {
     }
   }
 
-  test('no answer of it runs on the page\'s origin, whatever its status', async () => {
+  test('no answer\'s script runs on the page\'s origin, whatever its status', async () => {
     for (const path of hostile.routes) {
       for (const status of [...PASSED_STATUSES, ...REFUSED]) {
         hostile.answer = evil(status, ['Content-Type: text/html', ...EVIL_HEADERS]);
@@ -55,7 +55,7 @@ describe('a hostile sandbox', () => {
     }
   });
 
-  test('no answer of it runs on the page\'s origin, whatever its type', async () => {
+  test('no answer\'s script runs on the page\'s origin, whatever its type', async () => {
     for (const path of hostile.routes) {
       for (const type of TYPES) {
         hostile.answer = evil(200, [`Content-Type: ${type}`, ...EVIL_HEADERS]);
@@ -66,7 +66,7 @@ describe('a hostile sandbox', () => {
     }
   });
 
-  test('what looks like a second answer is none', async () => {
+  test('a body that looks like a second answer is not read as one', async () => {
     const second = evil(200, ['Content-Type: text/html']);
     for (const first of ['HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100), 'junk\r\n', 'HTTP/1.1 204 No Content\r\n\r\n', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}']) {
       hostile.answer = first + second;
@@ -79,7 +79,7 @@ describe('a hostile sandbox', () => {
     }
   });
 
-  test('a header cannot bring another one', async () => {
+  test('a header value cannot inject another header', async () => {
     hostile.answer = evil(200, ['Content-Type: application/json\rX-Evil: 1', 'ETag: "a\rSet-Cookie: a=b"', 'Last-Modified: x\x0bX-Evil: 1', 'Content-Disposition: attachment; filename="a\rX-Evil: 1"']);
     const got = await shown(hostile.routes[0]);
     assert.equal(got.headers.get('x-evil'), null);
@@ -100,10 +100,10 @@ describe('a hostile sandbox', () => {
   }
 });
 
-describe('a body', () => {
+describe('a request body', () => {
   const send = (type, options = {}) => call('POST', '/api/profiles/csrf-test', { body: Buffer.from('{"llm": {"model": "x"}}'), headers: type ? { 'content-type': type } : {}, ...options });
 
-  test('is read as JSON where it says so, and refused in words where it says something else', async () => {
+  test('is read as JSON if its type says so; other types are refused with a message', async () => {
     for (const type of ['text/plain', 'text/plain;charset=UTF-8', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=b', 'application/jsonp', 'text/json', 'json', 'application/octet-stream', 'x/application/json', 'text/plain; application/json']) {
       for (const url of [undefined, APP_URL]) {
         const got = await call('POST', `${url ? '/agent' : ''}/api/profiles/csrf-test`, { body: Buffer.from('{"llm": {"model": "x"}}'), headers: { 'content-type': type }, ...(url ? { url } : {}) });
@@ -118,7 +118,7 @@ describe('a body', () => {
     await call('DELETE', '/api/profiles/csrf-test');
   });
 
-  test('without a type is refused where a cookie speaks', async () => {
+  test('without a type is refused if the request is authorized by a cookie', async () => {
     const cookie = await signIn();
     const options = { key: null, url: APP_URL, body: Buffer.from('{"llm": {"model": "x"}}') };
     for (const [type, status] of [[undefined, 415], ['text/plain', 415], ['application/json', undefined]]) {

@@ -1,4 +1,4 @@
-// What large requests, events and answers leave behind in the processes that serve them: little.
+// Processes return the memory of large requests, events and answers.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -11,18 +11,18 @@ import { Socket } from './support/socket.mjs';
 import { waitUntil, within } from './support/wait.mjs';
 
 const CONNECTIONS = 4;
-// ./deft bench load holds them to 32 MB after all suites together.
+// ./deft bench load limits them to 32 MB after all suites together.
 const KEPT_MAX_MB = 20;
 const LARGE_EVENT_BYTES = 900_000;
 const LARGE_EVENTS = 16;
 const LARGE_OUTPUT_BYTES = 15 << 20;
 
-/** Megabytes that the process holds; with VmHWM, held at most since forgetPeak(). */
+/** Megabytes of the process; with VmHWM, the maximum since forgetPeak(). */
 function memoryOf(name, field = 'VmRSS') {
   return Number(readFileSync(`/proc/${pidOf(name)}/status`, 'utf8').match(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm'))[1]) / 1024;
 }
 
-/** Megabytes of the process that no other one has. */
+/** Private memory of the process in megabytes. */
 function privateMemoryOf(name) {
   const rollup = readFileSync(`/proc/${pidOf(name)}/smaps_rollup`, 'utf8');
   return [...rollup.matchAll(/^Private_\w+:\s+(\d+) kB$/gm)].reduce((sum, [, kb]) => sum + Number(kb), 0) / 1024;
@@ -30,7 +30,7 @@ function privateMemoryOf(name) {
 
 const forgetPeak = (name) => writeFileSync(`/proc/${pidOf(name)}/clear_refs`, '5');
 
-/** Sends a body; resolves with the status, or with undefined when the server hangs up while it comes. */
+/** Sends a body; resolves with the status, or with undefined if the server disconnects before its end. */
 function post(path, body, headers) {
   return within(new Promise((resolve) => {
     const request = http.request(new URL(path, AGENT_URL), { method: 'POST', headers: { 'content-length': body.length, ...headers } }, (answer) => {
@@ -46,14 +46,14 @@ function post(path, body, headers) {
 const atOnce = (send) => Promise.all(Array.from({ length: CONNECTIONS }, send));
 const isSmallAgain = (name = 'fcgi') => waitUntil(() => privateMemoryOf(name) < KEPT_MAX_MB, `the memory of ${name} is given back`);
 
-test('uploads of a stranger leave no memory behind', async () => {
+test('memory is returned after unauthenticated uploads', async () => {
   const body = Buffer.alloc(60 << 20, 'x');
   const statuses = await atOnce(() => post('/api/file/upload?path=/tmp/x', body, { 'content-type': 'multipart/form-data; boundary=x' }));
   for (const status of statuses) assert.ok(status === 401 || status === undefined, `${status}`);
   await isSmallAgain();
 });
 
-test('large texts leave no memory behind', async () => {
+test('memory is returned after large texts', async () => {
   const items = '{"a":[{},""]},'.repeat(90_000);
   const body = Buffer.from(`{"tags":[${items}{}],"agent":5}`);
   const statuses = await atOnce(() => post('/api/conversations', body, { 'content-type': 'application/json', 'x-session-api-key': API_KEY }));
@@ -61,7 +61,7 @@ test('large texts leave no memory behind', async () => {
   await isSmallAgain();
 });
 
-test('a text of more values than are read is refused before it takes memory', async () => {
+test('a body with too many values is refused before it takes memory', async () => {
   forgetPeak('fcgi');
   const before = memoryOf('fcgi');
   const body = Buffer.from(`{"tags":[${'{},'.repeat(2_400_000)}{}]}`);
@@ -71,7 +71,7 @@ test('a text of more values than are read is refused before it takes memory', as
   assert.ok(memoryOf('fcgi', 'VmHWM') < mostMb, `${memoryOf('fcgi', 'VmHWM')} MB of ${mostMb} MB`);
 });
 
-test('large events leave no memory behind in those who store, list and stream them', async () => {
+test('memory is returned after large events are stored, listed and streamed', async () => {
   const { id, path } = await Conversation.create(startRequest({ model: 'scripted/hello', usage_id: 'agent' }));
   for (let i = 0; i < LARGE_EVENTS; i++)
     await must(200, 'POST', `${path}/events`, { json: { ...text('x'.repeat(LARGE_EVENT_BYTES)), run: false } });
@@ -87,7 +87,7 @@ test('large events leave no memory behind in those who store, list and stream th
   await must(200, 'DELETE', path);
 });
 
-test('much output leaves no memory behind in the process that streams it', async () => {
+test('memory is returned after large output is streamed', async () => {
   const socket = await Socket.open('/sockets/bash-events');
   socket.send({ command: `head -c ${LARGE_OUTPUT_BYTES} /dev/zero | tr '\\0' x`, timeout: 60 });
   await socket.frame(({ kind, exit_code: code }) => kind === 'BashOutput' && code !== null, 'the command ends');

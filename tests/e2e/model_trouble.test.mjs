@@ -1,4 +1,4 @@
-// A model that refuses, and what clients are told of it: once in the history, and live while another attempt is waited for.
+// Errors of a model as clients see them: once in the history, and live before each further attempt.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Conversation, llmOf, ofKind, startRequest, text } from './support/conversation.mjs';
@@ -22,7 +22,7 @@ for (const [name, step, code] of [
   ['server fault', refusal(500, {}), 'LLMServiceUnavailableError'],
   ['empty account', refusal(429, { code: 'insufficient_quota' }), 'LLMRateLimitError'],
 ]) {
-  test(`a model's ${name} is stored once, though a title was asked for too`, async (t) => {
+  test(`a model's ${name} is stored once, even if the title's request fails, too`, async (t) => {
     const scenario = `once-${code}`;
     fake.setScenario(scenario, [step]);
     const conversation = await begin(t, scenario, { autotitle: true });
@@ -34,7 +34,7 @@ for (const [name, step, code] of [
   });
 }
 
-test('an attempt that failed is told live, with its reason and when the next one begins', async (t) => {
+test('a failed attempt is reported live, with its reason and the time of the next one', async (t) => {
   fake.setScenario('again', [{ text: 'good', once: refusal(429, { message: 'slow down' }, { 'retry-after': '3' }) }]);
   const conversation = await begin(t, 'again', {}, { num_retries: 4 });
   const session = await Socket.open(`/sockets/session/${conversation.id}`);
@@ -47,7 +47,9 @@ test('an attempt that failed is told live, with its reason and when the next one
   const end = await session.frame((frame) => frame.type === 'item_aborted', 'the attempt is told of');
   assert.ok(Date.now() - refusedAt < SOON_MS, `${Date.now() - refusedAt} ms`);
   assert.match(end.reason, /slow down \(error code: 429\)/);
-  assert.deepEqual([end.attempt, end.attempts, end.retry_in_ms], [1, 4, 3000]);
+  assert.deepEqual([end.attempt, end.attempts], [1, 4]);
+  // Less by the time until the socket was ready for it.
+  assert.ok(end.retry_in_ms <= 3000 && end.retry_in_ms > 3000 - SOON_MS, String(end.retry_in_ms));
   assert.equal(await conversation.rest(['finished', 'error']), 'finished');
   const answer = await session.frame((frame) => frame.event?.kind === 'MessageEvent' && frame.event.source === 'agent', 'the answer');
   assert.equal(answer.event.id, end.item_id);
@@ -56,7 +58,7 @@ test('an attempt that failed is told live, with its reason and when the next one
   assert.deepEqual([...kinds], [], 'the events of the contract, and no others');
 });
 
-/** The item_started and item_aborted of an attempt that another one follows, as a session socket is sent them. */
+/** The frames item_started and item_aborted of an attempt with a retry, on a session socket. */
 async function toldRetry(session) {
   const end = await session.frame((frame) => frame.type === 'item_aborted', 'the attempt is told of');
   const begin = session.frames.find((frame) => frame.type === 'item_started');
@@ -64,7 +66,7 @@ async function toldRetry(session) {
   return end;
 }
 
-test('who comes between two attempts is told at once why there is no answer, and when the next one begins', async (t) => {
+test('a socket that connects between two attempts gets the reason and the time of the next one at once', async (t) => {
   fake.setScenario('between', [{ text: 'good', once: refusal(429, { message: 'slow down' }, { 'retry-after': '60' }) }]);
   const conversation = await begin(t, 'between', {}, { num_retries: 4 });
   const first = await Socket.open(`/sockets/session/${conversation.id}`);
@@ -93,7 +95,7 @@ test('who comes between two attempts is told at once why there is no answer, and
   assert.ok(!rested.frames.some((frame) => frame.type.startsWith('item_')), 'nothing is waited for');
 });
 
-test('attempts at a condensation that fail are told like those at an answer', async (t) => {
+test('failed attempts at a condensation are reported like those at an answer', async (t) => {
   fake.setScenario('talk', [{ text: 'an answer in words' }]);
   fake.setScenario('memory', [{ text: 'they count', once: refusal(429, { message: 'slow down' }, { 'retry-after': '3' }) }]);
   const request = startRequest(llmOf(fake, 'talk'));
@@ -110,7 +112,9 @@ test('attempts at a condensation that fail are told like those at an answer', as
   const end = await toldRetry(session);
   assert.ok(Date.now() - refusedAt < SOON_MS, `${Date.now() - refusedAt} ms`);
   assert.match(end.reason, /slow down/);
-  assert.deepEqual([end.attempt, end.attempts, end.retry_in_ms], [1, 4, 3000]);
+  assert.deepEqual([end.attempt, end.attempts], [1, 4]);
+  // Less by the time until the socket was ready for it.
+  assert.ok(end.retry_in_ms <= 3000 && end.retry_in_ms > 3000 - SOON_MS, String(end.retry_in_ms));
   const late = await Socket.open(`/sockets/session/${conversation.id}`);
   t.after(() => late.close());
   assert.equal((await toldRetry(late)).item_id, end.item_id);
@@ -122,7 +126,7 @@ test('attempts at a condensation that fail are told like those at an answer', as
   assert.ok(!events.frames.some((event) => event.kind === 'StreamingDeltaEvent'));
 });
 
-test('who comes when a run has been silent for long is told for how long', async (t) => {
+test('a socket that connects during a long silence is told its duration', async (t) => {
   fake.setScenario('mute', [{ park: true, text: 'at last' }]);
   const conversation = await begin(t, 'mute');
   await conversation.say('go', true);
@@ -143,7 +147,7 @@ test('who comes when a run has been silent for long is told for how long', async
   assert.equal((await rested.frame((frame) => frame.type === 'sync', 'the first frame')).silent_ms, undefined, 'nothing runs');
 });
 
-test('the last attempt is not told as one that another follows', async (t) => {
+test('the last attempt is not reported as one with a retry', async (t) => {
   fake.setScenario('never', [refusal(503, {})]);
   const conversation = await begin(t, 'never', {}, { num_retries: 2, retry_multiplier: 0 });
   const session = await Socket.open(`/sockets/session/${conversation.id}`);

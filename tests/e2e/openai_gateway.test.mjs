@@ -1,4 +1,4 @@
-// Profiles that are asked as if they were OpenAI's models: /v1, as OpenAI's clients call it.
+// Profiles as models of the OpenAI-compatible API under /v1.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -36,7 +36,7 @@ before(async () => {
 
 after(() => fake.close());
 
-/** A call with a bearer's token, as OpenAI's clients send it. */
+/** A call with a bearer token, as OpenAI's clients send it. */
 const bearer = (method, path, { key = keeper.key, headers = {}, ...rest } = {}) => call(method, path, { key: null, headers: { authorization: `Bearer ${key}`, ...headers }, ...rest });
 
 async function ask(t, path, json, headers = {}) {
@@ -51,10 +51,10 @@ const chat = (t, messages, { model = MODEL, headers, ...more } = {}) => ask(t, '
 const respond = (t, input, { model = MODEL, ...more } = {}) => ask(t, '/v1/responses', { model, input, ...more });
 const user = (content) => ({ role: 'user', content });
 
-/** What the model was told in its newest call: the messages of a role, as text. */
+/** The messages of a role in the model's newest call, as text. */
 const told = (role) => fake.requests.at(-1).body.messages.filter((one) => one.role === role).map(({ content }) => (typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('\n')));
 
-test('agent-server 103: profiles are models, for either form of the key', async () => {
+test('agent-server 103: profiles are listed as models, for both forms of the key', async () => {
   const { json } = await bearer('GET', '/v1/models');
   assert.deepEqual(json, { object: 'list', data: ['broken', 'talker', 'worker'].map((name) => ({ id: `openhands_${name}`, object: 'model', created: 0, owned_by: 'openhands' })) });
   assert.deepEqual((await keeper.call('GET', '/v1/models')).json, json);
@@ -66,7 +66,7 @@ test('agent-server 103: profiles are models, for either form of the key', async 
   assert.equal((await bearer('GET', '/api/conversations/count')).status, 401, 'a bearer is known below /v1 alone');
 });
 
-test('agent-server 103: a response is what the agent said at its end', async (t) => {
+test('agent-server 103: a response is the agent\'s final message', async (t) => {
   const metadata = { purpose: 'test' };
   const { status, json, conversation } = await respond(t, 'make it', { model: 'openhands_worker', instructions: 'Answer in one word.', metadata });
   assert.equal(status, 200, JSON.stringify(json));
@@ -90,7 +90,7 @@ test('agent-server 103: a response is what the agent said at its end', async (t)
   assert.ok((await conversation.events()).some(({ kind, tool_name: tool }) => kind === 'ObservationEvent' && tool === 'terminal'), 'it has worked for it');
 });
 
-test('agent-server 103: a chat is completed, and goes on by its header', async (t) => {
+test('agent-server 103: a chat is completed, and continued by its header', async (t) => {
   const first = await chat(t, [{ role: 'system', content: 'Be kind.' }, user('hello')]);
   assert.equal(first.status, 200, first.text);
   assert.match(first.json.id, /^chatcmpl-[0-9a-f]{32}$/);
@@ -110,7 +110,7 @@ test('agent-server 103: a chat is completed, and goes on by its header', async (
   assert.equal(metrics.accumulated_token_usage.prompt_tokens, first.json.usage.prompt_tokens + input, 'each answer says what it has cost itself');
 });
 
-test('agent-server 103: a new conversation is told what was said before', async (t) => {
+test('agent-server 103: a new conversation contains the earlier messages', async (t) => {
   const messages = [user('my name is Ada'), { role: 'assistant', content: 'Hello Ada' }, { role: 'developer', content: 'Be fast.' }, user('who am I?')];
   const { status, conversation } = await chat(t, messages);
   assert.equal(status, 200);
@@ -119,7 +119,7 @@ test('agent-server 103: a new conversation is told what was said before', async 
   assert.equal((await conversation.info()).agent.agent_context.system_message_suffix, 'Be brief.\n\nBe fast.');
 });
 
-test('agent-server 103: images come along', async (t) => {
+test('agent-server 103: images are passed on', async (t) => {
   const url = 'data:image/png;base64,iVBORw0KGgo=';
   const { status, conversation } = await respond(t, [{ role: 'user', content: [{ type: 'input_text', text: 'see' }, { type: 'input_image', image_url: url }] }]);
   assert.equal(status, 200);
@@ -149,7 +149,7 @@ const refusals = [
   ['parts without a type', 422, '/v1/chat/completions', { messages: [user([{ text: 'x' }])] }],
 ];
 
-test('agent-server 103: what is not served is refused in words, and starts nothing', async (t) => {
+test('agent-server 103: unsupported requests are refused with a message, and start nothing', async (t) => {
   const before = await keeper.must(200, 'GET', '/api/conversations/count');
   for (const [what, status, path, json] of refusals) {
     const answer = await ask(t, path, { model: MODEL, ...json });
@@ -162,14 +162,14 @@ test('agent-server 103: what is not served is refused in words, and starts nothi
   assert.equal(await keeper.must(200, 'GET', '/api/conversations/count'), before);
 });
 
-test('agent-server 103: an agent that fails is a 500 that names the conversation', async (t) => {
+test('agent-server 103: a failed agent is a 500 that names the conversation', async (t) => {
   const { status, json, conversation } = await respond(t, 'x', { model: 'openhands_broken' });
   assert.equal(status, 500);
   assert.deepEqual(json, { detail: 'Internal Server Error', exception: "500: The conversation ended as 'error', not as 'finished'" });
   assert.equal((await conversation.info()).execution_status, 'error');
 });
 
-test('agent-server 103: without an active agent profile there is a 409, and others\' conversations are not there', async (t) => {
+test('agent-server 103: without an active agent profile the answer is 409, and other users\' conversations are not found', async (t) => {
   const stranger = await newKeeper();
   const answer = await bearer('POST', '/v1/responses', { key: stranger.key, json: { model: MODEL, input: 'x' } });
   assert.deepEqual([answer.status, answer.json], [409, { detail: 'No agent profile is active' }]);

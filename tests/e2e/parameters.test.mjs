@@ -1,4 +1,4 @@
-// Parameters of path and query: each is checked as the contract's schema says, and the refusal names it.
+// Parameters of path and query are validated by the contract's schema, and errors name them.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
@@ -33,7 +33,7 @@ function given(schema) {
   return name === undefined ? one : contract.components.schemas[name];
 }
 
-/** Values that the schema does not take, each with the type of the problem. */
+/** Values that the schema refuses, each with the type of the problem. */
 function wrongValues(schema) {
   if (schema.enum) return [['bogus', ['enum', 'literal_error']], ['', ['enum', 'literal_error']]];
   if (schema.format === 'uuid') return [['xyz', ['uuid_parsing']]];
@@ -47,7 +47,7 @@ function wrongValues(schema) {
   return wrong;
 }
 
-/** Something that is taken. */
+/** A valid value. */
 function rightValue(parameter) {
   const schema = given(parameter.schema);
   if (schema.enum) return schema.enum[0];
@@ -60,18 +60,18 @@ const rightQuery = (operation, without) =>
   Object.fromEntries(queryOf(operation).filter(({ name, required }) => required && name !== without).map((one) => [one.name, rightValue(one)]));
 const fill = (path, more = {}) => path.replaceAll(/\{(\w+)\}/g, (_, name) => more[name] ?? fills[name] ?? 'none');
 
-/** What is wrong with a refusal, or null. */
+/** The deviation of an error answer, or null. */
 function faultOf({ status, json, text }, types, loc) {
   const problem = json?.detail?.[0];
   if (status === 422 && types.includes(problem?.type) && JSON.stringify(problem?.loc?.slice(0, 2)) === JSON.stringify(loc)) return null;
   return `${status}, not 422 ${types} at ${loc}: ${text.slice(0, 200)}`;
 }
 
-/** All checks of all served operations that cases(operation) names: {query, params, types, loc}. */
+/** All checks that cases(operation) returns for the served operations: {query, params, types, loc}. */
 async function faults(cases) {
   const found = [];
   for (const { route, method, path, operation } of operationsOf(contract).filter((one) => served.has(one.route))) {
-    // What is wrong with a body may be said first.
+    // Problems of the body may be reported first.
     for (const { query, params, types, loc } of operation.requestBody?.required ? [] : cases(operation)) {
       const answer = await call(method, fill(path, params), { key: user.key, query });
       const fault = faultOf(answer, types, loc);
@@ -89,13 +89,13 @@ test('parameters of a wrong type or outside their limits are refused', async () 
   assert.deepEqual(await faults(cases), []);
 });
 
-test('parameters that must be there are missed', async () => {
+test('missing required parameters are reported', async () => {
   const cases = (operation) =>
     queryOf(operation).filter(({ required }) => required).map(({ name }) => ({ query: rightQuery(operation, name), types: ['missing'], loc: ['query', name] }));
   assert.deepEqual(await faults(cases), []);
 });
 
-test('ids in the path that are none are refused', async () => {
+test('invalid ids in the path are refused', async () => {
   const ids = ['conversation_id', 'runtime_conversation_id'];
   const cases = (operation) =>
     operation.parameters

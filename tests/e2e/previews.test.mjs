@@ -1,4 +1,4 @@
-// Previews: what programs in a sandbox serve, on web origins of their own, for the sandbox's owner alone.
+// Previews: web servers in a sandbox, on origins of their own, for the sandbox's owner only.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import net from 'node:net';
@@ -39,7 +39,7 @@ describe('previews', () => {
     await fake?.close();
   });
 
-  it('a signed-in owner gets through by a pass that works once', async () => {
+  it('a signed-in owner is admitted by a pass that works once', async () => {
     const page = await visitor.open(`${site.url}/hello?x=%2F&y=a%20b`);
     assert.equal(page.status, 200);
     assert.equal(page.url, `${site.url}/hello?x=%2F&y=a%20b`);
@@ -51,7 +51,7 @@ describe('previews', () => {
     assert.match(again.text, /cannot be used again/);
   });
 
-  it('the cookie is of one origin alone, and out of reach of its pages', async () => {
+  it('the cookie belongs to one origin, and its pages cannot read it', async () => {
     const fresh = new Visitor();
     fresh.jar = new Map([...visitor.jar].filter(([host]) => host === 'localhost'));
     const left = await fresh.get(site.url);
@@ -65,7 +65,7 @@ describe('previews', () => {
     assert.equal((await other.get(originOf(site.id, OTHER_PORT))).status, 303, 'another port is another origin');
   });
 
-  it('a pass is no use in another browser', async () => {
+  it('a pass is not valid in another browser', async () => {
     const fresh = await signedIn(visitor.cookies(APP_URL));
     const left = await fresh.get(site.url);
     const { headers } = await fresh.get(left.headers.location);
@@ -75,18 +75,18 @@ describe('previews', () => {
     assert.equal((await fresh.get(headers.location)).status, 403, 'and is used up by the attempt');
   });
 
-  it('who is not signed in, or has another sandbox, reads why', async () => {
+  it('a browser that is not signed in, or of another user, gets an explanation', async () => {
     const nobody = await new Visitor().open(site.url);
     assert.equal(nobody.status, 401);
     assert.match(nobody.text, /<h1>Sign in first<\/h1>/);
     const foreign = await (await stranger()).open(site.url);
     assert.equal(foreign.status, 404);
-    assert.match(foreign.text, /No sandbox of yours/);
+    assert.match(foreign.text, /None of your sandboxes/);
     const unknown = await visitor.open(originOf('a'.repeat(16), PORT));
     assert.deepEqual([unknown.status, unknown.text], [foreign.status, foreign.text], 'another user\'s is as one that is not there');
   });
 
-  it('signing out ends the previews too', async () => {
+  it('signing out also revokes access to previews', async () => {
     const fresh = await signedIn();
     assert.equal((await fresh.open(site.url)).status, 200);
     const out = await fresh.get(new URL('/api/v1/sign-out', APP_URL).href, { method: 'POST', headers: { origin: APP_URL } });
@@ -94,7 +94,7 @@ describe('previews', () => {
     assert.equal((await fresh.get(site.url)).status, 303);
   });
 
-  it('a program is told localhost, and nothing that opens deft', async () => {
+  it('a program sees the host localhost, and no credentials of deft', async () => {
     visitor.keep(site.url, 'own=mine');
     const answer = await visitor.get(`${site.url}/data`, { method: 'POST', body: 'sent', headers: {
       origin: site.url, 'x-session-api-key': 'sk-deft-x', 'content-type': 'text/plain', 'content-length': 4,
@@ -108,7 +108,7 @@ describe('previews', () => {
     for (const name of ['x-session-api-key', 'x-forwarded-host', 'x-forwarded-for', 'x-real-ip']) assert.deepEqual(header(said, name), [], name);
   });
 
-  it('answers stream as they are made', async () => {
+  it('answers are streamed', async () => {
     const response = await visitor.send(`${site.url}/stream`);
     const pieces = response[Symbol.asyncIterator]();
     assert.equal(String((await pieces.next()).value), 'first\n\n');
@@ -117,7 +117,7 @@ describe('previews', () => {
     assert.equal((await pieces.next()).done, true);
   });
 
-  it('a WebSocket passes, for pages of the same sandbox', async () => {
+  it('WebSockets work for pages of the same sandbox', async () => {
     const open = (origin, cookie = visitor.cookies(site.url)) => within(new Promise((resolve) => {
       const socket = new WebSocket(`ws://127.0.0.1:${new URL(APP_URL).port}/socket`, { headers: { host: new URL(site.url).host, origin, cookie } });
       socket.on('open', () => socket.send('there'));
@@ -132,7 +132,7 @@ describe('previews', () => {
     assert.equal(await open(site.url, ''), 401);
   });
 
-  it('a page of another sandbox cannot send what carries the cookie', async () => {
+  it('a page of another sandbox cannot send authorized requests', async () => {
     const evil = originOf('b'.repeat(16), PORT);
     const refused = [
       { method: 'POST', headers: { origin: evil } },
@@ -144,7 +144,7 @@ describe('previews', () => {
     for (const options of refused) {
       const { status, text } = await visitor.get(`${site.url}/data`, options);
       assert.equal(status, 403, JSON.stringify(options));
-      assert.match(text, /Another page asked for this/);
+      assert.match(text, /Request from another origin/);
     }
     const own = { headers: { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image', referer: `${originOf(site.id, OTHER_PORT)}/x` } };
     assert.equal((await visitor.get(`${site.url}/data`, own)).status, 200);
@@ -152,13 +152,13 @@ describe('previews', () => {
     assert.equal((await visitor.get(`${site.url}/data`, link)).status, 200);
   });
 
-  it('cookies that another preview put beside ours do not lock anybody out', async () => {
+  it('cookies set by another preview do not block access', async () => {
     const tossed = `deft_preview=${'A'.repeat(43)}; deft_preview=short; ${visitor.cookies(site.url)}; deft_preview=${'B'.repeat(43)}`;
     assert.equal((await visitor.get(site.url, { headers: { cookie: tossed } })).status, 200);
     assert.equal((await new Visitor().get(site.url, { headers: { cookie: `deft_preview=${'A'.repeat(43)}` } })).status, 303);
   });
 
-  it('what a sandbox says to nginx is not obeyed', async () => {
+  it('X-Accel headers of a sandbox are ignored', async () => {
     const answer = await visitor.get(`${site.url}/accel`);
     assert.deepEqual([answer.status, answer.text], [200, 'mine']);
     assert.equal(answer.headers['x-accel-redirect'], undefined);
@@ -167,7 +167,7 @@ describe('previews', () => {
     assert.equal(redirect.headers.location, `${site.url}/there?x=1`, 'addresses of its own are put right');
   });
 
-  it('an answer with a status that is none, or of another protocol, ends the connection', async () => {
+  it('an answer with an invalid status, or of another protocol, ends the connection', async () => {
     const { port } = new URL(APP_URL);
     const { host } = new URL(site.url);
     const second = 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: a=b; Domain=localhost\r\nContent-Length: 5\r\n\r\nowned';
@@ -191,7 +191,7 @@ describe('previews', () => {
     assert.deepEqual([cleared.status, cleared.headers['clear-site-data']], [200, undefined]);
   });
 
-  it('headers that come twice are read once', async () => {
+  it('repeated headers are read once', async () => {
     const { port } = new URL(APP_URL);
     const cookie = visitor.cookies(site.url);
     const talk = (...lines) => within(new Promise((resolve, reject) => {
@@ -208,7 +208,7 @@ describe('previews', () => {
     assert.match(origins, /^HTTP\/1\.1 (400|403) /);
   });
 
-  it('runtime 19: host names with a number or a name reach that port of the sandbox, and no other does', async () => {
+  it('runtime 19: host names with a port\'s number or name reach that port of the sandbox only', async () => {
     assert.equal((await visitor.open(originOf(site.id, OTHER_PORT))).json().port, OTHER_PORT);
     assert.equal((await visitor.open(originOf(site.id, 'work-1'))).json().port, WORKER_PORT);
     assert.equal((await visitor.open(originOf(site.id, WORKER_PORT))).json().port, WORKER_PORT);
@@ -223,7 +223,7 @@ describe('previews', () => {
     for (const path of ['/.deft/check', '/.deft/leave', '/.deft/x']) assert.equal((await visitor.get(site.url + path)).status, 404, path);
   });
 
-  it('what listens is listed with its addresses, and programs know the ports that have names', async () => {
+  it('listening ports are listed with their URLs, and programs know the named ports', async () => {
     const { exposed_urls: urls, listening } = await site.conversation.must(200, 'GET', '/previews');
     assert.deepEqual(urls.map(({ name, port }) => [name, port]), [['AGENT_SERVER', 8000], ['VSCODE', 60001], ['WORKER_1', WORKER_PORT], ['WORKER_2', 12001], [`PORT_${OTHER_PORT}`, OTHER_PORT], [`PORT_${PORT}`, PORT]]);
     assert.deepEqual(listening, [OTHER_PORT, PORT, WORKER_PORT]);
@@ -235,7 +235,7 @@ describe('previews', () => {
     assert.equal((await site.conversation.must(200, 'GET', '/previews')).listening.includes(7777), false, 'loopback alone is not shown');
   });
 
-  it('an editor of the sandbox starts when its address is asked for, with a token of its own', async () => {
+  it('the sandbox\'s editor is started by a request for its URL, with a token of its own', async () => {
     const { status, text } = await site.conversation.call('GET', '/vscode/url');
     assert.equal(status, 503, 'the image has none');
     assert.match(text, /has no editor/);
@@ -243,7 +243,7 @@ describe('previews', () => {
     const put = await engine('PUT', `/containers/${INSTANCE}-${site.id}/archive?path=/usr/local/bin`, { body: tar([{ name: 'openvscode-server', data: program }]), type: 'application/x-tar' });
     assert.equal(put.status, 200, put.text);
     assert.deepEqual(await site.conversation.must(200, 'GET', '/vscode/status'), { running: false, enabled: true });
-    // The address that is always told opens it, too, whoever started it.
+    // The URL in exposed_urls opens it, too.
     const { exposed_urls: urls } = await site.conversation.must(200, 'GET', '/previews');
     const told = urls.find(({ name }) => name === 'VSCODE').url;
     assert.equal((await (await stranger()).open(told)).status, 404, 'a stranger starts nothing');
@@ -266,7 +266,7 @@ describe('previews', () => {
     assert.equal((await visitor.open(`${origin}/?tkn=wrong`)).status, 403);
   });
 
-  it('who looks uses the sandbox, which is noted once in ten seconds', async () => {
+  it('a preview request counts as use of the sandbox, recorded once in ten seconds', async () => {
     const used = async () => (await query("SELECT last_used_at::text AS at, last_used_at > now() - interval '5 minutes' AS is_recent FROM runtimes WHERE id = :'id'", { id: site.id }))[0];
     const set = (age) => execute("UPDATE runtimes SET last_used_at = now() - :'age'::interval WHERE id = :'id'", { id: site.id, age });
     await set('15 minutes');
@@ -280,14 +280,14 @@ describe('previews', () => {
     await set('0');
   });
 
-  it('a port where nothing listens says so', async () => {
+  it('a port without a listener gives an error page', async () => {
     const page = await visitor.open(originOf(site.id, SILENT_PORT));
     assert.equal(page.status, 502);
-    assert.match(page.text, /answers on port 4444\. It must listen on 0\.0\.0\.0/);
+    assert.match(page.text, /responds on port 4444\. It must listen on 0\.0\.0\.0/);
     assert.match(page.headers['content-security-policy'], /default-src 'none'/);
   });
 
-  it('a paused sandbox wakes for who looks, a stopped one says that it is', async () => {
+  it('a preview request resumes a paused sandbox; for a stopped one the answer says so', async () => {
     await execute("UPDATE runtimes SET desired = 'paused' WHERE id = :'id'", { id: site.id });
     await waitUntil(async () => (await query("SELECT status FROM runtimes WHERE id = :'id'", { id: site.id }))[0].status === 'paused', 'the sandbox is paused');
     const woken = await visitor.open(originOf(site.id, SILENT_PORT));

@@ -1,4 +1,4 @@
-// What programs in a sandbox answer on their previews: a browser gets HTTP with a status that is one, or a refusal in words.
+// Answers of programs in previews: a browser gets HTTP with a valid status, or a 502 with a message.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
@@ -37,7 +37,7 @@ describe('answers of previews', () => {
     await fake?.close();
   });
 
-  /** All that comes back on a connection of one request. */
+  /** All bytes returned on a connection of one request. */
   const talk = (path, lines = ['Connection: close']) => new Promise((resolve, reject) => {
     const { host } = new URL(site.url);
     const socket = net.connect(new URL(APP_URL).port, '127.0.0.1', () => socket.write([`GET ${path} HTTP/1.1`, `Host: ${host}`, `Cookie: ${visitor.cookies(site.url)}`, ...lines, '', ''].join('\r\n')));
@@ -56,7 +56,7 @@ describe('answers of previews', () => {
     assert.equal(text.match(/HTTP\/1\.1 /g).length, 1, what);
   }
 
-  it('a status that is none is refused in words, whether an upgrade was asked for or not', async () => {
+  it('an invalid status is refused with a message, with and without an upgrade', async () => {
     for (const status of ['000', '001', '099', '600', '601', '700', '999']) {
       for (const lines of [undefined, UPGRADE]) {
         const text = await raw(`HTTP/1.1 ${status} Words\r\n${BODY}`, lines);
@@ -67,7 +67,7 @@ describe('answers of previews', () => {
     }
   });
 
-  it('a status that is one passes', async () => {
+  it('every valid status passes', async () => {
     for (const status of [200, 201, 226, 300, 400, 403, 404, 413, 418, 451, 499, 500, 502, 599]) {
       const text = await raw(`HTTP/1.1 ${status} Words\r\n${BODY}`);
       assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `), String(status));
@@ -77,14 +77,14 @@ describe('answers of previews', () => {
     assert.match(await raw(`HTTP/1.1 200\nContent-Length: 5\n\nowned`), /owned$/);
   });
 
-  it('what is no head of HTTP is refused in words', async () => {
+  it('an answer without an HTTP head is refused with a message', async () => {
     for (const head of ['hello', '<script>owned</script>', 'HTTP/0.9 200 OK\r\n', 'HTTP/2 200\r\n', 'HTTP/1.1  200 OK\r\n', 'HTTP/1.1 20 OK\r\n', 'HTTP/1.1 2000 OK\r\n', 'HTTP/1.1 2x0 OK\r\n', 'ICY 200 OK\r\n', '\r\nHTTP/1.1 200 OK\r\n', '\0\0\0', 'HTTP/1.1 -1 OK\r\n', 'HTTP/1.1 +20 OK\r\n'])
       assertRefused(await raw(`${head}${BODY}`), JSON.stringify(head));
     assertRefused(await raw(''), 'nothing');
     assertRefused(await raw('HTTP/1.1 20'), 'a part of a status');
   });
 
-  it('a switch of protocols passes where it was asked for, and there alone', async () => {
+  it('101 passes only if an upgrade was requested', async () => {
     assertRefused(await raw(`${SWITCHING}owned`), 'not asked for');
     assertRefused(await raw(`${SWITCHING}${FINAL}`), 'not asked for, with an answer after it');
     assertRefused(await raw(`HTTP/1.1 100 Continue\r\n\r\n${SWITCHING}owned`), 'after another one');
@@ -93,7 +93,7 @@ describe('answers of previews', () => {
     assert.match(await raw(FINAL, UPGRADE), /^HTTP\/1\.1 200 [^]*owned$/, 'a program may say no to an upgrade');
   });
 
-  it('informational answers do not reach the browser, and the one after them does', async () => {
+  it('informational answers are dropped, and the final one is passed on', async () => {
     for (const before of ['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 102 Processing\r\n\r\n', 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n', 'HTTP/1.1 199 X\n\n', 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n'.repeat(20)]) {
       const text = await raw(before + FINAL);
       assert.match(text, /^HTTP\/1\.1 200 OK\r\n[^]*owned$/, before);
@@ -102,25 +102,25 @@ describe('answers of previews', () => {
     assertRefused(await raw(`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 999 High\r\n${BODY}`), 'a status that is none after one');
   });
 
-  it('an answer may come in pieces of any size', async () => {
+  it('an answer may arrive in pieces of any size', async () => {
     const pieces = (text) => talk(`/pieces?${[...text].map(encodeURIComponent).join('~')}`);
     assert.match(await pieces(`HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n${FINAL}`), /^HTTP\/1\.1 200 OK\r\n[^]*owned$/);
     assertRefused(await pieces(`HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 999 OK\r\n${BODY}`), 'in pieces');
   });
 
-  it('a head that does not end is refused, and its program is left', async () => {
+  it('an endless head is refused, and the connection to its program closed', async () => {
     for (const path of ['/endless', '/endless-line', '/endless-early', '/endless-hint']) {
       assertRefused(await talk(path), path);
       assert.equal((await visitor.get(`${site.url}/ended`)).text, 'yes', `${path}: it still writes`);
     }
   });
 
-  it('a program is not told where it was reached', async () => {
+  it('a program does not see the header with its address', async () => {
     const said = (await visitor.get(`${site.url}/data`, { headers: { 'x-deft-address': '127.0.0.1:22' } })).json();
     assert.deepEqual(said.headers.filter(([name]) => name.startsWith('x-deft')), []);
   });
 
-  it('large bodies pass both ways, however slow a side is, and nothing of them is kept', async () => {
+  it('large bodies pass in both directions at any speed, without being buffered', async () => {
     const kb = await gatewayKb();
     const body = Buffer.alloc(LARGE_MIB << 20, 'large');
     const sent = visitor.get(`${site.url}/sink`, { method: 'POST', body, headers: { 'content-length': body.length } });
@@ -135,13 +135,13 @@ describe('answers of previews', () => {
     assert.ok(await gatewayKb() - kb < 8192, `the gateway grew from ${kb} to ${await gatewayKb()} KB`);
   });
 
-  it('who goes away is not read for', async () => {
+  it('after a client disconnects its program is not read any more', async () => {
     const slow = await visitor.send(`${site.url}/large?${LARGE_MIB}`);
     slow.destroy();
     assert.equal((await visitor.get(`${site.url}/ended`)).text, 'yes');
   });
 
-  it('a program may answer before it has read what is sent', async () => {
+  it('a program may answer before it has read the request', async () => {
     const { host } = new URL(site.url);
     const answer = await new Promise((resolve, reject) => {
       const request = http.request({ host: '127.0.0.1', port: new URL(APP_URL).port, path: '/early', method: 'POST', headers: { host, cookie: visitor.cookies(site.url), 'content-length': 1 << 20 } }, resolve);
@@ -152,7 +152,7 @@ describe('answers of previews', () => {
     answer.destroy();
   });
 
-  it('many sockets are held at once, at a few KB each', { timeout: 4 * DEADLINE_MS }, async () => {
+  it('many idle sockets take a few KB each', { timeout: 4 * DEADLINE_MS }, async () => {
     const kb = await gatewayKb();
     const fds = await gatewayFds();
     const n = 150;
@@ -161,7 +161,7 @@ describe('answers of previews', () => {
       socket.on('open', () => resolve(socket)).on('error', reject);
     }), 'a socket opens');
     const sockets = [];
-    // The site's queue of connections holds five.
+    // The site accepts five queued connections.
     while (sockets.length < n) sockets.push(...await Promise.all([open(), open(), open()]));
     for (const socket of sockets) {
       const back = new Promise((resolve) => { socket.once('message', resolve); });

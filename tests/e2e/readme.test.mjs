@@ -1,4 +1,4 @@
-// The programs that README.md shows, word for word but for the address of the server, with the clients as they are published.
+// The programs in README.md, unchanged except for the server's address, with the published clients.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { within } from './support/wait.mjs';
 
 const TESTS = fileURLToPath(new URL('..', import.meta.url));
 const PYTHON = fileURLToPath(new URL('sdk/python.sh', import.meta.url));
-/** The first start on a machine makes a Python and installs the SDK into it. */
+/** The first start on a machine creates a virtual environment and installs the SDK. */
 const DEADLINE_MS = 600_000;
 const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
 
@@ -22,7 +22,7 @@ function programOf(language) {
   return found[1].replaceAll('http://localhost:8000', AGENT_URL);
 }
 
-/** Resolves with what the program on standard input printed, once it has ended by itself; it must end well. */
+/** Runs the program on standard input; resolves with its output when it has ended successfully. */
 async function run(command, args, program) {
   const child = spawn(command, args, {
     cwd: TESTS,
@@ -40,7 +40,7 @@ async function run(command, args, program) {
   return said;
 }
 
-test('the program for the TypeScript client shows what happens, then the history, and ends', async () => {
+test('the program for the TypeScript client prints live events, then the history, and ends', async () => {
   const said = await run(process.execPath, ['--input-type=module', '-'], programOf('js'));
   const [newest] = (await must(200, 'GET', '/api/conversations/search', { query: { sort_order: 'CREATED_AT_DESC', limit: 1 } })).items;
   const { items } = await must(200, 'GET', `/api/conversations/${newest.id}/events/search`, { query: { limit: 100 } });
@@ -52,7 +52,7 @@ test('the program for the TypeScript client shows what happens, then the history
   await must(200, 'DELETE', `/api/conversations/${newest.id}`);
 });
 
-test('the program for the Python SDK ends well whatever its earlier runs have left behind', async () => {
+test('the program for the Python SDK succeeds also after earlier runs in the same workspace', async () => {
   const ask = `
 import json
 print('ENDED', json.dumps({

@@ -1,5 +1,5 @@
-// The same conversations as the original server was recorded in, request by request and frame by frame: deft answers
-// the same, the same events come in the same order, and the same is asked of the model.
+// Replays the recorded conversations of the original server, request by request and frame by frame: deft answers
+// the same, sends the same events in the same order, and calls the model with the same requests.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -16,7 +16,7 @@ import { waitUntil } from './support/wait.mjs';
 
 const fake = await strictModel();
 
-// --- what deft answers otherwise, and why; `at` says where ---
+// --- deft's differences, with reasons; `at` is the place ---
 
 const SERVER_INFO = [
   { at: /^GET \/server_info\.usable_tools\[/, why: 'deft lists the tools that it has' },
@@ -84,14 +84,14 @@ const DEFTS_WAY = {
   ],
 };
 
-/** What a replay found is deft's way, and nothing else; and deft's way is still another one. */
+/** The differences of a replay are exactly the listed ones, and each of them still exists. */
 function assertAlike(name, replay) {
   const ways = DEFTS_WAY[name] ?? [];
   assert.deepEqual(replay.differences.filter((line) => !ways.some(({ at }) => at.test(line))), []);
   assert.deepEqual(ways.filter(({ at }) => !replay.differences.some((line) => at.test(line))), [], 'these are alike by now');
 }
 
-// --- what the model says, and is asked ---
+// --- answers and requests of the model ---
 
 const TITLE = { text: 'A short title' };
 const SUMMARY = { text: '<summary>Summary of what happened.</summary>' };
@@ -120,7 +120,7 @@ const asked = (body) => ({
   messages: body.messages.map((message) => ({ ...message, ...(message.content ? { content: [message.content].flat() } : {}) })),
 });
 
-/** The same was asked of the model, request by request: with tools, and without. Of the longest recording the last were kept. */
+/** The model's requests are the same, with tools and without. Of the longest recording only the last ones exist. */
 function compareRequests(golden, replay, from, { isEnd = false } = {}) {
   const seen = fake.requests.slice(from).map(({ body }) => body).filter(({ model }) => model === golden.requests[0]?.model);
   for (const isStep of [true, false]) {
@@ -137,7 +137,7 @@ function compareRequests(golden, replay, from, { isEnd = false } = {}) {
   }
 }
 
-/** A replay for a user that has nothing yet. Whatever becomes of it, neither a socket nor the model waits any longer. */
+/** A replay for a new user. At its end all sockets are closed and the model is released. */
 async function replayOf(t, golden, more = {}) {
   const user = await newUser();
   const replay = new Replay(golden, { key: user.key, modelUrl: fake.url, ...more });
@@ -150,23 +150,23 @@ async function replayOf(t, golden, more = {}) {
 
 // --- the recordings ---
 
-/** A call behind the finish of its answer: models refuse a request in which it has no result. */
+/** A call after the finish of its answer: models refuse a request in which it has no result. */
 const isUnexecuted = (event) => event.error?.startsWith('This call was not executed');
 
-/** Refused there and done here: the rest of the recording would have another model. */
+/** Refused there and done here: the rest of the recording would use another model. */
 const isOtherModel = ({ path, status }) => status === 501 && path.endsWith('/switch_llm');
 
-/** What the recorded client found in the end. */
+/** The final state that the recorded client read. */
 const lastEvents = (golden) => golden.exchanges.filter(({ path }) => path?.includes('/events/search')).at(-1).response.items;
 
-/** Errors from before the run: of a title that no model gave, which deft leaves to the run to tell. */
+/** Errors from before the run: of a failed title, which deft reports only in the run. */
 function titleErrors(golden) {
   const items = lastEvents(golden);
   const begun = items.findIndex(({ key, value }) => key === 'execution_status' && value === 'running');
   return new Set(items.slice(0, Math.max(begun, 0)).filter(({ kind }) => kind === 'ConversationErrorEvent').map(({ id }) => id));
 }
 
-// Before a release the recorded client let go of its sockets.
+// Before a release the recorded client closed its sockets.
 const PLAYED = [
   'hello', 'hello-all-client-calls', 'hello-confirmation', 'llm-error', 'llm-error-500', 'slow-command-interrupt', 'slow-command-pause',
   'unknown-tool', 'parallel-tool-calls', 'streaming', 'security-analyzer', 'secrets-masking', 'conversation-runtime', 'conversation-runtime-docker',
@@ -190,7 +190,7 @@ for (const name of PLAYED) {
 
 test('recording slow-llm-interrupt', async (t) => {
   const golden = recording('slow-llm-interrupt');
-  // The answer that is interrupted never comes; the recorded one took five seconds.
+  // The interrupted answer never comes; the recorded one took five seconds.
   letModelSay(golden, { parked: 1 });
   const from = fake.requests.length;
   const replay = await replayOf(t, golden);
@@ -202,11 +202,11 @@ test('recording slow-llm-interrupt', async (t) => {
   assertAlike('slow-llm-interrupt', replay);
 });
 
-test('recording restart-mid-conversation: deft goes on where the original gave up', async (t) => {
+test('recording restart-mid-conversation: deft continues where the original gave up', async (t) => {
   const golden = recording('restart-mid-conversation');
   letModelSay(golden);
   const from = fake.requests.length;
-  // The original's error, and the run that the user had to ask for after it.
+  // The original's error, and the run that the user had to start after it.
   const events = lastEvents(golden);
   const failed = events.findIndex(({ key, value }) => key === 'execution_status' && value === 'error');
   const theirs = new Set(events.slice(failed, failed + 3).map(({ id }) => id));
@@ -234,7 +234,7 @@ test('recording restart-mid-conversation: deft goes on where the original gave u
   assertAlike('restart-mid-conversation', replay);
 });
 
-/** The frames of a session in the order of the contract: what is stored, the snapshot, what is live. */
+/** The frames of a session in the contract's order: stored events, the snapshot, live events. */
 function inContractOrder(exchanges, socket) {
   const rank = ({ type }) => ['sync', 'durable', 'transient'].indexOf(type) + 1 || 4;
   const isFrame = (one) => one.kind === 'ws' && one.socket === socket;
@@ -242,7 +242,7 @@ function inContractOrder(exchanges, socket) {
   return exchanges.map((one) => (isFrame(one) ? frames.shift() : one));
 }
 
-/** What is looked for while the replay goes on; a replay that fails is not waited for. */
+/** Waits for a condition during the replay; fails with the replay. */
 async function meanwhile(playing, check, what) {
   let failure;
   playing.catch((error) => {
@@ -256,8 +256,8 @@ async function meanwhile(playing, check, what) {
 
 test('recording session-socket', async (t) => {
   const golden = recording('session-socket');
-  // Pieces that come behind their event are not shown: each answer ends when its pieces were shown. The second waits
-  // until the third socket is there, so that it streams to it from its first piece on. Nobody recorded its end.
+  // Pieces that arrive after their event are not sent: each answer ends when its pieces were sent. The second waits
+  // until the third socket is open, so that it gets it from the first piece on. Its end was not recorded.
   const [command, last] = answersOf(golden);
   const steps = [command, { text: 'just text' }, last].map((step) => ({ ...step, hold: true }));
   letModelSay(golden, { steps, parked: 2 });
@@ -266,7 +266,7 @@ test('recording session-socket', async (t) => {
     const counted = replay.names.translate(golden.exchanges.find(({ path }) => path?.endsWith('/events/count')).path);
     await waitUntil(async () => await must(200, 'GET', counted, { key: replay.key }) === n, `${n} events are stored`);
   };
-  /** Goes on until the mark; the model ends when it was shown on these sockets. */
+  /** Continues to the mark; the model's answer ends when these sockets have got it. */
   const playAnswer = async (mark, text, sockets, playing = replay.play(mark)) => {
     const isShown = (name) => isDeepStrictEqual(replay.listeners.get(name)?.pieces(), [text]);
     await meanwhile(playing, () => sockets.every(isShown), `${text} is shown`);

@@ -1,5 +1,5 @@
-// What sandboxes are told of names: by deft-resolver, from a name server of the test's; all types, by UDP and TCP,
-// nothing private; each sandbox at its own gateway alone, and as well when others flood it.
+// DNS answers of deft-resolver to sandboxes, from a name server of the test: all types, by UDP and TCP,
+// no private addresses; only at the sandbox's own gateway, and also during a flood of another sandbox.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import dgram from 'node:dgram';
@@ -55,7 +55,7 @@ function question(packet) {
   return { name: labels.join('.').toLowerCase(), type: packet.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** The answer of the name server whose records these are, or nothing. */
+/** The answer of a name server with these records, or nothing. */
 function reply(packet, records, isTcp) {
   const asked = question(packet);
   if (asked.name.endsWith('silent.test')) return undefined;
@@ -111,9 +111,9 @@ class NameServer {
   }
 }
 
-// --- questions of a sandbox ---
+// --- queries of a sandbox ---
 
-// ASK SERVER PORT PROTOCOL TYPE NAME...: a line each, what came as hexadecimal digits, or "refused", "silence".
+// ASK SERVER PORT PROTOCOL TYPE NAME...: prints one line each, the answer in hexadecimal, or "refused", "silence".
 const ASK = `
 import socket, struct, sys
 server, port, protocol, type = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
@@ -145,7 +145,7 @@ import socket, sys
 try: print('found', socket.getaddrinfo(sys.argv[1], 80, socket.AF_INET, socket.SOCK_STREAM)[0][4][0])
 except socket.gaierror as e: print('again' if e.errno == socket.EAI_AGAIN else 'unknown')
 `;
-// Questions that nobody will answer, and connections that say nothing.
+// Queries without an answer, and idle connections.
 const FLOOD = `
 import os, socket, struct, sys, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -210,7 +210,7 @@ describe('the resolver of sandboxes', { skip: !isRoot && 'needs root, and packet
   const answer = async (...args) => decode(await ask(...args));
   const lookUp = async (runtime, what, of = house) => (await of.look(runtime.runtime_id, ['python3', '-c', LOOK_UP, what])).text.trim();
   const gatewayOf = ({ url }) => new URL(url).hostname.replace(/\d+$/, (last) => String(Number(last) - 1));
-  // Where a process listens, as ss says: "udp 10.201.0.1:1053".
+  // The listening sockets of a process, by ss: "udp 10.201.0.1:1053".
   const listening = (pid) => execFileSync('ss', ['-Hlntup'], { encoding: 'utf8' }).split('\n').filter((line) => line.includes(`pid=${pid},`))
     .map((line) => line.trim().split(/\s+/)).map((fields) => `${fields[0]} ${fields[4]}`);
   const answers = (of, runtime) => waitUntil(async () => (await lookUp(runtime, 'a.test', of)).startsWith('found'), DEADLINE_MS, 'the resolver answers');
@@ -227,7 +227,7 @@ describe('the resolver of sandboxes', { skip: !isRoot && 'needs root, and packet
     for (const server of [upstream, other, silent]) server.stop();
   });
 
-  it('answers all types, by UDP and TCP', async () => {
+  it('answers all record types, by UDP and TCP', async () => {
     for (const protocol of ['udp', 'tcp']) {
       for (const type of ['A', 'AAAA', 'TXT', 'MX']) {
         const { code, answers: found } = await answer(one, type, 'a.test', { protocol });
@@ -240,7 +240,7 @@ describe('the resolver of sandboxes', { skip: !isRoot && 'needs root, and packet
     assert.equal(await lookUp(one, 'a.test'), 'found 45.11.188.7');
   });
 
-  it('gives a large answer by TCP, after one by UDP that is cut', async () => {
+  it('gives a large answer by TCP, after a truncated one by UDP', async () => {
     const cut = await answer(one, 'TXT', 'large.test', { server: SERVER });
     assert.equal(cut.isCut, true);
     const { code, answers: found } = await answer(one, 'TXT', 'large.test', { protocol: 'tcp' });
@@ -249,7 +249,7 @@ describe('the resolver of sandboxes', { skip: !isRoot && 'needs root, and packet
     assert.ok(upstream.asked.some(({ name: asked, isTcp }) => asked === 'large.test' && isTcp));
   });
 
-  it('gives no private address, by no protocol', async () => {
+  it('returns no private address, by UDP or TCP', async () => {
     for (const protocol of ['udp', 'tcp']) {
       for (const [type, list] of Object.entries(PRIVATE)) {
         const lines = await ask(one, type, list.map((_, i) => `private${i}-${type.toLowerCase()}.test`), { protocol });
@@ -259,7 +259,7 @@ describe('the resolver of sandboxes', { skip: !isRoot && 'needs root, and packet
     }
   });
 
-  it('asks nobody for names of private networks, plain names and private addresses', async () => {
+  it('forwards no names of private networks, plain names and private addresses', async () => {
     for (const [type, what] of [['A', 'metadata.google.internal'], ['A', 'printer.local'], ['A', 'host.lan'], ['A', 'plain'], ['PTR', '4.3.2.10.in-addr.arpa']]) {
       const { code, answers: found } = await answer(one, type, what, { server: SERVER });
       assert.equal(code, UNKNOWN, what);
@@ -268,12 +268,12 @@ describe('the resolver of sandboxes', { skip: !isRoot && 'needs root, and packet
     }
   });
 
-  it('gives private addresses of names that the administrator excepts, but never those of clouds\' credentials', async () => {
+  it('returns private addresses for exempted names, but never metadata addresses', async () => {
     assert.deepEqual((await answer(one, 'A', 'host.corp.test')).answers.map(({ bytes }) => [...bytes].join('.')), ['10.9.8.7']);
     assert.deepEqual((await answer(one, 'A', 'meta.corp.test')).answers, []);
   });
 
-  it('knows nothing of the host: neither its names nor the search domains of its resolver', async () => {
+  it('does not know the host\'s names and search domains', async () => {
     const { text } = await house.look(one.runtime_id, ['cat', '/etc/resolv.conf']);
     assert.doesNotMatch(text, /^search +[^.\s]/m);
     assert.match(text, /^options .*timeout:2/m);
@@ -282,11 +282,11 @@ describe('the resolver of sandboxes', { skip: !isRoot && 'needs root, and packet
     assert.equal(await lookUp(one, 'host.docker.internal'), 'unknown');
   });
 
-  it('is what answers for any name server of a private network', async () => {
+  it('answers queries to any private name server', async () => {
     for (const server of ['10.255.255.53', '169.254.169.253']) assert.equal((await answer(one, 'A', 'a.test', { server })).code, OK, server);
   });
 
-  it('listens at the gateways of its sandboxes and nowhere else', async () => {
+  it('listens only at the gateways of its sandboxes', async () => {
     const gateways = [one, two].flatMap((runtime) => ['tcp', 'udp'].map((protocol) => `${protocol} ${gatewayOf(runtime)}:${PORT}`));
     const seen = await waitUntil(() => {
       const found = listening(house.resolver.pid).filter((line) => line.endsWith(`:${PORT}`));
@@ -299,13 +299,13 @@ describe('the resolver of sandboxes', { skip: !isRoot && 'needs root, and packet
     assert.deepEqual(house.udpSockets(), []);
   });
 
-  it('is reached by the redirection alone: no port of any gateway is open to a sandbox', async () => {
+  it('is reachable only by redirection: no port of a gateway is open to sandboxes', async () => {
     for (const gateway of [gatewayOf(one), gatewayOf(two)]) {
       for (const protocol of ['udp', 'tcp']) assert.equal(await ask(one, 'A', 'a.test', { server: gateway, port: PORT, protocol }), 'refused', `${protocol} ${gateway}`);
     }
   });
 
-  it('a name server that does not answer is made up for by another one, and none costs seconds', async () => {
+  it('uses another name server if one does not answer, without a delay of seconds', async () => {
     assert.ok(silent.asked.length > 0, 'the first one is asked as well');
     assert.equal(await lookUp(one, 'first.silent.test'), 'again');
     upstream.stop();
@@ -318,7 +318,7 @@ describe('the resolver of sandboxes', { skip: !isRoot && 'needs root, and packet
     assert.equal((await answer(one, 'TXT', 'a.test')).code, OK);
   });
 
-  it('one sandbox\'s flood leaves the others their answers', async () => {
+  it('answers other sandboxes during one sandbox\'s flood', async () => {
     const flood = house.look(one.runtime_id, ['python3', '-c', FLOOD]);
     await waitUntil(async () => (await house.look(one.runtime_id, ['sh', '-c', 'test -e /tmp/flooded && echo yes'])).text.includes('yes'), DEADLINE_MS, 'the flood');
     const questions = upstream.asked.filter(({ name: asked }) => asked.endsWith('silent.test')).length;
@@ -330,7 +330,7 @@ describe('the resolver of sandboxes', { skip: !isRoot && 'needs root, and packet
     await flood;
   });
 
-  it('loses nothing when it dies, or when deft-runtime does', async () => {
+  it('works again after it, or deft-runtime, was killed', async () => {
     await house.stop('SIGKILL');
     assert.equal((await answer(one, 'MX', 'a.test')).code, OK);
     await house.start();
@@ -342,7 +342,7 @@ describe('the resolver of sandboxes', { skip: !isRoot && 'needs root, and packet
     await answers(house, late);
   });
 
-  it('two instances of a host do not get in each other\'s way', async () => {
+  it('works for two instances on one host', async () => {
     const second = await open(OTHER_UPSTREAM);
     const theirs = await sandbox(second, 'd-4');
     await answers(second, theirs);
@@ -352,7 +352,7 @@ describe('the resolver of sandboxes', { skip: !isRoot && 'needs root, and packet
     assert.equal(listening(house.resolver.pid).some((line) => line.includes(`${gatewayOf(theirs)}:`)), false);
   });
 
-  it('keeps the memory of its process small', async () => {
+  it('uses little memory', async () => {
     const kb = Number(/^Pss: +(\d+) kB/m.exec(execFileSync('cat', [`/proc/${house.resolver.pid}/smaps_rollup`], { encoding: 'utf8' }))[1]);
     assert.ok(kb < 8000, `${kb} kB`);
   });

@@ -1,4 +1,4 @@
-// How runs begin, wait, stop and end: what the checklist asks, item by item.
+// How runs begin, wait, stop and end: the items of the checklist.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -37,7 +37,7 @@ async function listening(t, conversation) {
   return socket;
 }
 
-test('agent-server 30: a run is visible as soon as it is acknowledged, and until its end', async (t) => {
+test('agent-server 30: a run has status running from its acknowledgement until its end', async (t) => {
   fake.setScenario('held', [{ park: true, text: 'over' }]);
   const conversation = await fresh(t, 'held');
   await conversation.say('go');
@@ -61,7 +61,7 @@ test('agent-server 31: a second run is refused while one is on', async (t) => {
   await conversation.must(200, 'POST', '/interrupt');
 });
 
-test('agent-server 32: a run with nothing to do is told to be over, behind the answer', async (t) => {
+test('agent-server 32: a run with nothing to do is reported as over, after the answer', async (t) => {
   const conversation = await fresh(t, 'text');
   assert.equal(await conversation.ask('hi'), 'finished');
   const n = (await conversation.events()).length;
@@ -73,8 +73,8 @@ test('agent-server 32: a run with nothing to do is told to be over, behind the a
   assert.equal((await conversation.events()).length, n, 'nothing was added');
 });
 
-test('agent-server 33: a pause waits for the tool, and a run goes on behind it', async (t) => {
-  // It would not end by itself before it is told to pause.
+test('agent-server 33: a pause waits for the tool, and a run continues after it', async (t) => {
+  // It does not end by itself before the pause.
   fake.setScenario('patient', Array.from({ length: 60 }, (_, i) => ({ calls: [terminal(`sleep 1; echo hi ${i}`)] })));
   const conversation = await fresh(t, 'patient');
   const socket = await listening(t, conversation);
@@ -105,7 +105,7 @@ test('agent-server 34: an interrupt does not wait for the tool', async (t) => {
   assert.ok(events.some(ofKind('InterruptEvent')));
 });
 
-test('agent-server 36: actions wait for a yes; a no rejects them with its reason', async (t) => {
+test('agent-server 36: actions wait for approval; a rejection carries its reason', async (t) => {
   const conversation = await fresh(t, 'command', { confirmation_policy: { kind: 'AlwaysConfirm' } });
   await conversation.say('go', true);
   await conversation.rest(['waiting_for_confirmation']);
@@ -119,10 +119,10 @@ test('agent-server 36: actions wait for a yes; a no rejects them with its reason
 });
 
 for (const [words, go] of [
-  ['a yes', (conversation) => conversation.must(200, 'POST', '/events/respond_to_confirmation', { json: { accept: true } })],
+  ['accept: true', (conversation) => conversation.must(200, 'POST', '/events/respond_to_confirmation', { json: { accept: true } })],
   ['a plain run', (conversation) => conversation.run()],
 ]) {
-  test(`agent-server 36: ${words} lets the actions that wait run, and a lone finish waits for none`, async (t) => {
+  test(`agent-server 36: ${words} approves waiting actions, and a single finish needs no approval`, async (t) => {
     const conversation = await fresh(t, 'command', { confirmation_policy: { kind: 'AlwaysConfirm' } });
     await conversation.say('go', true);
     await conversation.rest(['waiting_for_confirmation']);
@@ -132,7 +132,7 @@ for (const [words, go] of [
   });
 }
 
-test('agent-server 39: too many steps end the run', async (t) => {
+test('agent-server 39: a run ends at its iteration limit', async (t) => {
   const conversation = await fresh(t, 'looping', { max_iterations: 1 });
   assert.equal(await conversation.ask('go'), 'error');
   const error = (await conversation.events()).findLast(ofKind('ConversationErrorEvent'));
@@ -140,7 +140,7 @@ test('agent-server 39: too many steps end the run', async (t) => {
   assert.match(error.detail, /1/);
 });
 
-test('agent-server 40: a message during a run is answered in it', async (t) => {
+test('agent-server 40: a message during a run is answered in that run', async (t) => {
   fake.setScenario('attentive', [{ park: true, text: 'first' }]);
   const conversation = await fresh(t, 'attentive');
   await conversation.say('one', true);
@@ -155,7 +155,7 @@ test('agent-server 40: a message during a run is answered in it', async (t) => {
   assert.ok((await conversation.events()).findLast(ofKind('MessageEvent')).source === 'agent');
 });
 
-test('agent-server 80: starts with one id at the same moment make one conversation', async (t) => {
+test('agent-server 80: concurrent starts with one id create one conversation', async (t) => {
   const request = { ...startRequest(llmOf(fake, 'text')), conversation_id: randomUUID(), initial_message: text('hi') };
   const answers = await Promise.all(Array.from({ length: 8 }, () => call('POST', '/api/conversations', { json: request })));
   const conversation = new Conversation(request.conversation_id);
@@ -167,7 +167,7 @@ test('agent-server 80: starts with one id at the same moment make one conversati
   assert.equal(messages.length, 1);
 });
 
-/** The assistant's messages with calls of the newest request to a model, each with the ids of what answers it. */
+/** The assistant's messages with calls in the newest request to a model, each with the ids of its results. */
 function history(model) {
   const { messages } = fake.requests.filter(({ body }) => body.model === model).at(-1).body;
   return messages.flatMap((message, i) => {
@@ -191,7 +191,7 @@ test('agent-server 83: valid and unknown calls of one answer keep their order', 
   assert.deepEqual(only.results, only.calls);
 });
 
-test('agent-server 84: what follows finish leaves the history valid', async (t) => {
+test('agent-server 84: calls after finish leave a valid history', async (t) => {
   fake.setScenario('ending', [{ calls: [think('first'), finish, think('late')] }]);
   const conversation = await fresh(t, 'ending');
   assert.equal(await conversation.ask('go'), 'finished');
@@ -208,7 +208,7 @@ const promptOf = async (conversation) => {
 };
 const sectionsOf = (prompt) => [...prompt.matchAll(/^<([A-Z_]+)>$/gm)].map(([, name]) => name);
 
-test('agent-server 89: a persona takes the place of the built-in one and of coding, and keeps the rules', async (t) => {
+test('agent-server 89: a persona replaces the built-in one and the coding sections, and keeps the rules', async (t) => {
   const { agent, ...request } = startRequest(llmOf(fake, 'text'));
   const persona = 'You are a gardener.';
   const start = async (more) => {
@@ -226,7 +226,7 @@ test('agent-server 89: a persona takes the place of the built-in one and of codi
   }
 });
 
-test('agent-server 50: two sockets hear the same, and one that stands still does not delay the other', async (t) => {
+test('agent-server 50: two sockets get the same events, and a stalled one does not delay the other', async (t) => {
   const conversation = await fresh(t, 'command');
   const [reading, standing] = [await listening(t, conversation), await listening(t, conversation)];
   standing.ws.pause();

@@ -1,4 +1,4 @@
-// The runtime service with a real container engine: life of a sandbox, and what may happen to it.
+// The runtime service with a real container engine: the life cycle of a sandbox, and failures.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ const alive = async (runtime) => {
   return (await call({ host: hostname, port }, 'GET', '/alive')).json?.status === 'ok';
 };
 
-/** What a command prints that runs in the sandbox as its users' do. */
+/** The output of a command that runs in the sandbox as a user's command. */
 async function run(runtime, command) {
   const { hostname, port } = new URL(runtime.url);
   const answer = await call({ host: hostname, port }, 'POST', '/api/bash/execute_bash_command', {
@@ -46,7 +46,7 @@ describe('runtime service', () => {
   before(async () => { house = await House.open({ DEFT_SANDBOX_NANO_CPUS: '500000000', DEFT_SANDBOX_MAX_NANO_CPUS: '4000000000' }); });
   after(async () => { await house?.close(); });
 
-  it('refuses a missing and a wrong key, in an object', async () => {
+  it('refuses a missing and a wrong key with a JSON error', async () => {
     for (const key of [null, 'wrong']) {
       for (const answer of [await house.get('/list', key), await house.post('/start', {}, key), await house.get('/nowhere', key)]) {
         assert.equal(answer.status, 401);
@@ -56,7 +56,7 @@ describe('runtime service', () => {
     assert.equal((await house.get('/health', null)).status, 200);
   });
 
-  it('answers bad input with words, never a 500', async () => {
+  it('answers invalid input with a message, never a 500', async () => {
     const bad = [
       ['POST', '/start', '{'], ['POST', '/start', '[]'], ['POST', '/start', '{"session_id": 5}'], ['POST', '/start', ''],
       ['POST', '/start', '{"session_id":"a","image":"no image name"}'], ['POST', '/start', '{"session_id":"a","session_id":"b"}'],
@@ -72,7 +72,7 @@ describe('runtime service', () => {
     assert.equal((await house.get('/runtime/nobody')).status, 404);
   });
 
-  it('starts, shows, stops, and leaves nothing but the workspace', async () => {
+  it('starts, shows and stops a sandbox, and leaves only the workspace', async () => {
     const id = session();
     const { status, json: runtime } = await house.sandbox(id, { conversation_id: 'x-1' });
     assert.equal(status, 200);
@@ -94,14 +94,14 @@ describe('runtime service', () => {
     await assertNoLeaks(house);
   });
 
-  it('ends a doubted sandbox that hangs, and no other', async () => {
+  it('ends a sandbox that hangs after a report, and no other', async () => {
     const id = session();
     const { json: runtime } = await house.sandbox(id);
     const container = () => engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`).then(({ json }) => json.Id);
     const first = await container();
     assert.equal((await house.sandbox(id, { is_doubted: true })).json.status, 'running');
     assert.equal(await container(), first);
-    // The engine itself is not told: to it, and to the rows, the container runs.
+    // The engine is not involved: for it, and in the rows, the container runs.
     const { json: { Titles: titles, Processes: processes } } = await engine('GET', `/containers/${first}/top?ps_args=-eo%20pid,args`);
     const server = processes.find((columns) => columns[titles.indexOf('COMMAND')].split(' ')[0].endsWith('deft-action'));
     process.kill(Number(server[titles.indexOf('PID')]), 'SIGSTOP');
@@ -128,7 +128,7 @@ describe('runtime service', () => {
     await forget(runtime);
   });
 
-  it('leaves no system call to a sandbox that it has no business with', async () => {
+  it('refuses system calls that a sandbox does not need', async () => {
     const { json: runtime } = await house.sandbox(session());
     const probe = `
 import ctypes, errno, socket
@@ -152,7 +152,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await forget(runtime);
   });
 
-  it('gives one sandbox to many who start the same session at once', async () => {
+  it('concurrent starts of one session get the same sandbox', async () => {
     const id = session();
     const answers = await Promise.all(Array.from({ length: 8 }, () => house.sandbox(id)));
     assert.deepEqual(new Set(answers.map(({ json }) => json.runtime_id)).size, 1);
@@ -163,7 +163,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
-  it('begins a new sandbox for all who start a session that is being ended', async () => {
+  it('concurrent starts of a session that is being stopped get the same new sandbox', async () => {
     const id = session();
     const { json: old } = await house.sandbox(id);
     house.sql(`UPDATE runtimes SET desired = 'deleted' WHERE id = '${old.runtime_id}'`);
@@ -175,8 +175,8 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
-  // As an engine leaves it that ends while a workspace is made.
-  it('ends a sandbox whose workspace is held by what filled it', async () => {
+  // The state that an engine leaves if it ends during the creation of a workspace.
+  it('ends a sandbox whose full workspace is in use', async () => {
     const { json: runtime } = await house.sandbox(session());
     const volume = `${house.instance}-ws-${house.sql(`SELECT spec->>'home' FROM runtimes WHERE id = '${runtime.runtime_id}'`)}`;
     const { json: helper } = await engine('POST', '/containers/create', {
@@ -197,7 +197,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
-  it('does not wait for readiness unless asked to', async () => {
+  it('waits for readiness only on request', async () => {
     const id = session();
     const { status, json: runtime } = await house.sandbox(id, { wait_ms: 0 });
     assert.equal(status, 200);
@@ -206,7 +206,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await forget(runtime);
   });
 
-  it('keeps files, key and id over pause and resume, and over stop and start', async () => {
+  it('keeps files, key and id across pause and resume, and across stop and start', async () => {
     const id = session();
     const { json: runtime } = await house.sandbox(id, { environment: { COLOUR: 'blue' } });
     await house.look(runtime.runtime_id, ['sh', '-c', 'echo kept > /workspace/project/file']);
@@ -228,7 +228,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
-  it('says in words that an image is missing, and takes another one for the session', async () => {
+  it('reports a missing image, and accepts another one for the session', async () => {
     const id = session();
     const { status, json: failed } = await house.sandbox(id, { image: 'no-such-image:1' });
     assert.equal(status, 200);
@@ -257,7 +257,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     assert.match(refused.json.detail, /resource_factor/);
   });
 
-  it('says in words that an image is for another processor', async () => {
+  it('reports that an image is for another processor architecture', async () => {
     const image = `deft-test-${house.instance}:foreign`;
     const foreign = process.arch === 'arm64' ? 'amd64' : 'arm64';
     const layer = tar([]);
@@ -279,7 +279,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
-  it('runtime 40: runs in an image with nothing in it, and in a foreign one with its own user and volumes', async () => {
+  it('runtime 40: runs in an empty image, and in one with its own user and volumes', async () => {
     const empty = `deft-test-${house.instance}:empty`;
     const odd = `deft-test-${house.instance}:odd`;
     const changes = ['USER nobody-here', 'WORKDIR /nowhere', 'VOLUME /workspace /data', 'ENTRYPOINT ["/missing"]', 'HEALTHCHECK CMD /missing']
@@ -300,7 +300,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
-  it('runtime 15: notices that a container was killed, and starts again on the same files', async () => {
+  it('runtime 15: detects a killed container, and starts it again on the same files', async () => {
     const id = session();
     const { json: runtime } = await house.sandbox(id);
     await house.look(runtime.runtime_id, ['sh', '-c', 'echo kept > /workspace/file']);
@@ -324,7 +324,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
-  it('notes that a program ran out of memory', async () => {
+  it('records that a program ran out of memory', async () => {
     const id = session();
     const { json: runtime } = await house.sandbox(id, { memory_bytes: 64 << 20 });
     await house.look(runtime.runtime_id, ['python3', '-c', 'x = bytearray(300 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1']);
@@ -337,7 +337,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await forget(runtime);
   });
 
-  it('leaks nothing and goes on when it is killed in the middle of starts', async () => {
+  it('leaks nothing and continues after a kill during starts', async () => {
     const ids = [session(), session(), session()];
     for (const delay of [5, 60, 250]) {
       const starts = ids.map((id) => house.sandbox(id).catch(() => null));
@@ -358,12 +358,12 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
-  it('runtime 38: keeps running sandboxes over its own restart', async () => {
+  it('runtime 38: running sandboxes survive its restart', async () => {
     const id = session();
     const { json: runtime } = await house.sandbox(id);
     await house.stop('SIGTERM');
     await house.start();
-    // What nobody answers for is gone when rows and containers have been compared.
+    // Volumes without a row are gone when rows and containers have been compared.
     await engine('POST', '/volumes/create', { body: { Name: `${house.instance}-ws-nobodys`, Labels: { 'deft.instance': house.instance } } });
     await waitUntil(async () => !(await house.ours('volumes')).some(({ Name }) => Name.endsWith('-nobodys')), 120000, 'a comparison');
     const { json: same } = await house.sandbox(id);
@@ -373,7 +373,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
-  it('removes a container that no row answers for', async () => {
+  it('removes a container without a row', async () => {
     const { json } = await engine('POST', `/containers/create?name=${house.instance}-orphan`, {
       body: { Image: IMAGE, Labels: { 'deft.managed': '1', 'deft.instance': house.instance, 'deft.runtime_id': 'orphanorphanorph', 'deft.role': 'sandbox' } },
     });

@@ -1,4 +1,4 @@
-// The administrator of the Runtime API: signing in by a password that is never sent, and what that opens.
+// The administrator of the Runtime API: signing in with a password that is never sent, and access.
 import assert from 'node:assert/strict';
 import { pbkdf2Sync, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -30,7 +30,7 @@ describe('the administrator of the Runtime API', () => {
   before(async () => { house = await House.open({ DEFT_RUNTIME_ADMIN_PASSWORD: PASSWORD }); });
   after(async () => { await house?.close(); });
 
-  it('signs in by the hash of a challenge and the password, and sees the keys with the token', async () => {
+  it('signs in with the hash of challenge and password, and lists keys with the token', async () => {
     const user = randomUUID();
     house.sql(`INSERT INTO users (id, email) VALUES ('${user}', '${user}@example.org');
       INSERT INTO runtime_keys (user_id, name, key_hash, max_runtimes, revoked_at) VALUES ('${user}', 'a', 'h1', 3, NULL), ('${user}', 'b', 'h2', NULL, NULL), ('${user}', 'c', 'h3', 3, now())`);
@@ -47,7 +47,7 @@ describe('the administrator of the Runtime API', () => {
     assert.equal((await house.outside('DELETE', '/api/admin/warm-runtime-configs/none', { headers: { Authorization: `Bearer ${json.token}` } })).status, 404);
   });
 
-  it('is refused in words', async () => {
+  it('is refused with a message', async () => {
     for (const token of [undefined, '', 'wrong', `${'9'.repeat(10)}.a.${'0'.repeat(64)}`, (await challenge()).challenge]) {
       const refused = await keys(token);
       assert.deepEqual([refused.status, refused.json], [401, { detail: 'invalid token' }], token);
@@ -64,7 +64,7 @@ describe('the administrator of the Runtime API', () => {
     }
   });
 
-  it('signs in at one process by the challenge of another, and no other password\'s token counts', async () => {
+  it('can use another process\'s challenge; a token ends with its password', async () => {
     forgive();
     const [first, second] = [await challenge(), await challenge()];
     const { json: { token } } = await login(answer(first));
@@ -76,7 +76,7 @@ describe('the administrator of the Runtime API', () => {
     assert.equal((await keys(token)).status, 401);
   });
 
-  it('cannot be guessed quickly', async () => {
+  it('has a limit on failed sign-ins', async () => {
     forgive();
     await again();
     const statuses = [];
@@ -90,7 +90,7 @@ describe('the administrator of the Runtime API', () => {
     for (let i = 0; i < 12; i++) assert.equal((await login(answer(await challenge()))).status, 200, 'who knows it is not counted');
   });
 
-  it('is nobody without a password; a key alone opens the same routes', async () => {
+  it('is disabled without password and key; a key alone gives access to the same routes', async () => {
     const disabled = [403, { detail: 'Admin functionality is disabled' }];
     await again({ DEFT_RUNTIME_ADMIN_PASSWORD: '' });
     for (const [method, url] of [['GET', '/api/admin/challenge'], ['POST', '/api/admin/login'], ['GET', KEYS]]) {

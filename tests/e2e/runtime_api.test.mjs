@@ -1,4 +1,4 @@
-// The Runtime API for programs from outside: keys, routes, and whose a sandbox is.
+// The Runtime API for other programs: keys, routes, and tenants.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -31,7 +31,7 @@ class Tenant {
     return answer.json;
   }
 
-  /** As the SDK asks for it, unless `more` says otherwise. */
+  /** A start as the SDK requests it, with the members of `more`. */
   start(session, more = {}) {
     return this.call('POST', '/start', {
       image: IMAGE, command: '/usr/local/bin/openhands-agent-server --port 60000', working_dir: '/', environment: {}, session_id: session,
@@ -47,7 +47,7 @@ class Tenant {
   }
 }
 
-/** A command in the sandbox that the key leads to. */
+/** Runs a command in the key's sandbox. */
 async function run(key, command) {
   const answer = await call('POST', '/api/bash/execute_bash_command', { key, json: { command } });
   assert.equal(answer.status, 200, answer.text);
@@ -71,7 +71,7 @@ after(async () => {
 
 const outside = (path, headers = {}, method = 'GET') => call(method, `/runtime-api${path}`, { url: APP_URL, key: null, headers });
 
-test('runtime 1: no key, a wrong one, a user\'s and the service\'s own open nothing, whatever the path', async () => {
+test('runtime 1: no key, a wrong one, a user\'s and the service\'s own are refused on every path', async () => {
   const own = execFileSync('cat', [`${process.env.DEFT_KEYS}/runtime_api_key`]).toString().trim();
   for (const key of [undefined, '', 'wrong', API_KEY, own, 'x'.repeat(4000)]) {
     for (const path of ['/list', '/sessions/a', '/nowhere', '/registry_prefix']) {
@@ -83,7 +83,7 @@ test('runtime 1: no key, a wrong one, a user\'s and the service\'s own open noth
   assert.equal((await call('GET', '/api/conversations/count', { key: one.key })).status, 401, 'nor is it a key of the agent API');
 });
 
-test('runtime 2, 4, 5: a start answers, takes a command as text or as a list, and leads to its own sandbox', async () => {
+test('runtime 2, 4, 5: a start accepts a command as text or list, and its key selects its own sandbox', async () => {
   for (const command of ['/bin/server --port 60000', ['/bin/server', '--port', '60000']]) {
     const session = `agent-server-${randomUUID()}`;
     const { status, json } = await one.start(session, { command });
@@ -109,7 +109,7 @@ test('runtime 2, 4, 5: a start answers, takes a command as text or as a list, an
   }
 });
 
-test('runtime 6, 7, 10: sessions one by one and in a batch, the list, and stops', async () => {
+test('runtime 6, 7, 10: sessions are read singly and in a batch, listed, and stopped', async () => {
   const [a, b] = [randomUUID(), randomUUID()];
   const [first, second] = await Promise.all([one.running(a), one.running(b)]);
   assert.equal((await one.call('GET', '/sessions/nobody')).status, 404);
@@ -126,7 +126,7 @@ test('runtime 6, 7, 10: sessions one by one and in a batch, the list, and stops'
   assert.equal((await call('GET', '/api/conversations/count', { key: first.session_api_key })).status, 401, 'its key is gone too');
 });
 
-test('runtime 9: pause and resume keep the id, the address, the key and the files', async () => {
+test('runtime 9: pause and resume keep id, address, key and files', async () => {
   const session = randomUUID();
   const begun = await one.running(session, { environment: { COLOUR: 'blue' } });
   await run(begun.session_api_key, 'echo kept > /workspace/file');
@@ -140,7 +140,7 @@ test('runtime 9: pause and resume keep the id, the address, the key and the file
   await one.must(200, 'POST', '/stop', { runtime_id: begun.runtime_id });
 });
 
-test('runtime 8: what its tenant paused says so, answers 503, and is woken by its tenant alone', async () => {
+test('runtime 8: a runtime paused by its tenant answers 503, and is resumed by its tenant only', async () => {
   const session = randomUUID();
   const { runtime_id: id, session_api_key: key } = await one.running(session);
   await run(key, 'echo kept > /workspace/file');
@@ -158,13 +158,13 @@ test('runtime 8: what its tenant paused says so, answers 503, and is woken by it
   await one.must(200, 'POST', '/stop', { runtime_id: id });
 });
 
-/** As the service does it with one that nobody uses. */
+/** Pauses it as the service does with an idle one. */
 async function letRest(session, id, tenant = one) {
   await execute("UPDATE runtimes SET desired = 'paused', updated_at = now() WHERE id = :'id'", { id });
   await waitUntil(async () => (await tenant.must(200, 'GET', `/sessions/${session}`)).status === 'paused', 'the sandbox rests');
 }
 
-test('a sandbox of another image that rests wakes as what it was when it is called', async (t) => {
+test('an idle sandbox of another image is resumed with that image', async (t) => {
   const tag = randomUUID().slice(0, 8);
   const session = randomUUID();
   const image = `deft-test-other:${tag}`;
@@ -179,7 +179,7 @@ test('a sandbox of another image that rests wakes as what it was when it is call
   await one.must(200, 'POST', '/stop', { runtime_id: begun.runtime_id });
 });
 
-test('runtime 11: what is unknown is not found', async () => {
+test('runtime 11: unknown runtimes and sessions are a 404', async () => {
   for (const path of ['/pause', '/resume', '/stop']) assert.equal((await one.call('POST', path, { runtime_id: 'zzzzzzzzzzzzzzzz' })).status, 404, path);
   assert.equal((await one.call('GET', '/runtime/zzzzzzzzzzzzzzzz')).status, 404);
   for (const [path, body] of [['/pause', {}], ['/start', []], ['/start', { session_id: 'a', image: 'no name' }], ['/stop', { runtime_id: 5 }]]) {
@@ -188,7 +188,7 @@ test('runtime 11: what is unknown is not found', async () => {
   }
 });
 
-test('runtime 12: which images there are', async () => {
+test('runtime 12: image_exists knows images of the host and of registries', async () => {
   const { exists, image } = await one.must(200, 'GET', `/image_exists?image=${encodeURIComponent(IMAGE)}`);
   assert.equal(exists, true);
   assert.ok(image.image_size_bytes > 0);
@@ -199,7 +199,7 @@ test('runtime 12: which images there are', async () => {
   assert.match((await one.must(200, 'GET', '/registry_prefix')).registry_prefix, /^\S+\/\S+$/);
 });
 
-test('what waits for a start is told to those with a key, and how often only inside', async () => {
+test('the warm pool is shown with a key, its metrics on the private socket only', async () => {
   const { configs: [config] } = await one.must(200, 'GET', '/api/warm-runtime-configs');
   assert.deepEqual([config.name, config.image, config.environment], ['default', IMAGE, {}]);
   assert.ok(Number.isInteger(config.count) && Array.isArray(config.command));
@@ -219,7 +219,7 @@ function buildForm(dockerfile, image) {
   return form;
 }
 
-test('runtime 13: an image is built from what a tenant posts, and is its own alone', async (t) => {
+test('runtime 13: an image is built from a tenant\'s context, for that tenant only', async (t) => {
   const builder = new Tenant();
   const { registry_prefix: prefix } = await builder.must(200, 'GET', '/registry_prefix');
   const image = `${prefix}/runtime:mine`;
@@ -260,18 +260,18 @@ test('runtime 20: a tenant neither sees nor reaches the runtimes of another', as
   await other.must(200, 'POST', '/stop', { runtime_id: theirs.runtime_id });
 });
 
-test('runtime 20: a tenant has so many sandboxes at a time, however it asks', async () => {
+test('runtime 20: a tenant\'s limit of sandboxes holds for every kind of start', async () => {
   const few = new Tenant();
   await execute("UPDATE runtime_keys SET max_runtimes = 2 WHERE name = :'name'", { name: few.name });
   const answers = await Promise.all(Array.from({ length: 6 }, () => few.start(randomUUID(), { wait_ms: 60000 })));
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 429, 429, 429, 429]);
-  assert.match(answers.find(({ status }) => status === 429).json.detail, /as many as it may have/);
+  assert.match(answers.find(({ status }) => status === 429).json.detail, /which is its limit/);
   const [first, second] = answers.filter(({ status }) => status === 200).map(({ json }) => json);
   await few.must(200, 'POST', '/pause', { runtime_id: first.runtime_id });
   const third = await few.running(randomUUID());
   assert.equal((await few.call('POST', '/resume', { runtime_id: first.runtime_id })).status, 429);
   assert.equal((await few.call('POST', '/resume', { runtime_id: second.runtime_id })).status, 200, 'one that runs is counted already');
-  // One that rests because nobody used it is woken by a call, and counts then as any other.
+  // An idle one is resumed by a call, and then counts towards the limit.
   await letRest(second.session_id, second.runtime_id, few);
   assert.equal(await run(second.session_api_key, 'echo woken'), 'woken\n');
   await letRest(second.session_id, second.runtime_id, few);
@@ -279,7 +279,7 @@ test('runtime 20: a tenant has so many sandboxes at a time, however it asks', as
   for (const [method, path, options] of [['POST', '/api/bash/execute_bash_command', { json: { command: 'true' } }], ['GET', '/api/file/home'], ['GET', '/api/vscode/url']]) {
     const asleep = await call(method, path, { key: second.session_api_key, ...options });
     assert.equal(asleep.status, 429, `${path}: ${asleep.text}`);
-    assert.match(asleep.json.detail, /this key has 2 sandboxes running, as many as it may have/);
+    assert.match(asleep.json.detail, /this key already has 2 sandboxes running, which is its limit/);
   }
   assert.equal((await few.must(200, 'GET', `/runtime/${second.runtime_id}`)).status, 'paused');
   await few.must(200, 'POST', '/stop', { runtime_id: fourth.runtime_id });
@@ -287,7 +287,7 @@ test('runtime 20: a tenant has so many sandboxes at a time, however it asks', as
   for (const { runtime_id } of [first, second, third]) await few.must(200, 'POST', '/stop', { runtime_id });
 });
 
-test('a key that is revoked takes its sandboxes with it', async () => {
+test('revoking a key removes its sandboxes', async () => {
   const tenant = new Tenant();
   const { runtime_id, session_api_key } = await tenant.running(randomUUID());
   assert.equal((await run(session_api_key, 'echo yes')).trim(), 'yes');

@@ -1,4 +1,4 @@
-// Images from a context that a client posts: built by the real engine, confined, and told of in words.
+// Images built from a posted context: by the real engine, confined, with messages.
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { after, before, describe, it } from 'node:test';
@@ -10,7 +10,7 @@ import { within } from './support/wait.mjs';
 
 const DEADLINE_MS = 120000;
 
-/** A form as Python's requests makes it: the archive as base64 text, names beside it. */
+/** A form as Python's requests sends it: the archive as base64 text, and the names. */
 function form(archive, names, { encode = true } = {}) {
   const boundary = randomUUID();
   const parts = names.map((name, i) => `--${boundary}\r\nContent-Disposition: form-data; name="${i === 0 ? 'target_image' : 'tags'}"\r\n\r\n${name}\r\n`);
@@ -25,7 +25,7 @@ function form(archive, names, { encode = true } = {}) {
 
 const context = (dockerfile, files = []) => gzipSync(tar([{ name: 'Dockerfile', data: dockerfile.join('\n') }, ...files]));
 
-/** A listener on loopback that counts who comes. */
+/** A listener on loopback that counts connections. */
 async function listen(t) {
   let n = 0;
   const server = http.createServer((request, response) => response.end());
@@ -56,7 +56,7 @@ describe('images from a posted context', () => {
     const filters = encodeURIComponent(JSON.stringify({ label: [`deft.image_of=${house.instance}`] }));
     return (await engine('GET', `/images/json?filters=${filters}`)).json;
   };
-  /** A Dockerfile whose step runs until it is ended, and the words it is known by. */
+  /** A Dockerfile whose step runs until it is ended, and the text that identifies it. */
   const endless = () => {
     const mark = randomUUID();
     return { mark, archive: context([`FROM ${IMAGE}`, `RUN exec sleep 1000 # ${mark}`]) };
@@ -75,7 +75,7 @@ describe('images from a posted context', () => {
     assert.deepEqual(await ours(), [], 'no image is left');
   });
 
-  it('runtime 13: an image is built, once, has all its names, and sandboxes run in it', async () => {
+  it('runtime 13: an image is built once, gets all its names, and sandboxes run in it', async () => {
     const archive = context([
       `FROM ${IMAGE}`, 'USER 0', 'COPY words.txt /words.txt',
       'RUN cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null > /memory; cat /proc/net/route > /route; chmod 644 /memory /route',
@@ -95,7 +95,7 @@ describe('images from a posted context', () => {
     await house.post('/stop', { runtime_id: runtime.runtime_id });
   });
 
-  it('one that fails says why, with what it printed, and leaves nothing', async () => {
+  it('a failed build reports its output, and leaves nothing', async () => {
     const mark = randomUUID();
     const failed = await built(context([`FROM ${IMAGE}`, `RUN echo made > /tmp/${mark}`, 'RUN echo the reason; exit 7']), [`${prefix}/runtime:fails`]);
     assert.equal(failed.status, 'FAILURE');
@@ -117,18 +117,18 @@ describe('images from a posted context', () => {
     await waitUntil(async () => (await house.ours('networks')).length === 1, DEADLINE_MS, 'the networks of the builds are gone');
   });
 
-  it('one that prints more than is kept fails with the end of it, in whole characters, and holds up no other', async () => {
+  it('a failed build with long output reports the end of it, in whole characters, without delaying others', async () => {
     const failed = await built(context([`FROM ${IMAGE}`, 'RUN i=0; while [ $i -lt 9000 ]; do printf "━"; i=$((i + 1)); done; exit 3']), [`${prefix}/runtime:loud`]);
     assert.equal(failed.status, 'FAILURE');
-    // The engine sends what it has read as text: where its own piece ends within a character, which depends on how busy
-    // the machine is, it says U+FFFD for each half.
+    // The engine sends its output as text: if a piece of it ends within a character, which depends on how busy
+    // the machine is, it sends U+FFFD for each half.
     assert.match(failed.error, /^[━\ufffd]+/);
     assert.ok(failed.error.split('━').length > 100 * failed.error.split('\ufffd').length, failed.error);
     assert.match(failed.error, /returned a non-zero code: 3/);
     assert.equal((await built(context([`FROM ${IMAGE}`, 'ENV NEXT=one']), [`${prefix}/runtime:next`])).status, 'SUCCESS');
   });
 
-  it('a name that is being built from one context is not built from another meanwhile', async () => {
+  it('while a name is being built it is not built from another context', async () => {
     const name = `${prefix}/runtime:slow`;
     const mark = randomUUID();
     const slow = context([`FROM ${IMAGE}`, `RUN until [ -e /tmp/${mark} ]; do sleep 0.1; done`]);
@@ -143,13 +143,13 @@ describe('images from a posted context', () => {
     assert.equal((await built(slow, [name])).id, first.build_id);
   });
 
-  it('what cannot be built is refused at once', async () => {
+  it('invalid builds are refused at once', async () => {
     const fine = context([`FROM ${IMAGE}`]);
     const name = `${prefix}/runtime:x`;
     for (const [ask, code, words] of [
       [() => post(fine, ['elsewhere/runtime:x']), 400, /registry_prefix/],
       [() => post(fine, [name, `${IMAGE}`]), 400, /registry_prefix/],
-      [() => post(fine, [`${prefix}/../x`]), 400, /no image's name/],
+      [() => post(fine, [`${prefix}/../x`]), 400, /not an image name/],
       [() => post(Buffer.from('!'), [name]), 400, /gzip/],
       [() => post(fine.subarray(0, fine.length - 9), [name]), 400, /gzip/],
       [() => post(Buffer.from('not base64!'), [name], { encode: false }), 400, /base64/],
@@ -166,7 +166,7 @@ describe('images from a posted context', () => {
     assert.equal((await house.get('/build_status')).status, 404);
   });
 
-  it('the engine fetches nothing for a build but images of listed registries', async (t) => {
+  it('a build fetches only images of listed registries', async (t) => {
     const { port, n } = await listen(t);
     const image = `127.0.0.1:${port}/x`;
     const base = `deft-test/base-${randomUUID().slice(0, 8)}:1`;
@@ -176,15 +176,15 @@ describe('images from a posted context', () => {
     assert.equal((await engine('POST', `/commit?container=${container}&repo=${base.split(':')[0]}&tag=1&changes=${trigger}`, { body: {} })).status, 201);
     t.after(() => engine('DELETE', `/images/${base}?force=1`));
     for (const [lines, words] of [
-      [[`FROM ${IMAGE}`, `ADD http://127.0.0.1:${port}/x /x`], /ADD fetches nothing here .* use RUN curl/],
-      [[`FROM ${IMAGE}`, 'ADD \\', '  # a comment', `  "http"://127.0.0.1:${port}/x /x`], /ADD fetches nothing here/],
-      [[`FROM ${IMAGE}`, `ONBUILD ADD http://127.0.0.1:${port}/x /x`], /ADD fetches nothing here/],
+      [[`FROM ${IMAGE}`, `ADD http://127.0.0.1:${port}/x /x`], /ADD cannot fetch URLs here .* use RUN curl/],
+      [[`FROM ${IMAGE}`, 'ADD \\', '  # a comment', `  "http"://127.0.0.1:${port}/x /x`], /ADD cannot fetch URLs here/],
+      [[`FROM ${IMAGE}`, `ONBUILD ADD http://127.0.0.1:${port}/x /x`], /ADD cannot fetch URLs here/],
       [[`FROM ${image}`], /not on the list of registries/],
       [[`ARG HOST=127.0.0.1:${port}`, 'FROM ${HOST}/x'], /not on the list of registries/],
       [['# escape=`', 'FROM `', image], /not on the list of registries/],
       [[`FROM ${IMAGE}`, `COPY --from=${image} /a /b`], /not on the list of registries/],
       [[`FROM localhost:${port}/x AS one`, `FROM ${IMAGE}`], /not on the list of registries/],
-      [[`FROM ${base}`], /ONBUILD of .*ADD fetches nothing here/],
+      [[`FROM ${base}`], /ONBUILD of .*ADD cannot fetch URLs here/],
     ]) {
       const { status: end, error } = await built(context(lines), [`${prefix}/runtime:fetches`]);
       assert.equal(end, 'FAILURE', lines.join());
@@ -196,7 +196,7 @@ describe('images from a posted context', () => {
     assert.equal(n(), 0, 'nobody came');
   });
 
-  it('what became of old builds is forgotten, but for images that are there', async () => {
+  it('results of old builds are deleted, except those of existing images', async () => {
     const name = (tag) => `${prefix}/runtime:${tag}`;
     const [older, newer] = [await built(context([`FROM ${IMAGE}`, 'LABEL n=1']), [name('kept')]), await built(context([`FROM ${IMAGE}`, 'LABEL n=2']), [name('kept')])];
     const [old, recent] = [await built(context(['NONSENSE']), [name('old')]), await built(context(['NONSENSE']), [name('recent')])];
@@ -207,7 +207,7 @@ describe('images from a posted context', () => {
     assert.equal((await status(newer.id)).status, 'SUCCESS');
   });
 
-  it('a form that is still on its way takes no place from others', async () => {
+  it('an unfinished upload takes no build slot', async () => {
     const name = (tag) => `${prefix}/runtime:${tag}`;
     const slow = await within(Promise.all(Array.from({ length: 4 }, (_, i) => new Promise((resolve, reject) => {
       const { body, type } = form(context([`FROM ${IMAGE}`, `LABEL slow=${i}`]), [name(`slow-${i}`)]);
@@ -222,7 +222,7 @@ describe('images from a posted context', () => {
     }
   });
 
-  it('few wait at a time, the same name once; a killed service says what became of them', async () => {
+  it('few builds wait at a time, each name once; a killed service reports its builds as failed', async () => {
     const first = endless();
     const name = (tag) => `${prefix}/runtime:${tag}`;
     const under = (await post(first.archive, [name('a')])).json.build_id;
@@ -252,8 +252,8 @@ describe('images from a posted context', () => {
     await gone(same.mark);
   });
 
-  // An engine that was killed in the middle of a build leaves the step as it was, and knows nothing of it.
-  it('a step that an engine left behind goes, with the image that it stood on; others\' stay', async () => {
+  // An engine that was killed during a build leaves the step, and does not remember it.
+  it('remaining steps of an interrupted build are removed with their images; others\' are kept', async () => {
     const make = async (url, body) => (await engine('POST', url, { body })).json.Id;
     const tag = (await house.ours('networks'))[0].Name.split('-').pop().slice(0, 4);
     const step = (instance, Image) => make('/containers/create', { Image, Cmd: ['true'], HostConfig: { NetworkMode: `${instance}-net-${tag}00000000` } });
@@ -271,7 +271,7 @@ describe('images from a posted context', () => {
     }
   });
 
-  it('images of a revoked key go at once, and those that its sandboxes use with these', async () => {
+  it('images of a revoked key are removed at once, those in use with their sandboxes', async () => {
     await house.stop();
     house.settings = { ...house.settings, DEFT_RECONCILE_MS: '3600000' };
     await house.start();
@@ -288,7 +288,7 @@ describe('images from a posted context', () => {
       key AS (INSERT INTO runtime_keys (user_id, name, key_hash) SELECT id, 'revoked', 'y' FROM owner RETURNING id),
       builds AS (UPDATE image_builds SET tenant_id = key.id FROM key WHERE image_builds.id IN ('${ids.join("', '")}'))
       UPDATE runtimes SET tenant_id = key.id FROM key WHERE runtimes.id = '${runtime.runtime_id}'`);
-    // What ./deft key --revoke does, and the hint that goes with it.
+    // The same as ./deft key --revoke, with its hint.
     house.sql(`WITH r AS (UPDATE runtime_keys SET revoked_at = now() WHERE name = 'revoked' RETURNING id),
       s AS (UPDATE runtimes SET desired = 'deleted' FROM r WHERE tenant_id = r.id RETURNING runtimes.id)
       SELECT pg_notify('deft_runtime', '') FROM r`);
@@ -297,7 +297,7 @@ describe('images from a posted context', () => {
     house.settings = { ...house.settings, DEFT_RECONCILE_MS: '1000' };
   });
 
-  it('one that takes too long has failed; images of a revoked key go; none is built where none shall be', async () => {
+  it('a build ends at its time limit; images of a revoked key are removed; DEFT_BUILDS=0 disables builds', async () => {
     await house.stop();
     house.settings = { ...house.settings, DEFT_BUILD_MS: '2000' };
     await house.start();
@@ -320,11 +320,11 @@ describe('images from a posted context', () => {
     await house.start();
     const refused = await post(archive, [name]);
     assert.equal(refused.status, 501);
-    assert.match(refused.json.detail, /no images are built here/);
+    assert.match(refused.json.detail, /image builds are disabled/);
   });
 });
 
-it('what a name of an image answers does not tell whether somebody listens there', async (t) => {
+it('the answer for an unlisted registry does not reveal whether a server listens there', async (t) => {
   const puller = await House.open({ DEFT_SANDBOX_PULL: '1' });
   t.after(() => puller.close());
   const { port, n } = await listen(t);

@@ -1,4 +1,4 @@
-// A disk that fills: no new sandbox, idle ones end first, and what is at work goes on.
+// A disk that fills up: no new sandbox starts, idle ones end first, and working ones continue.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
@@ -8,7 +8,7 @@ const DEADLINE_MS = 120_000;
 const FILE_BYTES = 32 << 20;
 const PLENTY = String(2 ** 52); // more than any disk has free
 
-describe('a disk with little room', () => {
+describe('a disk with little free space', () => {
   let house;
   const state = async (runtime) => (await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`)).json?.State?.Status ?? 'none';
   const start = async (id) => {
@@ -31,7 +31,7 @@ describe('a disk with little room', () => {
   before(async () => { house = await House.open({ DEFT_SANDBOX_DISK_BYTES: String(FILE_BYTES), OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '0' }); });
   after(async () => { await house?.close(); });
 
-  it('holds a file to the size of a disk, in words, and the server in the sandbox lives on', async () => {
+  it('limits the size of a file, and the sandbox\'s server continues', async () => {
     const runtime = await start('d-file');
     const { exit_code: code, stderr } = await bash(runtime, 'execute_bash_command', { command: `head -c ${FILE_BYTES + 1} /dev/zero > /workspace/project/large` });
     assert.notEqual(code, 0, stderr);
@@ -44,17 +44,17 @@ describe('a disk with little room', () => {
       body, type: `multipart/form-data; boundary=${boundary}`, headers: { 'X-Session-API-Key': runtime.call_key },
     });
     assert.ok(upload.status >= 400, upload.text);
-    assert.match(upload.text, /no room for the file/);
+    assert.match(upload.text, /no space for the file/);
     assert.equal((await bash(runtime, 'execute_bash_command', { command: 'echo here' })).stdout, 'here\n');
     await house.post('/stop', { runtime_id: runtime.runtime_id });
   });
 
-  it('says which limits the engine can hold to', async () => {
-    assert.match(house.log(), /disk_limit\.tried/);
+  it('reports which limits the engine can enforce', async () => {
+    assert.match(house.log(), /disk_limit\.checked/);
     assert.equal((await house.ours('volumes')).some(({ Name }) => Name.endsWith('-probe')), false);
   });
 
-  it('counts files, too: a disk that takes few more starts no sandbox', async () => {
+  it('also counts inodes: if few are free, no sandbox starts', async () => {
     const { text } = await house.get('/metrics');
     const room = /^deft_disk_free_files (\d+)$/m.exec(text)?.[1];
     if (room === undefined) {
@@ -66,13 +66,13 @@ describe('a disk with little room', () => {
       const health = (await house.get('/health').catch(() => null))?.json;
       return health?.sandboxes === 'unavailable' && /DEFT_SANDBOX_FREE_FILES/.test(health.detail) && health;
     }, DEADLINE_MS, 'the disk is seen to be low');
-    assert.match(detail, /takes \d+ more files, and \d+ are to stay free/);
+    assert.match(detail, /has \d+ free inodes, and \d+ are to stay free/);
     assert.equal((await house.sandbox('d-files')).status, 503);
     await restart({ DEFT_SANDBOX_FREE_FILES: '1' });
     await house.post('/stop', await start('d-files'));
   });
 
-  it('starts no sandbox, ends idle ones first, and lets work go on', async () => {
+  it('starts no sandbox, ends idle ones first, and lets working ones continue', async () => {
     const [busy, idle, paused] = [await start('d-busy'), await start('d-idle'), await start('d-paused')];
     await bash(paused, 'execute_bash_command', { command: 'echo kept > /workspace/project/file' });
     await bash(busy, 'start_bash_command', { command: 'exec sleep 900', timeout: 900 });

@@ -1,4 +1,4 @@
-// The container engine goes away, hangs, comes back: the service says so, and mends itself.
+// The container engine goes away, hangs, and comes back: the service reports it, and recovers.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -77,7 +77,7 @@ describe('an engine that goes away', () => {
     way.close();
   });
 
-  it('is reported by a 503 with the reason, and found again without help', async () => {
+  it('is reported by a 503 with the reason, and detected again when it is back', async () => {
     const { json: runtime } = await house.sandbox('e-1');
     assert.equal(runtime.status, 'running', runtime.status_detail);
     way.set('cut');
@@ -89,13 +89,13 @@ describe('an engine that goes away', () => {
     assert.equal((await house.post('/pause', { runtime_id: runtime.runtime_id })).status, 503);
     way.set('open');
     await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 120000, 'the engine is found');
-    // The pause was a wish that could not be carried out at once.
+    // The pause was requested, but could not be done at once.
     await waitUntil(async () => (await house.get('/sessions/e-1')).json.status === 'paused', 120000, 'the wish is carried out');
     await assertRuns('e-2');
     assert.equal((await house.sandbox('e-1')).json.session_api_key, runtime.session_api_key);
   });
 
-  it('that is ending is asked for nothing more: what it begins it might leave half', async () => {
+  it('that is stopping is sent no requests, whose work it might leave incomplete', async () => {
     const { json: runtime } = await house.sandbox('e-8');
     assert.equal(runtime.status, 'running', runtime.status_detail);
     way.set('ending');
@@ -107,7 +107,7 @@ describe('an engine that goes away', () => {
     await assertRuns('e-8');
   });
 
-  it('that hangs is noticed too', async () => {
+  it('that hangs is detected, too', async () => {
     way.set('hung');
     await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 120000, 'the loss is noticed');
     assert.equal((await house.sandbox('e-9')).status, 503);
@@ -115,7 +115,7 @@ describe('an engine that goes away', () => {
     await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 120000, 'the engine is found');
   });
 
-  it('that keeps the container of a failed start does not get another one into its network', async () => {
+  it('that keeps a failed start\'s container gets no other one into its network', async () => {
     way.refused = /^(POST \S+\/start|DELETE \S+\/containers\/)/;
     const { json: failed } = await house.sandbox('e-4');
     way.refused = /^DELETE \S+\/containers\//;
@@ -128,7 +128,7 @@ describe('an engine that goes away', () => {
     assert.equal(new Set(networks).size, sandboxes.length, 'each has a network of its own');
   });
 
-  it('runtime 3: a start is answered though the engine does not answer, with id, key and both statuses', async () => {
+  it('runtime 3: a start is answered with id, key and both statuses, even if the engine does not answer', async () => {
     way.set('hung');
     const { status, json } = await house.sandbox('e-7', { wait_ms: 0 });
     assert.equal(status, 200);
@@ -148,7 +148,7 @@ describe('an engine that goes away', () => {
     await assertRuns('e-7');
   });
 
-  it('in the middle of a start ends that start in words, and the next one works', async () => {
+  it('that goes away during a start ends it with a message, and the next start works', async () => {
     const begun = way.passes(/^POST \S+\/containers\/create/);
     const start = house.sandbox('e-3');
     await begun;
@@ -167,7 +167,7 @@ describe('an engine that goes away', () => {
 
 const hasEngine = process.getuid() === 0 && fs.existsSync('/usr/sbin/dockerd');
 
-// An engine of the test's own: no bridge, no packet filter, its own folders.
+// A separate engine for the test: no bridge, no packet filter, its own folders.
 class Engine {
   constructor() {
     this.dir = fs.mkdtempSync('/tmp/deft-engine-');
@@ -191,7 +191,7 @@ class Engine {
     await waitUntil(gone, 120000, 'the end of the engine');
   }
 
-  // As when the host goes down: with its containerd, the shims, and all that runs in its containers.
+  // Like a crash of the host: with its containerd, the shims, and all programs in its containers.
   async kill() {
     const read = (file) => { try { return fs.readFileSync(file, 'utf8'); } catch { return ''; } };
     const withChildren = (pid) => [pid, ...read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number).flatMap(withChildren)];
@@ -226,14 +226,14 @@ describe('an engine that is restarted', { skip: !hasEngine && 'needs root and do
     own.remove();
   });
 
-  it('takes its containers with it; rows say so, and a start uses the same workspace', async () => {
+  it('ends its containers; rows report it, and a start uses the same workspace', async () => {
     const { json: runtime } = await house.sandbox('r-1', { image: 'nothing:1' });
     assert.equal(runtime.status, 'running', runtime.status_detail);
     const { json: paused } = await house.sandbox('r-2', { image: 'nothing:1' });
     assert.equal((await house.post('/pause', { runtime_id: paused.runtime_id })).json.status, 'paused');
     const homes = () => house.sql("SELECT spec->>'home' FROM runtimes ORDER BY session_id");
     const before = homes();
-    // What it keeps ready is made again: nothing is under way that an end would break off.
+    // Wait until the spare objects exist: then no creation is in progress that the end would interrupt.
     const count = async (kind) => (await house.ours(kind, (method, url) => own.call(method, `/v1.41${url}`))).length;
     const counts = () => Promise.all(['networks', 'volumes', 'containers'].map(count));
     await waitUntil(async () => (await counts()).join() === '3,7,2', 120000, 'a network and a home are ready');
@@ -250,7 +250,7 @@ describe('an engine that is restarted', { skip: !hasEngine && 'needs root and do
     const { json: again } = await house.sandbox('r-1', { image: 'nothing:1' });
     assert.equal(again.status, 'running', again.status_detail);
     assert.equal(again.session_api_key, runtime.session_api_key);
-    // The paused one lost its programs, as it would have later; nothing is wrong with it.
+    // The paused one lost its programs, as it would have later; that is not an error.
     await waitUntil(() => house.sql("SELECT status, container_id IS NULL FROM runtimes WHERE session_id = 'r-2'") === 'paused|t', 120000, 'the row names no container');
     const { json: resumed } = await house.post('/resume', { runtime_id: paused.runtime_id, wait_ms: 60000 });
     assert.equal(resumed.status, 'running', resumed.status_detail);
@@ -258,7 +258,7 @@ describe('an engine that is restarted', { skip: !hasEngine && 'needs root and do
     assert.equal(homes(), before);
   });
 
-  it('that was killed with all that ran in it says so of its sandboxes, which start again', async () => {
+  it('that was killed with its containers is detected, and sandboxes start again', async () => {
     const { json: runtime } = await house.sandbox('r-3', { image: 'nothing:1' });
     assert.equal(runtime.status, 'running', runtime.status_detail);
     await own.kill();

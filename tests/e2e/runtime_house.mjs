@@ -1,4 +1,4 @@
-// A deft-runtime of a test's own: PostgreSQL, nginx in front, the real container engine behind.
+// A deft-runtime for a test: with PostgreSQL, nginx, and the real container engine.
 //
 // Where: the programs in DEFT_BIN, or DEFT_RUNTIME_BINARY and DEFT_ACTION_BINARY, else the newest
 // build; DEFT_DOCKER_SOCKET; DEFT_SANDBOX_IMAGE; PG_BINDIR.
@@ -9,12 +9,13 @@ import http from 'node:http';
 import net from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const SOCKET = process.env.DEFT_DOCKER_SOCKET ?? '/var/run/docker.sock';
 export const IMAGE = process.env.DEFT_SANDBOX_IMAGE ?? 'deft-sandbox:1';
 
-// A build with sanitizers is not static, and so runs in no other image.
+// A build with sanitizers is not static, so it runs in this image only.
 function isStatic(file) {
   const head = Buffer.alloc(4096);
   const fd = fs.openSync(file);
@@ -39,7 +40,7 @@ export async function waitUntil(condition, deadlineMs, what = 'condition') {
   for (;;) {
     const value = await condition();
     if (value) return value;
-    if (Date.now() > end) throw new Error(`not within ${deadlineMs} ms: ${what}`);
+    if (Date.now() > end) throw new Error(`not within ${deadlineMs} ms: ${what}; last seen: ${inspect(value)}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -103,17 +104,15 @@ function startDatabase(dir) {
   const data = path.join(dir, 'pg');
   fs.mkdirSync(data, { mode: 0o700 });
   if (SERVER_USER) execFileSync('chown', [SERVER_USER, data]);
-  execFileSync(...asServer(`${bin}/initdb`, ['-D', `${data}/data`, '-A', 'trust', '-U', 'deft']), { stdio: 'ignore' });
+  execFileSync(`${ROOT}/tests/unit/cluster.sh`, [data], { stdio: ['ignore', 'ignore', 'inherit'] });
   const server = spawn(...asServer(`${bin}/postgres`, ['-D', `${data}/data`, '-k', data, '-c', 'listen_addresses=', '-c', 'fsync=off']),
     { stdio: 'ignore' });
   const psql = (database, args) => execFileSync('psql', ['-qAtX', '-v', 'ON_ERROR_STOP=1', '-h', data, '-U', 'deft', database, ...args], { stdio: ['ignore', 'pipe', 'pipe'] }).toString().trim();
   return { server, psql, url: `host=${data} user=deft dbname=deft` };
 }
 
-async function prepareDatabase(database) {
-  await waitUntil(() => { try { database.psql('postgres', ['-c', 'SELECT 1']); return true; } catch { return false; } }, 120000, 'PostgreSQL');
-  database.psql('postgres', ['-c', 'CREATE DATABASE deft']);
-  for (const part of ['users', 'runtimes', 'runtime_keys', 'warm_sandboxes', 'warm_configs', 'image_builds', 'conversations', 'runtime_rest', 'egress_refusals', 'held_sandboxes', 'admin_logins', 'egress_policies', 'sandbox_proofs']) database.psql('deft', ['-f', `${ROOT}/sql/deploy/${part}.sql`]);
+async function databaseAnswers(database) {
+  await waitUntil(() => { try { database.psql('deft', ['-c', 'SELECT 1']); return true; } catch { return false; } }, 120000, 'PostgreSQL');
 }
 
 function startNginx(dir) {
@@ -132,7 +131,7 @@ http { access_log off; client_body_temp_path ${dir}/nb; proxy_temp_path ${dir}/n
   return { server: spawn('nginx', ['-c', config, '-e', `${dir}/nginx.log`], { stdio: 'ignore' }), socket };
 }
 
-/** Whether somebody listens; the file is there a little earlier. */
+/** Whether the socket accepts connections; its file exists a little earlier. */
 function accepts(socket) {
   return new Promise((resolve) => {
     const connection = net.connect(socket, () => { connection.destroy(); resolve(true); });
@@ -159,12 +158,12 @@ export class House {
     const house = new House(settings);
     try {
       house.database = startDatabase(house.dir);
-      await prepareDatabase(house.database);
+      await databaseAnswers(house.database);
       house.nginx = startNginx(house.dir);
       await waitUntil(() => accepts(house.nginx.socket), 120000, 'nginx');
       await house.start();
     } catch (error) {
-      // Its processes would keep the test's from ending, and so the error from being told.
+      // Its processes would keep the test from ending, and so the error from being reported.
       await house.close().catch(() => {});
       throw error;
     }
@@ -195,7 +194,7 @@ export class House {
     };
   }
 
-  // Starts the service and waits until sandboxes can be had.
+  // Starts the service and waits until it can start sandboxes.
   async start({ ready = true } = {}) {
     const log = fs.openSync(`${this.dir}/runtime.log`, 'a');
     const [program, ...args] = [...(this.wrapper ?? asRuntime(this.environment().DEFT_RUNTIME)), findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY')];
@@ -204,7 +203,7 @@ export class House {
     if (ready) await this.ready();
   }
 
-  // The resolver of this instance's sandboxes, without any right, as its service has it.
+  // The resolver of this instance's sandboxes, without privileges, like its service.
   startResolver(settings = {}) {
     const log = fs.openSync(`${this.dir}/resolver.log`, 'a');
     const user = process.getuid() === 0 ? ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups', '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--'] : [];
@@ -237,7 +236,7 @@ export class House {
     await waitUntil(() => ended(service), 120000, 'the end of deft-runtime');
   }
 
-  // What happened to the service when it is not there any more.
+  // How the service ended.
   fate() {
     const { exitCode, signalCode } = this.service;
     return ended(this.service) ? `deft-runtime ended: ${exitCode ?? signalCode}` : 'deft-runtime runs';
@@ -263,7 +262,7 @@ export class House {
     return call({ socketPath: this.nginx.socket }, 'GET', url, { headers: key ? { 'X-API-Key': key } : {} });
   }
 
-  /** A call by the door for who comes from outside. */
+  /** A call through the public socket. */
   outside(method, url, { body, headers } = {}) {
     return call({ socketPath: this.nginx.socket }, method, `/runtime-api${url}`, { body, headers });
   }
@@ -274,7 +273,7 @@ export class House {
 
   sql(text) { return this.database.psql('deft', ['-c', text]); }
 
-  /** Wishes these gone and says so, as whoever changes a wish does; resolves when they are. */
+  /** Sets the desired state of these to deleted and sends the hint; resolves when they are gone. */
   async forget(...runtimes) {
     const ids = runtimes.map(({ runtime_id: id }) => `'${id}'`);
     if (ids.length === 0) return;
@@ -289,13 +288,13 @@ export class House {
     return kind === 'volumes' ? json.Volumes ?? [] : json;
   }
 
-  // The user of a sandbox's commands, as the engine was told.
+  // The user of a sandbox's commands, as configured at the engine.
   async userOf(runtimeId) {
     const { json } = await engine('GET', `/containers/${this.instance}-${runtimeId}/json`);
     return json.Config.Env.find((entry) => entry.startsWith('DEFT_ACTION_COMMAND_UID=')).split('=')[1];
   }
 
-  // Runs a program in a sandbox by the engine, for looking around; text of both outputs.
+  // Runs a program in a sandbox by the engine, for inspection; returns both outputs as text.
   async look(runtimeId, command, user) {
     user ??= `${await this.userOf(runtimeId)}:10001`;
     const created = await engine('POST', `/containers/${this.instance}-${runtimeId}/exec`, { body: { AttachStdout: true, AttachStderr: true, Tty: true, User: user, Cmd: command } });
@@ -304,7 +303,7 @@ export class House {
     return { text, code: json.ExitCode };
   }
 
-  // Removes all that is left of this instance in the engine.
+  // Removes everything of this instance from the engine.
   async reap(option = '--reap') {
     const reaper = spawn(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), [option], { env: this.environment(), stdio: 'ignore' });
     await waitUntil(() => ended(reaper), 120000, 'the end of deft-runtime --reap');

@@ -1,4 +1,4 @@
-// Sandboxes that nobody uses: paused, later without a container, at last without files; and whoever comes back finds what is still there.
+// Unused sandboxes: paused, later without a container, finally without files; the next use finds what is left.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -8,7 +8,7 @@ import { call, engine, House, waitUntil } from './runtime_house.mjs';
 const DEADLINE_MS = 120_000;
 const NEVER = { OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '0', DEFT_STOP_AFTER_MS: '0', OH_SANDBOX_LIFECYCLE_MAX_SESSION_SECONDS: '0', OH_SANDBOX_LIFECYCLE_DELETE_AFTER_SECONDS: '0' };
 
-describe('a sandbox that nobody uses', () => {
+describe('an unused sandbox', () => {
   let house;
   let n = 0;
   const session = () => `i-${process.pid}-${n++}`;
@@ -27,7 +27,7 @@ describe('a sandbox that nobody uses', () => {
     return answer.json;
   };
   const cat = async (runtime) => (await bash(runtime, 'execute_bash_command', { command: 'cat /workspace/project/file' })).stdout;
-  /** The service starts again with these limits, and no other. */
+  /** Restarts the service with these limits only. */
   const limit = async (limits, signal = 'SIGTERM') => {
     await house.stop(signal);
     Object.assign(house.settings, NEVER, limits);
@@ -37,14 +37,14 @@ describe('a sandbox that nobody uses', () => {
   before(async () => { house = await House.open({ ...NEVER, DEFT_WARM_LEAST: '1', DEFT_WARM_MOST: '1' }); });
   after(async () => { await house?.close(); });
 
-  it('runtime 16, 28: is paused; one where something runs, or a conversation, is not, nor one that waits', async () => {
+  it('runtime 16, 28: is paused; one with a running program or conversation is not, nor a warm one', async () => {
     const [idle, busy, inUse] = [await start(), await start(), await start()];
     const { id } = await bash(busy, 'start_bash_command', { command: 'exec sleep 900', timeout: 900 });
     const [user, conversation] = [randomUUID(), randomUUID()];
     house.sql(`INSERT INTO users (id, email) VALUES ('${user}', '${user}@example.org')`);
     house.sql(`INSERT INTO conversations (id, user_id, runtime_kind, runtime_session, spec, wanted_at, updated_at)
       VALUES ('${conversation}', '${user}', 'docker', '${inUse.session_id}', '{}', now(), now() - interval '1 hour')`);
-    await limit({ OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '5' });
+    await limit({ OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '3' });
     await is(idle, 'paused');
     const used = () => house.sql(`SELECT last_used_at FROM runtimes WHERE id = '${busy.runtime_id}'`);
     const before = used();
@@ -59,7 +59,7 @@ describe('a sandbox that nobody uses', () => {
     assert.equal((await engine('GET', `/containers/${waiting}/json`)).json.State.Status, 'running');
   });
 
-  it('goes on for whoever asks, however often it was let rest meanwhile', async () => {
+  it('is resumed by its next use, however often it was paused', async () => {
     const first = await start();
     await bash(first, 'execute_bash_command', { command: 'echo kept > /workspace/project/file' });
     for (let round = 0; round < 2; round++) {
@@ -72,14 +72,14 @@ describe('a sandbox that nobody uses', () => {
     }
   });
 
-  it('is paused though the service was killed when that was decided', async () => {
+  it('is paused even if the service was killed after the decision', async () => {
     const runtime = await start();
     await waitUntil(() => house.sql(`SELECT desired FROM runtimes WHERE id = '${runtime.runtime_id}'`) === 'paused', DEADLINE_MS, 'it is decided');
     await limit({}, 'SIGKILL');
     await is(runtime, 'paused');
   });
 
-  it('runtime 18: is paused after the longest session, though a program runs, which goes on after it', async () => {
+  it('runtime 18: is paused after the maximum session time even if a program runs, which continues after a resume', async () => {
     const runtime = await start();
     const { stdout: pid } = await bash(runtime, 'execute_bash_command', { command: 'setsid sleep 300 >/dev/null 2>&1 & echo $!' });
     await limit({ OH_SANDBOX_LIFECYCLE_MAX_SESSION_SECONDS: '1' });
@@ -89,7 +89,7 @@ describe('a sandbox that nobody uses', () => {
     assert.equal((await bash(again, 'execute_bash_command', { command: `kill -0 ${pid.trim()} && echo lives` })).stdout, 'lives\n');
   });
 
-  it('loses its container when it was paused for long, and its files not', async () => {
+  it('loses its container after a long pause, and keeps its files', async () => {
     const runtime = await start();
     await bash(runtime, 'execute_bash_command', { command: 'echo kept > /workspace/project/file' });
     await house.post('/pause', { runtime_id: runtime.runtime_id });
@@ -102,7 +102,7 @@ describe('a sandbox that nobody uses', () => {
     assert.equal(await cat(again), 'kept\n');
   });
 
-  it('runtime 17: is removed with its files when it was at rest for too long', async () => {
+  it('runtime 17: is removed with its files after a long time', async () => {
     const [paused, stopped, other] = [await start(), await start(), await start()];
     const homes = [paused, stopped].map(({ runtime_id: id }) => house.sql(`SELECT spec->>'home' FROM runtimes WHERE id = '${id}'`));
     await house.post('/pause', { runtime_id: paused.runtime_id });
@@ -112,7 +112,7 @@ describe('a sandbox that nobody uses', () => {
     await waitUntil(async () => !(await house.ours('volumes')).some(({ Name }) => homes.some((home) => Name.endsWith(home))), DEADLINE_MS, 'its files have gone');
     assert.equal(await state(paused), 'none');
     assert.equal(status(other), 'running');
-    // The session begins again, with nothing.
+    // The session starts again, with an empty workspace.
     const again = await start(paused.session_id);
     assert.notEqual(again.runtime_id, paused.runtime_id);
   });

@@ -1,4 +1,4 @@
-// A sandbox in any image: what is there works, what is not is told in words. The images are made of
+// A sandbox in any image: existing programs work, missing ones are reported. The images are made of
 // programs on this machine (busybox-static, musl); nothing is fetched.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -13,7 +13,7 @@ const APPLETS = ['sh', 'ash', 'cat', 'echo', 'env', 'false', 'id', 'ls', 'mkdir'
 const folder = (name) => ({ name: `${name}/`, type: '5' });
 const program = (name, file) => ({ name, data: fs.readFileSync(file) });
 
-// What is needed for a shell, and no more.
+// The files that a shell needs.
 function busybox() {
   const file = ['/bin/busybox', '/usr/bin/busybox'].find((one) => fs.existsSync(one));
   assert.ok(file, 'needs the package busybox-static');
@@ -21,7 +21,7 @@ function busybox() {
   return [folder('bin'), program('bin/busybox', file), ...APPLETS.map(script)];
 }
 
-// A program that says what it was given, for musl: with its loader, or on its own.
+// A program that prints its arguments, for musl: dynamic or static.
 function hello(dir, kind) {
   const source = path.join(dir, 'hello.c');
   const file = path.join(dir, `hello-${kind}`);
@@ -74,7 +74,7 @@ class Box {
   }
 }
 
-// Needs nothing of the image: the editor, and files up and down.
+// Independent of the image: the editor, uploads and downloads.
 async function assertFiles(box) {
   const file = '/workspace/project/deep/er/a.txt';
   const made = await box.act('file_editor', { command: 'create', path: file, file_text: 'one\ntwö\n' });
@@ -94,7 +94,7 @@ async function assertFiles(box) {
   assert.equal(read.json.content, 'one\ntwö\n');
 }
 
-// A shell that keeps what it was told, ends commands with their code, and is interrupted by name.
+// A shell that keeps its state, reports exit codes, and can be interrupted.
 async function assertShell(box) {
   assert.equal((await box.run('cd /workspace && export COLOUR=blue && echo begun')).text, 'begun');
   const kept = await box.run('echo "$COLOUR $PWD"');
@@ -131,7 +131,7 @@ describe('a sandbox in any image', () => {
     house = await House.open({ DEFT_SANDBOX_READ_ONLY: '1' });
     dir = fs.mkdtempSync('/tmp/deft-images-');
     await open('read-only', IMAGE);
-    // It goes on while the service comes again with other settings.
+    // It keeps running while the service restarts with other settings.
     await house.stop();
     house.settings = {};
     await house.start();
@@ -151,7 +151,7 @@ describe('a sandbox in any image', () => {
     if (dir) fs.rmSync(dir, { recursive: true });
   });
 
-  it('runtime 40: Debian: bash, and the certificates of the image', async () => {
+  it('runtime 40: Debian: bash, and the image\'s certificates', async () => {
     await assertShell(boxes.debian);
     await assertFiles(boxes.debian);
     assert.match((await boxes.debian.run('echo $BASH_VERSION')).text, /^\d/);
@@ -166,7 +166,7 @@ describe('a sandbox in any image', () => {
     assert.equal((await boxes.alpine.run('cat /etc/alpine-release')).text, '3.20.0');
   });
 
-  it('runtime 40: BusyBox alone: no user list, no home, no /tmp of its own, no certificates', async () => {
+  it('runtime 40: BusyBox only: no user list, no home, no /tmp, no certificates', async () => {
     await assertShell(boxes.busybox);
     await assertFiles(boxes.busybox);
     const { metadata } = await boxes.busybox.run('echo x > /tmp/x && cat /tmp/x');
@@ -177,20 +177,20 @@ describe('a sandbox in any image', () => {
     assert.match((await boxes.busybox.run('cat $SSL_CERT_FILE')).text, /^[^]*-----BEGIN CERTIFICATE-----/);
   });
 
-  it('no git: changes are those of no repository, and a fetch says what is missing', async () => {
+  it('no git: there are no changes, and a fetch reports that git is missing', async () => {
     assert.deepEqual((await boxes.busybox.send('GET', '/api/git/changes?path=/workspace/project')).json, []);
     const fetched = await boxes.busybox.send('POST', '/repositories/fetch', { body: { source: 'https://localhost/a.git', folder: '/workspace/project/a' } });
     assert.deepEqual([fetched.status, fetched.json], [400, { detail: 'The sandbox has no git' }]);
   });
 
-  it('runtime 40: a numeric user, a home and a folder that are not there, an entry point that is none', async () => {
+  it('runtime 40: a numeric user, a missing home and folder, an invalid entry point', async () => {
     await assertShell(boxes.user);
     await assertFiles(boxes.user);
     assert.equal((await boxes.user.run('echo $HOME')).text, '/workspace/project');
     assert.equal((await boxes.user.run('echo x > /tmp/x && cat /tmp/x')).text, 'x', 'a /tmp that is only root\'s in the image');
   });
 
-  it('runtime 40: a root that cannot be written to', async () => {
+  it('runtime 40: a read-only root file system', async () => {
     const box = boxes['read-only'];
     await assertShell(box);
     await assertFiles(box);
@@ -202,7 +202,7 @@ describe('a sandbox in any image', () => {
   });
 
   for (const name of ['empty', 'program']) {
-    it(`runtime 40: no shell (${name}): commands say so, files work`, async () => {
+    it(`runtime 40: no shell (${name}): commands report it, files work`, async () => {
       const box = boxes[name];
       await assertFiles(box);
       const refused = await box.run('echo x');

@@ -1,4 +1,4 @@
-// What a sandbox keeps from the programs in it: tried from inside by a static prober, and read from
+// The confinement of programs in a sandbox: tested from inside by a static program, and read from
 // outside from the engine and the kernel.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -11,7 +11,7 @@ const MEMORY = 256 << 20;
 const REFUSED = /^(EPERM|ENOSYS)$/;
 const profile = JSON.parse(fs.readFileSync(new URL('../../runtime/seccomp.json', import.meta.url)));
 
-// A word of /proc/PID/status.
+// A field of /proc/PID/status.
 const field = (status, name) => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1];
 
 describe('the confinement of a sandbox', () => {
@@ -40,7 +40,7 @@ describe('the confinement of a sandbox', () => {
     house = await House.open();
     const prober = `${house.dir}/prober`;
     execFileSync('cc', ['-static', '-O1', '-o', prober, new URL('isolation/prober.c', import.meta.url).pathname]);
-    // The prober comes with the image: no image can make its programs more than they may be.
+    // The prober is part of the image: no image can give its programs more privileges.
     image = `deft-test-${house.instance}:prober`;
     const files = tar([{ name: 'prober', data: fs.readFileSync(prober) }, { name: 'root-prober', mode: 0o4755, data: fs.readFileSync(prober) }]);
     const { json } = await engine('POST', '/containers/create', { body: { Image: IMAGE, Entrypoint: ['/none'], NetworkDisabled: true } });
@@ -70,8 +70,8 @@ describe('the confinement of a sandbox', () => {
       'sethostname', 'setdomainname', 'vhangup', ...(process.arch === 'x64' ? ['iopl', 'ioperm'] : []),
     ],
     'reaches no other process': ['process_vm_readv', 'process_vm_writev', 'pidfd_getfd', 'kcmp', 'ptrace-server', 'name_to_handle_at', 'open_by_handle_at'],
-    'becomes nobody else and makes no device': ['setuid', 'setgid', 'setgroups', 'mknod-block', 'mknod-char', 'chown'],
-    'has no sockets but those of a client': ['socket-packet', 'socket-raw', 'socket-raw6', 'socket-vsock', 'socket-alg', 'socket-key', 'socket-netfilter', 'socket-audit'],
+    'cannot change its user or create a device': ['setuid', 'setgid', 'setgroups', 'mknod-block', 'mknod-char', 'chown'],
+    'has only client sockets': ['socket-packet', 'socket-raw', 'socket-raw6', 'socket-vsock', 'socket-alg', 'socket-key', 'socket-netfilter', 'socket-audit'],
   };
   for (const [what, names] of Object.entries(tries)) {
     it(`from inside: ${what}`, () => {
@@ -79,7 +79,7 @@ describe('the confinement of a sandbox', () => {
     });
   }
 
-  it('from inside: writes to nothing of the host, reads nothing that is masked, sees no socket of it', () => {
+  it('from inside: cannot write the host\'s files, read masked ones, or see its sockets', () => {
     const of = (kind) => Object.entries(seen).filter(([name]) => name.startsWith(`${kind}:`));
     assert.equal(of('write').length, 15);
     for (const [name, how] of of('write')) assert.match(how, /^(EACCES|EROFS|ENOENT|EPERM)$/, name);
@@ -91,7 +91,7 @@ describe('the confinement of a sandbox', () => {
     for (const [name, how] of of('server')) assert.match(how, /^(EACCES|EPERM)$/, name);
   });
 
-  it('from inside: a program of root with the bit for it is nobody', async () => {
+  it('from inside: a set-uid program of root gains nothing', async () => {
     assert.equal(results(await run('root-prober server $PPID')).setuid, 'EPERM');
     assert.equal(await run('grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp:)" /proc/self/status | tr -s "\\t " " " | sed "s/ $//"'), [
       `Uid: ${user} ${user} ${user} ${user}`, 'Gid: 10001 10001 10001 10001', 'Groups: 10001',
@@ -99,7 +99,7 @@ describe('the confinement of a sandbox', () => {
     ].join('\n'));
   });
 
-  it('from inside: devices, mounts and variables are these and no others', async () => {
+  it('from inside: has only the listed devices, mounts and variables', async () => {
     assert.deepEqual((await run('ls /dev')).split(/\s+/).filter((name) => name !== 'core').sort(), // a link to /proc/kcore
       ['fd', 'full', 'mqueue', 'null', 'ptmx', 'pts', 'random', 'shm', 'stderr', 'stdin', 'stdout', 'tty', 'urandom', 'zero']);
     const mounts = (await run("awk '{print $5, $6}' /proc/self/mountinfo")).split('\n').map((line) => line.split(' '));
@@ -107,14 +107,14 @@ describe('the confinement of a sandbox', () => {
     assert.deepEqual(unusual.sort(), ['/', '/.deft', '/.deft-j', '/etc/hostname', '/etc/hosts', '/etc/resolv.conf', '/tmp', '/workspace'].sort());
     const options = (place) => mounts.findLast(([one]) => one === place)?.[1].split(',');
     for (const place of ['/.deft', '/sys', '/proc/sys']) assert.ok(options(place)?.includes('ro'), place);
-    // Those that the kernel of this host has.
+    // The ones that this host's kernel has.
     for (const place of ['/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/fs']) assert.ok(options(place)?.includes('ro') ?? !fs.existsSync(place), place);
     const names = (await run('env')).split('\n').map((line) => line.slice(0, line.indexOf('=')));
     assert.deepEqual(names.filter((name) => /KEY|TOKEN|SECRET|PASSWORD|DEFT_ACTION/.test(name)), []);
     assert.equal((await run('env; cat /proc/*/environ 2>/dev/null')).includes(runtime.session_api_key), false);
   });
 
-  it('from inside: there is an end of files, processes, memory and room', async () => {
+  it('from inside: files, processes, memory and disk space are limited', async () => {
     assert.equal(seen['limit:files'], '4096:8192');
     assert.equal(seen['limit:core'], '0:0');
     assert.equal(seen['limit:tmp'], String(1 << 30));
@@ -130,13 +130,13 @@ describe('the confinement of a sandbox', () => {
     assert.deepEqual([modest.content, modest.extras.metadata.suffix], ['goes on', '\n[The command completed with exit code 0.]']);
   });
 
-  it('from inside: a program has no descriptor but its own three, and in the terminal those of its shell', async () => {
+  it('from inside: a program has three descriptors, in the terminal also those of its shell', async () => {
     const bash = await send('POST', '/api/bash/execute_bash_command', { command: 'prober server $PPID' });
     assert.equal(results(bash.stdout).descriptors, '');
     assert.equal(seen.descriptors, '60,61,62,'); // its shell's: the command, the record of its end, the terminal
   });
 
-  it('from inside: no program ends, holds or replaces the server', async () => {
+  it('from inside: no program can end, stop or replace the server', async () => {
     const port = new URL(runtime.url).port;
     assert.equal((await send('POST', '/api/bash/execute_bash_command', { command: `(setsid prober impostor ${port} > /tmp/tried 2>&1 &)` })).exit_code, 0);
     const tried = await waitUntil(async () => {
@@ -155,12 +155,12 @@ describe('the confinement of a sandbox', () => {
     assert.equal(await run('echo goes on'), 'goes on');
   });
 
-  it('from inside: it is an account of the image, with its home', async () => {
+  it('from inside: commands run as an account of the image, with its home', async () => {
     assert.equal(await run('whoami; echo $USER; cd ~ && pwd && touch .mark && stat -c "%U %G" . .mark'), ['deft', 'deft', '/home/deft', 'deft deft', 'deft deft'].join('\n'));
     assert.equal(await run('cd /workspace/project && git init -q . && git status --short && rm -r .git && echo ours'), 'ours');
   });
 
-  it('from inside: what the kernel counts by user is counted for each sandbox alone', async () => {
+  it('from inside: the kernel\'s per-user limits are counted per sandbox', async () => {
     const { json: other } = await house.sandbox('isolation-other', { image });
     assert.notEqual(await house.userOf(other.runtime_id), String(user));
     const { hostname, port } = new URL(other.url);
@@ -173,7 +173,7 @@ describe('the confinement of a sandbox', () => {
     await house.forget(other);
   });
 
-  // A home as they were made before sandboxes had users of their own.
+  // A home from before sandboxes had users of their own.
   async function makeOldHome(home) {
     const names = { workspace: `${house.instance}-ws-${home}`, '.deft-j': `${house.instance}-j-${home}` };
     const mounts = [];
@@ -190,7 +190,7 @@ describe('the confinement of a sandbox', () => {
     assert.equal((await engine('DELETE', `/containers/${json.Id}?force=1`)).status, 204);
   }
 
-  it('from inside: a workspace of before there were users of each sandbox goes on, its journal closed', async () => {
+  it('from inside: a workspace from before per-sandbox users works, and its journal is protected', async () => {
     const { json: begun } = await house.sandbox('isolation-old', { image });
     assert.equal((await house.post('/stop', { runtime_id: begun.runtime_id })).status, 200);
     // The row first: a sweep removes homes that no row has.
@@ -207,7 +207,7 @@ describe('the confinement of a sandbox', () => {
     await house.forget(old);
   });
 
-  it('from outside: the engine was asked for exactly this', async () => {
+  it('from outside: the engine\'s configuration of the container is exact', async () => {
     const { json: container, text } = await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`);
     const { HostConfig: host, Config: config } = container;
     assert.equal(config.User, '0:0');
@@ -241,7 +241,7 @@ describe('the confinement of a sandbox', () => {
       [['volume', '/.deft', false], ['volume', '/.deft-j', true], ['volume', '/workspace', true]]);
   });
 
-  it('from outside: the kernel holds every process of it to that', async () => {
+  it('from outside: every process of the sandbox is confined by the kernel', async () => {
     const { json: { Titles: titles, Processes: processes } } = await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/top?ps_args=-eo%20pid,args`);
     assert.ok(processes.length >= 2, 'deft-action and a shell');
     const users = new Set();

@@ -1,4 +1,4 @@
-// What the Runtime API tells Prometheus: in its form, each with words, and what is said is so.
+// Metrics of the Runtime API: in Prometheus' format, documented, and correct.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
@@ -24,7 +24,7 @@ describe('the metrics of the Runtime API', () => {
   before(async () => { house = await House.open({ DEFT_WARM_LEAST: '1', DEFT_WARM_MOST: '1' }); });
   after(async () => { await house?.close(); });
 
-  it('are in the form that Prometheus reads, and each is described', async () => {
+  it('are in Prometheus\' format, and all are documented', async () => {
     const families = await read();
     const guide = fs.readFileSync(new URL('../../docs/api/runtime-api.md', import.meta.url), 'utf8');
     for (const [name, { help }] of families) {
@@ -33,7 +33,7 @@ describe('the metrics of the Runtime API', () => {
     }
   });
 
-  it('tell what waits, of which image and size', async () => {
+  it('report warm sandboxes by image and size', async () => {
     const labels = { image: IMAGE, memory_bytes: String(512 << 20), cpus: '2' };
     await waitUntil(async () => value(await read(), 'deft_warm_idle', labels) === 1, 120_000, 'one waits');
     const families = await read();

@@ -1,4 +1,4 @@
-// What a sandbox may reach: the internet; not the host, its networks, link-local, another sandbox.
+// The network of a sandbox: the internet, but not the host, its networks, link-local, or another sandbox.
 // The "internet" is a network namespace with a public address, so that no connection is needed.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -10,7 +10,7 @@ import { House, waitUntil } from './runtime_house.mjs';
 const isRoot = process.getuid() === 0 && process.env.DEFT_NETWORK_RULES !== '0';
 const ip = (...args) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
 const quietly = (act) => { try { act(); } catch { /* it was not there */ } };
-// An address of nobody's in this test's world, outside all ranges that are refused.
+// An unused address outside all refused ranges.
 const PUBLIC = { host: '45.11.187.2', gateway: '45.11.187.1', port: 8080 };
 const SPACE = `deft${process.pid}`;
 
@@ -60,7 +60,7 @@ const reachesFromHost = (host, port) => new Promise((resolve) => {
   socket.on('timeout', () => { socket.destroy(); resolve(false); });
 });
 
-describe('what a sandbox reaches', { skip: !isRoot && 'needs root, and packet filter rules' }, () => {
+describe('the network of a sandbox', { skip: !isRoot && 'needs root, and packet filter rules' }, () => {
   let house;
   let server;
   let outside;
@@ -104,7 +104,7 @@ describe('what a sandbox reaches', { skip: !isRoot && 'needs root, and packet fi
     assert.deepEqual(await probe(`${PUBLIC.host}:${PUBLIC.port}`), { [`${PUBLIC.host}:${PUBLIC.port}`]: 'reached' });
   });
 
-  it('reaches no service of the host, by whichever address', async () => {
+  it('reaches no service of the host, by any address', async () => {
     const { port } = server.address();
     const gateway = new URL(one.url).hostname.replace(/\d+$/, (last) => String(Number(last) - 1));
     const addresses = ip('-4', '-br', 'addr').match(/\d+\.\d+\.\d+\.\d+(?=\/)/g).filter((address) => !address.startsWith('127.') && !address.startsWith('10.201.'));
@@ -141,7 +141,7 @@ while True: print(s.recvfrom(100)[0].decode(), s.getsockname())`], { stdio: ['ig
     }
   });
 
-  it('the service listens for no names where every sandbox may go everywhere', () => {
+  it('has no resolver for lists if no sandbox has a list', () => {
     assert.deepEqual(house.udpSockets(), []);
   });
 
@@ -151,14 +151,14 @@ while True: print(s.recvfrom(100)[0].decode(), s.getsockname())`], { stdio: ['ig
     assert.deepEqual(outside, []);
   });
 
-  it('loads the rules again where somebody removed them', async () => {
+  it('has its rules restored after they were removed', async () => {
     execFileSync('iptables', ['-w', '5', '-D', 'INPUT', '-i', 'dsb+', '-j', 'DEFT-IN']);
     await waitUntil(() => { try { execFileSync('iptables', ['-w', '5', '-C', 'INPUT', '-i', 'dsb+', '-j', 'DEFT-IN'], { stdio: 'ignore' }); return true; } catch { return false; } }, 120000, 'the rules are back');
   });
 });
 
 describe('without a packet filter', { skip: !isRoot && 'needs root' }, () => {
-  it('starts no sandbox, and says why', async () => {
+  it('starts no sandbox, and reports why', async () => {
     const house = await House.open();
     try {
       await house.stop();
@@ -175,15 +175,15 @@ describe('without a packet filter', { skip: !isRoot && 'needs root' }, () => {
   });
 });
 
-describe('rules that could not be made once', { skip: !isRoot && 'needs root' }, () => {
-  it('are made as soon as they can be, not when all is looked at again', async () => {
+describe('rules that could not be created', { skip: !isRoot && 'needs root' }, () => {
+  it('are created as soon as possible, before the next reconciliation', async () => {
     const house = await House.open({ DEFT_RECONCILE_MS: '3600000' });
     try {
       await house.stop();
-      // As a database that was away at that moment.
+      // Simulates a database that was unreachable at that moment.
       house.sql('ALTER TABLE users RENAME TO away');
       await house.start({ ready: false });
-      const said = () => house.log().match(/"egress.not_held".*users/g) ?? [];
+      const said = () => house.log().match(/"egress.assign_failed".*users/g) ?? [];
       await waitUntil(() => said().length > 0, 120000, 'words about the rules');
       house.sql('ALTER TABLE away RENAME TO users');
       await house.ready();
@@ -196,8 +196,8 @@ describe('rules that could not be made once', { skip: !isRoot && 'needs root' },
   });
 });
 
-describe('where the host has networks of its own', { skip: !isRoot && 'needs root' }, () => {
-  // Of the four networks of the range, another bridge has three.
+describe('on a host with other networks', { skip: !isRoot && 'needs root' }, () => {
+  // Another bridge has three of the range's four networks.
   const range = `10.214.${process.pid % 256}`;
   const bridge = `t${process.pid}`;
   let house;
@@ -213,7 +213,7 @@ describe('where the host has networks of its own', { skip: !isRoot && 'needs roo
     ip('link', 'del', bridge);
   });
 
-  it('takes a network that nothing else leads to, and the engine\'s choice when there is none', async () => {
+  it('a sandbox gets an unused network, or the engine\'s choice if there is none', async () => {
     const { json } = await house.sandbox('s-1');
     assert.equal(json.status, 'running', json.status_detail);
     const subnets = await waitUntil(async () => {

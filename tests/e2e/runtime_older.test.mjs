@@ -1,4 +1,4 @@
-// The older remote runtime's way to work: a sandbox of the Runtime API, and actions by its URL.
+// Clients of the older remote runtime: a sandbox of the Runtime API, and actions at its URL.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -37,7 +37,7 @@ async function act(action, args, more = {}) {
 
 const run = (command, more = {}) => act('run', { command, blocking: true, ...more });
 
-test('the runtime\'s URL and key lead to its shell, and no other key does', async () => {
+test('a runtime\'s URL and key give access to its shell, other keys do not', async () => {
   assert.equal((await send('GET', '/alive', { key: null })).json.status, 'ok');
   for (const key of [null, 'wrong', service.key]) {
     for (const [method, path] of [['POST', '/execute_action'], ['POST', '/list_files'], ['GET', '/download_files?path=/workspace'], ['POST', '/upload_file?destination=/tmp']]) {
@@ -54,7 +54,7 @@ test('the runtime\'s URL and key lead to its shell, and no other key does', asyn
   assert.equal((await run('C-c', { is_input: true })).extras.metadata.exit_code, 130);
 });
 
-test('files are written, read, edited, listed, sent and fetched', async () => {
+test('files are written, read, edited, listed, uploaded and downloaded', async () => {
   const path = '/workspace/older/a.txt';
   assert.equal((await act('write', { path, content: 'x'.repeat(3 << 20) })).observation, 'write', 'a body of some megabytes');
   await act('write', { path, content: 'one\ntwo' });

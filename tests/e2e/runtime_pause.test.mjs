@@ -1,4 +1,4 @@
-// A paused sandbox: its programs are held where they are, and go on where they were, whoever dies.
+// A paused sandbox: its programs are frozen, and continue after a resume, whichever process dies.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
@@ -34,7 +34,7 @@ describe('a paused sandbox', () => {
   before(async () => { house = await House.open(); });
   after(async () => { await house?.close(); });
 
-  it('runtime 32: keeps a process in the background over pause and resume', async () => {
+  it('runtime 32: keeps a background process across pause and resume', async () => {
     const runtime = await running();
     const { stdout: pid } = await bash(runtime, 'execute_bash_command', { command: 'setsid sleep 300 >/dev/null 2>&1 & echo $!' });
     assert.equal((await pause(runtime)).json.status, 'paused');
@@ -46,7 +46,7 @@ describe('a paused sandbox', () => {
     await forget(runtime);
   });
 
-  it('runtime 9: keeps id, address, files and key over pause and resume', async () => {
+  it('runtime 9: keeps id, address, files and key across pause and resume', async () => {
     const runtime = await running();
     await bash(runtime, 'execute_bash_command', { command: 'echo kept > /workspace/project/file' });
     await pause(runtime);
@@ -56,7 +56,7 @@ describe('a paused sandbox', () => {
     await forget(runtime);
   });
 
-  it('goes on by a start of its session, asked for by many at once', async () => {
+  it('is resumed by concurrent starts of its session', async () => {
     const runtime = await running();
     await pause(runtime);
     const answers = await Promise.all(Array.from({ length: 6 }, () => house.sandbox(runtime.session_id)));
@@ -68,7 +68,7 @@ describe('a paused sandbox', () => {
     await forget(runtime);
   });
 
-  it('whose container has gone starts anew on the same files', async () => {
+  it('whose container is gone is started again on the same files', async () => {
     const [gone, killed] = [await running(), await running()];
     for (const runtime of [gone, killed]) {
       await bash(runtime, 'execute_bash_command', { command: 'echo kept > /workspace/project/file' });
@@ -86,11 +86,11 @@ describe('a paused sandbox', () => {
     await forget(gone, killed);
   });
 
-  it('is what its row says, whenever the service was killed', async () => {
+  it('is in its row\'s state, whenever the service was killed', async () => {
     const runtime = await running();
     const id = runtime.runtime_id;
     const { stdout: pid } = await bash(runtime, 'execute_bash_command', { command: 'setsid sleep 300 >/dev/null 2>&1 & echo $!' });
-    // Each step that a kill can leave behind: the wish alone, and the deed without its row.
+    // Each state that a kill can leave: the request only, and the change without its row.
     const steps = [
       ['paused', () => house.sql(`UPDATE runtimes SET desired = 'paused' WHERE id = '${id}'`)],
       ['running', () => house.sql(`UPDATE runtimes SET desired = 'running' WHERE id = '${id}'`)],
@@ -116,7 +116,7 @@ describe('a paused sandbox', () => {
     await forget(runtime);
   });
 
-  it('runtime 7: shows as paused, and stays in the list until it is stopped', async () => {
+  it('runtime 7: is shown as paused, and stays in the list until it is stopped', async () => {
     const runtime = await running();
     await pause(runtime);
     assert.equal((await house.get(`/sessions/${runtime.session_id}`)).json.status, 'paused');

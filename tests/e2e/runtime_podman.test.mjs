@@ -1,4 +1,4 @@
-// Podman in the engine's place: it speaks the same API, with ways of its own.
+// Podman as the engine: the same API, with differences.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 
 import { call, House, tar, waitUntil } from './runtime_house.mjs';
 
-// A Podman of the test's own, with its own folders. Images are found by the names they were given, as
+// A separate Podman for the test, with its own folders. Images are found by the given names, as
 // docs/operations.md says; runc, as crun refuses hosts with both kinds of control groups.
 class Podman {
   constructor() {
@@ -54,7 +54,7 @@ describe('Podman as the engine', { skip: process.getuid() !== 0 && 'needs root' 
 
   const inspect = async () => (await podman.call('GET', `/v1.41/containers/${house.instance}-${sandbox.runtime_id}/json`)).json;
 
-  it('starts a sandbox, confined as by Docker', async () => {
+  it('starts a sandbox with the same confinement as Docker', async () => {
     ({ json: sandbox } = await house.sandbox('p-1', { image: 'nothing:1' }));
     assert.equal(sandbox.status, 'running', sandbox.status_detail);
     const facts = await inspect();
@@ -71,7 +71,7 @@ describe('Podman as the engine', { skip: process.getuid() !== 0 && 'needs root' 
     assert.doesNotMatch(status, /^Uid:.*\t0(\t|$)/m);
   });
 
-  it('tells a sandbox the name server of deft, and no search domain of the host', async () => {
+  it('configures deft\'s name server and no search domain of the host', async () => {
     const { hostname, port } = new URL(sandbox.url);
     const { text } = await call({ host: hostname, port }, 'GET', '/api/file/download?path=/etc/resolv.conf', { headers: { 'X-Session-API-Key': sandbox.call_key } });
     assert.deepEqual(text.match(/^nameserver .*$/gm), ['nameserver 192.0.2.53']);
@@ -86,7 +86,7 @@ describe('Podman as the engine', { skip: process.getuid() !== 0 && 'needs root' 
     await waitUntil(async () => !(await inspect()).State.Paused, 120000, 'it runs again');
   });
 
-  it('hears that one was killed, and starts it again with its workspace', async () => {
+  it('reports that one was killed, and starts it again with its workspace', async () => {
     const home = house.sql("SELECT spec->>'home' FROM runtimes WHERE session_id = 'p-1'");
     assert.equal(house.sql("SELECT backend FROM runtimes WHERE session_id = 'p-1'"), 'podman');
     assert.equal((await podman.call('POST', `/v1.41/containers/${house.instance}-${sandbox.runtime_id}/kill`)).status, 204);
@@ -97,7 +97,7 @@ describe('Podman as the engine', { skip: process.getuid() !== 0 && 'needs root' 
     sandbox = again;
   });
 
-  it('leaves nothing of one that is stopped', async () => {
+  it('leaves nothing of a stopped one', async () => {
     const stopped = await house.post('/stop', { runtime_id: sandbox.runtime_id });
     assert.equal(stopped.status, 200, stopped.text);
     await waitUntil(async () => (await inspect()).State === undefined, 120000, 'the container is gone');

@@ -1,4 +1,4 @@
-// Sandboxes as processes of this host, made by bubblewrap: no container engine is asked for anything.
+// Sandboxes as processes of this host, created by bubblewrap, without a container engine.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const DEADLINE_MS = 120_000;
 const REFUSED = /^(EPERM|ENOSYS|EAFNOSUPPORT|EINVAL)$/;
 const field = (status, name) => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1];
 
-// What this host must allow; the service tries the same, and says so in words.
+// What this host must allow; the service tests the same, and reports a failure.
 function whyNot() {
   if (process.getuid() !== 0) return 'needs root';
   const tried = spawnSync('setpriv', ['--reuid', '1900000000', '--regid', '1900000000', '--clear-groups',
@@ -67,7 +67,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     fs.chmodSync(place, 0o755);
     folder = path.join(place, 'sandboxes');
     house = await House.open({ DEFT_RUNTIME: 'process', DEFT_DOCKER_SOCKET: '/none', DEFT_PROCESS_DIR: folder });
-    // As ./deft starts it, whose sockets are for a group alone.
+    // As ./deft starts it: its sockets belong to a group.
     house.wrapper = ['sh', '-c', 'umask 0117; exec "$@"', 'sh', ...asRuntime('process')];
     await house.stop();
     await house.start();
@@ -78,20 +78,20 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     fs.rmSync(place, { recursive: true, force: true });
   });
 
-  it('says that they isolate less', async () => {
+  it('are reported as less isolated', async () => {
     assert.equal((await house.get('/health', null)).json.isolation, 'process');
-    assert.match(house.log(), /"isolation.is_less".*share its kernel/);
+    assert.match(house.log(), /"isolation.reduced".*share its kernel/);
     assert.equal(house.sql(`SELECT backend FROM runtimes WHERE id = '${sandbox.runtime_id}'`), 'process');
   });
 
-  it('runs commands and keeps files', async () => {
+  it('run commands and keep files', async () => {
     assert.equal(await bash(sandbox, 'id -u; pwd; hostname; umask; echo kept > /workspace/project/file; echo mine > ~/file; cat ~/file'), '10001\n/workspace/project\nsandbox\n0022\nmine\n');
     assert.equal(await act(sandbox, 'cd /tmp && X=1'), '');
     assert.equal(await act(sandbox, 'echo $PWD $X'), '/tmp 1');
     assert.equal(fs.readFileSync(`${home()}/workspace/project/file`, 'utf8'), 'kept\n');
   });
 
-  it('refuses any other image, in words', async () => {
+  it('refuse any other image with a message', async () => {
     const { json } = await house.sandbox('s-other', { image: 'another:1' });
     assert.equal(json.status, 'error');
     assert.match(json.status_detail, /the image another:1 needs a container engine/);
@@ -100,7 +100,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await house.forget(json);
   });
 
-  it('keeps a sandbox to what is promised, tried from inside', async () => {
+  it('are confined as documented, tested from inside', async () => {
     const prober = `${home()}/workspace/prober`;
     execFileSync('cc', ['-static', '-O1', '-o', prober, new URL('isolation/prober.c', import.meta.url).pathname]);
     fs.copyFileSync(prober, `${prober}-of-root`);
@@ -126,7 +126,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     assert.ok(Number(n) < 512, n);
   });
 
-  it('lets no program end, hold or replace the server', async () => {
+  it('let no program end, stop or replace the server', async () => {
     const prober = `${home()}/workspace/prober`;
     execFileSync('cc', ['-static', '-O1', '-o', prober, new URL('isolation/prober.c', import.meta.url).pathname]);
     const was = first();
@@ -142,7 +142,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     assert.equal(await bash(sandbox, 'echo goes on'), 'goes on\n');
   });
 
-  it('keeps a sandbox to what is promised, seen from outside', () => {
+  it('are confined as documented, inspected from outside', () => {
     for (const pid of inside(first())) {
       const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
       for (const set of ['CapEff', 'CapPrm', 'CapAmb']) assert.equal(field(status, set), '0000000000000000', `${pid} ${set}`);
@@ -156,8 +156,8 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     }
   });
 
-  it('shows a sandbox its own bounds, and ends what needs more', async () => {
-    const said = JSON.parse(/^.*"isolation.is_less".*$/m.exec(house.log())[0]).control_groups;
+  it('see their own limits, and programs that exceed them end', async () => {
+    const said = JSON.parse(/^.*"isolation.reduced".*$/m.exec(house.log())[0]).control_groups;
     const words = ['memory', 'processes', 'processors'].map((word) => said.split(', ').includes(word));
     if (words.every((is) => !is)) return assert.equal(await bash(sandbox, 'ls -d /sys/fs/cgroup/* 2>/dev/null | grep -c max'), '0\n');
     const bounded = await start('s-bounds');
@@ -170,19 +170,19 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await house.forget(bounded);
   });
 
-  it('has no network, not even the listener by which its server is reached', async () => {
+  it('have no network, not even access to their server\'s listener', async () => {
     const server = net.createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     after(() => server.close());
     const reach = (port) => act(sandbox, `(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 | grep -o refused | sort -u`);
     assert.equal(await reach(server.address().port), 'refused');
     assert.equal(await reach(at(sandbox).port), 'refused');
-    // Programs beside the server find it where they do in a container.
+    // Programs in the sandbox reach the server at the same address as in a container.
     assert.equal(await bash(sandbox, 'curl -s -o /dev/null -w "%{http_code}" -H "X-Session-API-Key: $OH_SESSION_API_KEYS_0" http://localhost:8000/api/file/home'), '200');
     assert.equal(await bash(sandbox, 'cat /proc/net/route | wc -l'), '1\n');
   });
 
-  it('shows programs of a sandbox by a door of the host, as a preview asks for them', async () => {
+  it('serve previews through a socket on the host', async () => {
     fs.copyFileSync(new URL('support/site.py', import.meta.url), `${home()}/workspace/site.py`);
     await bash(sandbox, 'python3 /workspace/site.py 5173');
     const door = { host: '127.0.0.2', port: at(sandbox).port };
@@ -190,7 +190,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     const { json: seen } = await ask('POST', '/hello?x=1', 5173, { body: { text: 'x'.repeat(3 << 20) } });
     assert.deepEqual([seen.port, seen.method, seen.path, JSON.parse(seen.body).text.length], [5173, 'POST', '/hello?x=1', 3 << 20]);
     assert.deepEqual(seen.headers.filter(([name]) => name.startsWith('x-deft')), [], 'what is for the door stays there');
-    // Nobody listens; no port; none at all: the connection ends, and nginx says so.
+    // No listener; an invalid port; no port: the connection ends, and nginx reports it.
     for (const port of [5174, 0, 70000]) await assert.rejects(ask('GET', '/', port), /socket hang up|ECONNRESET/, String(port));
     await assert.rejects(call(door, 'GET', '/', { headers: { Connection: 'close' } }), /socket hang up|ECONNRESET/);
     const socket = new WebSocket(`ws://${door.host}:${door.port}/socket`, { headers: { 'X-Deft-Port': '5173' } });
@@ -201,12 +201,12 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await within(once(socket, 'close'), 'the socket closes', DEADLINE_MS);
   });
 
-  it('lets no key in but its own', async () => {
+  it('accept their own key only', async () => {
     const answer = await call(at(sandbox), 'POST', '/api/bash/execute_bash_command', { body: { command: 'true' }, headers: { 'X-Session-API-Key': 'wrong' } });
     assert.equal(answer.status, 401);
   });
 
-  it('runtime 32: keeps a process in the background over pause and resume', async () => {
+  it('runtime 32: keeps a background process across pause and resume', async () => {
     const pid = (await bash(sandbox, 'setsid sleep 300 >/dev/null 2>&1 & echo $!')).trim();
     assert.equal((await house.post('/pause', { runtime_id: sandbox.runtime_id })).json.status, 'paused');
     await assert.rejects(call(at(sandbox), 'GET', '/alive', { timeoutMs: 500 }), /timeout/);
@@ -216,7 +216,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     assert.equal(await bash(sandbox, `kill -0 ${pid} && echo lives`), 'lives\n');
   });
 
-  it('finds its sandboxes again after it was killed, and hears of their end', async () => {
+  it('are found again after a kill of the service, and their end is detected', async () => {
     const pid = first();
     await house.stop('SIGKILL');
     assert.equal(await bash(sandbox, 'cat /workspace/project/file'), 'kept\n');
@@ -232,13 +232,13 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     assert.equal(await bash(sandbox, 'cat /workspace/project/file ~/file'), 'kept\nmine\n');
   });
 
-  it('hears of the end of one that it started itself', async () => {
+  it('the end of a started one is detected', async () => {
     process.kill(first(), 'SIGKILL');
     await waitUntil(async () => (await row()).status === 'error', DEADLINE_MS, 'the row says error');
     sandbox = await start('s-1');
   });
 
-  it('hears that a server ended while the service did, whatever its programs do', async () => {
+  it('the end of a server during a restart of the service is detected, whatever its programs do', async () => {
     await bash(sandbox, 'setsid sleep 300 >/dev/null 2>&1 &');
     await house.stop('SIGKILL');
     process.kill(first(), 'SIGKILL');
@@ -248,7 +248,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     sandbox = await start('s-1');
   });
 
-  it('holds a sandbox by signals where there are no control groups, and ends it all the same', async () => {
+  it('are paused by signals without control groups, and can be ended', async () => {
     house.settings.DEFT_PROCESS_CGROUPS = 'none';
     await house.stop();
     await house.start();
@@ -269,13 +269,13 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await house.start();
   });
 
-  // bubblewrap as it is before it has said what it started: held at its beginning, by a program of that name.
+  // Holds bubblewrap before it reports its child, by a program of the same name.
   for (const groups of ['/sys/fs/cgroup', 'none']) {
-    it(`leaves nothing of a start that it was killed in, with control groups in ${groups}`, async () => {
+    it(`a start interrupted by a kill leaves nothing, with control groups in ${groups}`, async () => {
       const bin = path.join(place, 'bin');
       fs.mkdirSync(bin, { recursive: true });
       execFileSync('mkfifo', ['-m', '666', `${bin}/began`]);
-      // The trial of each beginning of the service may pass.
+      // The test at each start of the service may pass.
       fs.writeFileSync(`${bin}/bwrap`, `#!/bin/sh\ncase "$*" in *deft-action*) echo $$ > ${bin}/began; exec sleep 300 ;; esac\nexec /usr/bin/bwrap "$@"\n`, { mode: 0o755 });
       Object.assign(house.settings, { DEFT_PROCESS_CGROUPS: groups, PATH: `${bin}:${process.env.PATH}` });
       await house.stop();
@@ -295,7 +295,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     });
   }
 
-  it('lets a sandbox end by itself when it is stopped, and leaves its files alone', async () => {
+  it('a stopped one ends by itself, and keeps its files', async () => {
     const pid = first();
     const where = home();
     assert.equal((await house.post('/stop', { runtime_id: sandbox.runtime_id })).status, 200);
@@ -304,7 +304,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     assert.equal(fs.readFileSync(`${where}/workspace/project/file`, 'utf8'), 'kept\n');
   });
 
-  it('ends all without the service, and leaves their files alone', async () => {
+  it('--end ends all of them without the service, and keeps their files', async () => {
     sandbox = await start('s-1');
     const pid = first();
     const where = home();
@@ -316,7 +316,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await house.start();
   });
 
-  it('gives the network of the host only to those who ask for it, and listens nowhere else on it', async () => {
+  it('get the host\'s network only if it is configured, and listen nowhere else on it', async () => {
     const server = net.createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     after(() => server.close());
@@ -325,7 +325,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await house.start();
     const open = await start('s-host');
     assert.equal(await act(open, `(exec 3<>/dev/tcp/127.0.0.1/${server.address().port}) && echo reached`), 'reached');
-    // Whatever else has that port, it is not this server.
+    // Another program may have that port, but not this server.
     assert.notEqual(await bash(open, 'curl -s -o /dev/null -w "%{http_code}" -H "X-Session-API-Key: $OH_SESSION_API_KEYS_0" http://localhost:8000/api/file/home || true'), '200');
     await house.forget(open);
     delete house.settings.DEFT_PROCESS_NETWORK;
@@ -333,7 +333,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await house.start();
   });
 
-  it('is held to no place by having no network, and refuses in words what cannot be held to', async () => {
+  it('without a network no list is needed; a policy that cannot be enforced is refused with a message', async () => {
     house.settings.OH_SANDBOX_EGRESS = 'none';
     await house.stop();
     await house.start();
@@ -343,8 +343,8 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     delete house.settings.OH_SANDBOX_EGRESS;
     await house.stop();
     for (const [settings, why] of [
-      [{ OH_SANDBOX_EGRESS: 'none', DEFT_PROCESS_NETWORK: 'host' }, /OH_SANDBOX_EGRESS: sandboxes are processes.*DEFT_PROCESS_NETWORK=host/],
-      [{ OH_SANDBOX_EGRESS: 'list', OH_SANDBOX_EGRESS_ALLOW: '*.example.com' }, /OH_SANDBOX_EGRESS: sandboxes are processes.*needs a container engine/],
+      [{ OH_SANDBOX_EGRESS: 'none', DEFT_PROCESS_NETWORK: 'host' }, /OH_SANDBOX_EGRESS: sandboxes run as processes.*DEFT_PROCESS_NETWORK=host/],
+      [{ OH_SANDBOX_EGRESS: 'list', OH_SANDBOX_EGRESS_ALLOW: '*.example.com' }, /OH_SANDBOX_EGRESS: sandboxes run as processes.*needs a container engine/],
     ]) {
       const { status, stderr } = spawnSync(house.service.spawnargs.at(-1), [], { env: { ...house.environment(), ...settings }, encoding: 'utf8', timeout: DEADLINE_MS });
       assert.notEqual(status, 0);
@@ -353,7 +353,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await house.start();
   });
 
-  it('hands over one that waits', async () => {
+  it('a warm one is claimed', async () => {
     house.settings.DEFT_WARM_MOST = '1';
     await house.stop();
     await house.start();
@@ -368,7 +368,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await house.start();
   });
 
-  it('leaves nothing of one that is forgotten, and nothing at all when everything is removed', async () => {
+  it('a deleted one leaves nothing, and --reap removes everything', async () => {
     sandbox = await start('s-1');
     const where = home();
     await house.forget(sandbox);
@@ -379,7 +379,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await house.reap();
     assert.equal(isThere(pid), false);
     assert.equal(fs.existsSync(folder), false);
-    // Groups of others may go while it looks, which it takes for a failure.
+    // Control groups of others may disappear during the search, which counts as a failure.
     const { stdout: groups } = spawnSync('find', ['/sys/fs/cgroup', '-name', `deft-${house.instance}*`], { encoding: 'utf8' });
     assert.equal(groups, '');
     await house.start();

@@ -1,4 +1,4 @@
-// After an upgrade: sandboxes that run get the new deft-action once nothing happens in them.
+// After an upgrade: running sandboxes get the new deft-action once they are idle.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -24,7 +24,7 @@ describe('an upgrade of deft-action', () => {
     return answer.json;
   };
 
-  /** The service stops, finds another deft-action, and starts: what follows the header changes nothing but its name. */
+  /** Restarts the service with another deft-action: a byte after the header changes only its hash. */
   const upgrade = async () => {
     const binary = `${house.dir}/deft-action-${n++}`;
     fs.copyFileSync(house.environment().DEFT_ACTION_BINARY, binary);
@@ -34,7 +34,7 @@ describe('an upgrade of deft-action', () => {
     await house.start();
   };
 
-  it('reaches a sandbox at rest, which keeps its files and its key', async () => {
+  it('renews an idle sandbox, which keeps its files and its key', async () => {
     const { json: old } = await house.sandbox('c-at-rest');
     assert.equal(old.status, 'running', old.status_detail);
     await bash(old, 'execute_bash_command', { command: 'echo kept > /workspace/project/file' });
@@ -51,13 +51,13 @@ describe('an upgrade of deft-action', () => {
     assert.notEqual(mount(await container(old)), mount(before));
   });
 
-  it('waits while something runs in a sandbox, and while it is in use', async () => {
+  it('waits while a program runs in a sandbox, and while it is in use', async () => {
     const { json: busy } = await house.sandbox('c-busy');
     const { json: other } = await house.sandbox('c-other');
     const { id } = await bash(busy, 'start_bash_command', { command: 'exec sleep 900', timeout: 900 });
     const [before, otherBefore] = [await container(busy), await container(other)];
     await upgrade();
-    // The idle one is renewed by a look at all; the busy one was looked at, too.
+    // A check of all sandboxes renews the idle one; the busy one was checked, too.
     await waitUntil(async () => { const now = await container(other); return now && now.Id !== otherBefore.Id; }, WAIT_MS, 'the idle one is renewed');
     assert.equal((await container(busy)).Id, before.Id);
     await bash(busy, `bash_commands/${id}/stop`, {});

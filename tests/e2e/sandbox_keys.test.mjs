@@ -1,4 +1,4 @@
-// What the key of a sandbox opens, for each kind of sandbox that gives one out: every path of the published description is asked.
+// The access of a sandbox's key, for each kind of sandbox: every path of the published description is called.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -18,7 +18,7 @@ const NOT_ALLOWED = "A sandbox's key may not do this";
 const llm = { model: 'scripted/hello', usage_id: 'agent' };
 const ONE = '/api/conversations/{}';
 
-// What is open, by method and path with {} for each parameter. Files, commands and git below /api and below a conversation are open as a whole.
+// The allowed calls, by method and path with {} for each parameter. Files, commands and git below /api and below a conversation are all allowed.
 const PUBLIC = ['GET /', 'GET /alive', 'GET /health', 'GET /ready', 'GET /server_info', 'GET /openapi.json', 'GET /api/init', 'POST /api/init', 'DELETE /api/auth/workspace-session', 'GET /api/mcp/oauth/redirect'];
 const ITSELF = ['GET /api/vscode/url', 'GET /api/vscode/status', 'POST /execute_action', 'POST /list_files', 'POST /upload_file', 'GET /download_files', 'GET /vscode/connection_token', 'POST /update_mcp_server'];
 const READS = [
@@ -35,7 +35,7 @@ const DRIVES = [
 ];
 const isWorkspace = (path, prefix) => ['bash', 'file', 'git'].some((area) => path.startsWith(`${prefix}/${area}/`)) && !path.includes('download-trajectory') && !path.endsWith('/git/repository') && !path.endsWith('/git/credentials');
 
-/** A listener on loopback that notes who came. */
+/** A listener on loopback that records connections. */
 async function listen(t) {
   const asked = [];
   const server = http.createServer((request, response) => {
@@ -55,14 +55,14 @@ let tenant;
 const asUser = (method, path, options = {}) => must(200, method, path, { key: null, url: APP_URL, headers: { authorization: `Bearer ${user.key}` }, ...options });
 const asTenant = (method, path, json) => call(method, `/runtime-api${path}`, { url: APP_URL, key: null, json, headers: { 'x-api-key': tenant.key } });
 
-/** One conversation's own. */
+/** The sandbox of a single conversation. */
 async function ofConversation() {
   const conversation = await Conversation.create(startRequest(llm, { conversation_runtime: 'docker' }), { key: user.key });
   const { session_api_key: key } = await conversation.must(200, 'POST', '/runtime/credentials', { json: {} });
   return { key, own: conversation, drop: () => conversation.delete() };
 }
 
-/** One that its user asked for by the app API. */
+/** A sandbox that its user created with the app API. */
 async function requested() {
   const { id } = await asUser('POST', '/api/v1/sandboxes');
   const info = await waitUntil(async () => {
@@ -72,7 +72,7 @@ async function requested() {
   return { key: info.session_api_key, id, drop: () => asUser('DELETE', `/api/v1/sandboxes/${id}`) };
 }
 
-/** A tenant's of the Runtime API. */
+/** A sandbox of a Runtime API tenant. */
 async function ofTenant() {
   const name = `test-${randomUUID()}`;
   tenant = { name, key: execFileSync(DEFT, ['key', '--runtime', name]).toString().trim() };
@@ -84,7 +84,7 @@ async function ofTenant() {
   } };
 }
 
-/** The one that a user's conversations share: the list of sandboxes gives its key to its user. */
+/** The sandbox that a user's conversations share: its user gets its key from the list of sandboxes. */
 async function shared() {
   await new Box('/api', { key: user.key }).run('true');
   const session = `u-${user.id.replaceAll('-', '')}`;
@@ -108,7 +108,7 @@ const OPEN = { shared: [], conversation: READS, tenant: [...READS, ...DRIVES], r
 
 describe('the key of a sandbox', () => {
   for (const kind of Object.keys(OPEN)) {
-    it(`opens what it is for, and 403 is the answer of every other path: ${kind}`, async () => {
+    it(`gives access to its own routes, and 403 on every other path: ${kind}`, async () => {
       const { paths } = await must(200, 'GET', '/openapi.json', { key: null });
       const open = new Set([...PUBLIC, ...ITSELF, ...OPEN[kind]]);
       const wrong = [];
@@ -130,7 +130,7 @@ describe('the key of a sandbox', () => {
     });
   }
 
-  it('says and changes nothing in a conversation of its user', async () => {
+  it('cannot send to or change its user\'s conversations', async () => {
     for (const [kind, { key, own }] of Object.entries(opened)) {
       for (const conversation of [users, ...(own ? [own] : [])]) {
         const before_ = await conversation.events();
@@ -146,7 +146,7 @@ describe('the key of a sandbox', () => {
     }
   });
 
-  it('drives a conversation that was begun with it', async () => {
+  it('drives a conversation that was started with it', async () => {
     for (const kind of ['tenant', 'requested']) {
       const { key } = opened[kind];
       const conversation = await Conversation.create(startRequest(llm), { key });
@@ -157,7 +157,7 @@ describe('the key of a sandbox', () => {
     }
   });
 
-  it('watches what it may read, and speaks where it may', async (t) => {
+  it('may open sockets of what it may read, and send where it may', async (t) => {
     const open = async (conversation, key) => {
       const socket = await Socket.open(`/sockets/events/${conversation.id}`, { key });
       t.after(() => socket.cut());
@@ -180,7 +180,7 @@ describe('the key of a sandbox', () => {
     await socket.frame(({ kind, source }) => kind === 'MessageEvent' && source === 'user', 'the message');
   });
 
-  it('makes deft call no private address', async (t) => {
+  it('cannot make deft call a private address', async (t) => {
     const { asked, url } = await listen(t);
     for (const kind of ['tenant', 'requested']) {
       const { key } = opened[kind];
@@ -189,7 +189,7 @@ describe('the key of a sandbox', () => {
       const conversation = await Conversation.create(startRequest({ model: 'openai/x', api_key: 'k', base_url: url, usage_id: 'agent', num_retries: 0 }), { key });
       assert.equal((await conversation.call('POST', '/secrets', { json: { secrets: { X: lookup } } })).status, 403);
       assert.equal(await conversation.ask('hello'), 'error');
-      assert.match(JSON.stringify(await conversation.events()), /private or link-local, and not allowed/);
+      assert.match(JSON.stringify(await conversation.events()), /private or link-local, which is not allowed/);
       await conversation.must(200, 'POST', '/switch_llm', { json: { llm: { model: 'openai/y', api_key: 'k', base_url: `${url}/v1`, usage_id: 'agent', num_retries: 0 } } });
       assert.equal(await conversation.ask('again'), 'error');
       await conversation.delete();
@@ -197,7 +197,7 @@ describe('the key of a sandbox', () => {
     assert.deepEqual(asked, []);
   });
 
-  it('reads its user\'s secrets only where the user asked for the sandbox, and each reading is shown to the user', async () => {
+  it('reads its user\'s secrets only in sandboxes that the user created, and each read is shown to the user', async () => {
     await must(200, 'PUT', '/api/settings/secrets', { key: user.key, json: { name: 'SHOWN', value: 'the-value' } });
     const path = (id) => `/api/v1/sandboxes/${id}/settings/secrets/SHOWN`;
     for (const [kind, { key }] of Object.entries(opened)) {

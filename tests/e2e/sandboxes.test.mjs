@@ -1,4 +1,4 @@
-// The app API's sandboxes: made, looked at, paused and deleted by their user, and the same thing as all others to the agent origin.
+// Sandboxes of the app API: created, read, paused and deleted by their user, and usable through the agent origin.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { engine } from './runtime_house.mjs';
@@ -45,7 +45,7 @@ class Client {
     }, `${id} is ${status}`);
   }
 
-  /** A sandbox that runs; it goes when the test ends. */
+  /** A running sandbox, deleted at the end of the test. */
   async running(t, more) {
     const { id } = await this.must(200, 'POST', SANDBOXES, more);
     t.after(() => this.call('DELETE', `${SANDBOXES}/${id}`));
@@ -64,7 +64,7 @@ async function serverOf(id) {
 }
 
 describe('sandboxes of the app API', () => {
-  it('runtime 30: one is made at once, and has its key and four addresses once it runs', async (t) => {
+  it('runtime 30: a sandbox is created at once, and has its key and four URLs when it runs', async (t) => {
     const client = await Client.open();
     const made = await client.must(200, 'POST', SANDBOXES);
     t.after(() => client.call('DELETE', `${SANDBOXES}/${made.id}`));
@@ -86,7 +86,7 @@ describe('sandboxes of the app API', () => {
     assert.deepEqual(items, [info]);
   });
 
-  it('runtime 32, 39: a pause holds its programs, and its key is told that it does not run', async (t) => {
+  it('runtime 32, 39: a pause freezes its programs, and calls with its key are told that it does not run', async (t) => {
     const client = await Client.open();
     const info = await client.running(t);
     const secrets = `${SANDBOXES}/${info.id}/settings/secrets`;
@@ -113,7 +113,7 @@ describe('sandboxes of the app API', () => {
     assert.equal((await ask()).status, 200);
   });
 
-  it('runtime 33: one too many pauses the oldest', async (t) => {
+  it('runtime 33: a sandbox beyond the limit pauses the oldest', async (t) => {
     const client = await Client.open();
     const made = [];
     for (let i = 0; i < 5; i++) made.push((await client.running(t)).id);
@@ -131,7 +131,7 @@ describe('sandboxes of the app API', () => {
     assert.deepEqual(await statuses(), ['RUNNING', 'PAUSED', ...Array(4).fill('RUNNING')], 'nor does it take another place');
   });
 
-  it('runtime 34: a deleted one leaves neither container nor volume, and is unknown from then on', async (t) => {
+  it('runtime 34: a deleted sandbox leaves neither container nor volume, and is a 404', async (t) => {
     const client = await Client.open();
     const info = await client.running(t);
     const [{ home }] = await query("SELECT spec ->> 'home' AS home FROM runtimes WHERE id = :'id'", info);
@@ -151,7 +151,7 @@ describe('sandboxes of the app API', () => {
     assert.equal((await call('GET', '/api/conversations/search', { key: info.session_api_key })).status, 401);
   });
 
-  it('the sockets that a sandbox\'s key opened end when it is deleted, and not when it is paused', async (t) => {
+  it('sockets opened with a sandbox\'s key are closed when it is deleted, not when it is paused', async (t) => {
     const client = await Client.open();
     const info = await client.running(t);
     const conversation = await Conversation.create(startRequest({ model: 'scripted/hello', usage_id: 'agent' }), { key: info.session_api_key });
@@ -178,7 +178,7 @@ describe('sandboxes of the app API', () => {
     await served(users, 1);
   });
 
-  it('runtime 35, 36: a batch has null for what is unknown or another user\'s, and is refused above a hundred', async (t) => {
+  it('runtime 35, 36: a batch has null for unknown and other users\' sandboxes, and is refused above a hundred', async (t) => {
     const [client, other] = [await Client.open(), await Client.open()];
     const info = await client.running(t);
     assert.deepEqual(await client.must(200, 'GET', SANDBOXES, { query: { id: ['nope', info.id, 'a'.repeat(16)] } }), [null, info, null]);
@@ -191,7 +191,7 @@ describe('sandboxes of the app API', () => {
     assert.deepEqual(await client.must(200, 'GET', SANDBOXES, { query: { id: Array(100).fill(info.id) } }), Array(100).fill(info));
   });
 
-  it('runtime 31: one that does not answer starts for fifteen seconds, then is in error, until it answers again', async (t) => {
+  it('runtime 31: a sandbox that does not answer is starting for fifteen seconds, then in error until it answers', async (t) => {
     const client = await Client.open();
     const info = await client.running(t);
     const pid = await serverOf(info.id);
@@ -204,11 +204,11 @@ describe('sandboxes of the app API', () => {
     process.kill(pid, 'SIGCONT');
     assert.deepEqual([young.status, young.session_api_key, young.exposed_urls], ['STARTING', null, null]);
     assert.deepEqual([old.status, old.session_api_key, old.exposed_urls], ['ERROR', null, null]);
-    assert.match(old.status_detail, /does not answer/);
+    assert.match(old.status_detail, /does not respond/);
     await waitUntil(async () => (await client.look(info.id)).status === 'RUNNING', 'it runs again');
   });
 
-  it('runtime 37: one whose container was removed behind our back is missing, and comes back on its files', async (t) => {
+  it('runtime 37: a sandbox whose container was removed externally is missing, and can be started again with its files', async (t) => {
     const client = await Client.open();
     const info = await client.running(t);
     await box(info).run('echo kept > kept.txt');
@@ -224,7 +224,7 @@ describe('sandboxes of the app API', () => {
     assert.equal(await box(info).run('cat kept.txt'), 'kept\n');
   });
 
-  it('one is of the image that was asked for, whoever wakes it', async (t) => {
+  it('a sandbox keeps its image, whichever call resumes it', async (t) => {
     const client = await Client.open();
     const { items: [usual] } = await client.must(200, 'GET', '/api/v1/sandbox-specs/search');
     const image = `deft-spec-${client.userId.slice(0, 8)}:1`;
@@ -242,7 +242,7 @@ describe('sandboxes of the app API', () => {
     assert.deepEqual((await client.call('POST', SANDBOXES, { query: { sandbox_spec_id: 'nope' } })).json, { detail: 'Sandbox Spec not found' });
   });
 
-  it('the page has them by its cookie, and no other page does', async () => {
+  it('only the page can use them by its cookie', async () => {
     const cookie = await signIn();
     const own = { key: null, url: APP_URL, headers: { cookie } };
     const { status, json } = await call('GET', `${SANDBOXES}/search`, own);

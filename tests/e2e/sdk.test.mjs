@@ -1,4 +1,4 @@
-// The official Python SDK, as it comes from its registry, used as its documentation shows.
+// The official Python SDK, as published, used as in its documentation.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -30,7 +30,7 @@ const storedIds = async (id) => (await new Conversation(id).events()).map((event
 
 const command = (line, more = {}) => ({ name: 'terminal', arguments: { command: line, security_risk: 'LOW', summary: 's', ...more } });
 
-test('agent-server 60: an agent, a conversation, a message, run', async () => {
+test('agent-server 60: an agent runs a message in a conversation', async () => {
   const seen = await sdk.play('talk.whole');
   assert.equal(seen.status, 'finished');
   assert.ok(seen.cost > 0, `${seen.cost}`);
@@ -42,19 +42,19 @@ test('agent-server 60: an agent, a conversation, a message, run', async () => {
   assert.equal((await call('GET', `/api/conversations/${seen.id}`)).status, 404, 'close deletes, as the SDK does by default');
 });
 
-test('agent-server 61: a conversation that is there already', async () => {
+test('agent-server 61: attaches to an existing conversation', async () => {
   assert.deepEqual(await sdk.play('returning.again', {}, { answers: { 'stored ids': storedIds } }), {
     history: true, more: true, attached: true, agent: 'Agent', end: 'finished',
   });
 });
 
-test('a conversation with an id of the client, and one by a whole request', async () => {
+test('starts a conversation with the client\'s id, and one by a complete request', async () => {
   assert.deepEqual(await sdk.play('returning.new_by_id'), { same: true, end: 'finished' });
   const answers = { info: (id) => must(200, 'GET', `/api/conversations/${id}`) };
   assert.deepEqual(await sdk.play('returning.by_request', {}, { answers }), { max_iterations: 7, tags: { team: 'core' }, end: 'finished' });
 });
 
-test('agent-server 85: a process that knows no tool attaches to a conversation with some', async () => {
+test('agent-server 85: a process without tools attaches to a conversation with tools', async () => {
   const sent = { terminal: 'openhands.tools.terminal.definition' };
   const conversation = await Conversation.start(fake, 'hello', { tool_module_qualnames: sent });
   assert.equal(await conversation.ask('Create hello.txt'), 'finished');
@@ -71,10 +71,10 @@ test('agent-server 85: a process that knows no tool attaches to a conversation w
   assert.equal(await conversation.delete(), 200);
 });
 
-/** What the SDK says of a command that takes too long and of a file that is not there. */
+/** The SDK's messages for a command that takes too long and a missing file. */
 const TOLD = { expected: [/Command timed out after 1 seconds/, /file download failed: .*404 Not Found/] };
 
-/** What a workspace of either kind must have given. */
+/** The expected results of a workspace of either kind. */
 function assertWorked(seen, folder) {
   assert.equal(seen.alive, true);
   assert.equal(seen.title, 'OpenHands Agent Server');
@@ -128,21 +128,21 @@ for (const kind of ['sync', 'async']) {
   });
 }
 
-test('a pause ends run(), and run goes on behind it', async () => {
+test('a pause ends run(), and the next run() continues', async () => {
   const seen = await sdk.play('talk.pauses');
   assert.equal(seen.paused, 'paused');
   assert.ok(seen.kinds.includes('ObservationEvent') && seen.kinds.includes('PauseEvent'), seen.kinds.join());
   assert.equal(seen.end, 'finished');
 });
 
-test('an interrupt ends the command, and run goes on behind it', async () => {
+test('an interrupt ends the command, and the next run() continues', async () => {
   const seen = await sdk.play('talk.interrupts');
   assert.equal(seen.interrupted, 'paused');
   assert.equal(seen.errors.length, 1);
   assert.equal(seen.end, 'finished');
 });
 
-test('who pauses before the first word has an agent with its prompt and its tools', async () => {
+test('a pause before the first message still sets up the agent\'s prompt and tools', async () => {
   const from = fake.requests.length;
   assert.deepEqual(await sdk.play('talk.rests_first'), {
     kinds: ['PauseEvent', 'SystemPromptEvent', 'MessageEvent', 'MessageEvent'], end: 'finished',
@@ -151,7 +151,7 @@ test('who pauses before the first word has an agent with its prompt and its tool
   assert.equal(step?.body.messages[0].role, 'system');
 });
 
-test('calls of a tool of the client\'s own are as its schema says, and the others are refused', async () => {
+test('calls of a client tool match its schema, others are refused', async () => {
   const show = (args) => ({ calls: [{ name: 'show_card', arguments: args }] });
   fake.setScenario('cards', [show({ title: 'T', n: 2, summary: 'shows it', security_risk: 'LOW' }), show({ n: 2 }), show({ title: 'T', n: 'many' }), { text: 'done' }]);
   assert.deepEqual(await sdk.play('talk.lends_tools', { scenario: 'cards' }), {
@@ -159,7 +159,7 @@ test('calls of a tool of the client\'s own are as its schema says, and the other
   });
 });
 
-test('each step waits to be confirmed, and a rejected one is not taken', async () => {
+test('each step waits for confirmation, and a rejected one is not run', async () => {
   assert.deepEqual(await sdk.play('talk.confirms'), {
     waiting: 'waiting_for_confirmation',
     rejected: ['not that file'],
@@ -182,20 +182,20 @@ test('a risky step waits, another runs', async () => {
   });
 });
 
-test('agent-server 38: run() raises what the model said', async () => {
+test('agent-server 38: run() raises the model\'s error', async () => {
   const seen = await sdk.play('talk.fails', { scenario: 'err' });
   assert.equal(seen.status, 'error');
   assert.match(seen.text, /LLMAuthenticationError: \S/, 'the code and the detail of the run, or of the title that nobody could make');
 });
 
-test('agent-server 95: token callbacks hear an answer piece by piece', async () => {
+test('agent-server 95: token callbacks get an answer piece by piece', async () => {
   const seen = await sdk.play('talk.streams');
   assert.deepEqual(seen.said, ['drop by drop']);
   assert.ok(seen.pieces.length > 1, `${seen.pieces.length} pieces`);
   assert.equal(seen.pieces.join(''), 'drop by drop');
 });
 
-test('agent-server 86: secrets reach the shell and nobody else', async () => {
+test('agent-server 86: secrets reach the shell and no event', async () => {
   fake.setScenario('secrets', [{ calls: [command('echo $FIRST_TOKEN; echo $SECOND_TOKEN')] }, { text: 'done' }]);
   const seen = await sdk.play('talk.keeps_secrets');
   assert.deepEqual(seen.registered, ['FIRST_TOKEN', 'SECOND_TOKEN']);
@@ -204,7 +204,7 @@ test('agent-server 86: secrets reach the shell and nobody else', async () => {
   assert.doesNotMatch(JSON.stringify(fake.requests), /value-of-the/);
 });
 
-test('a conversation loads again whatever words its secrets are', async () => {
+test('a conversation can be loaded again whatever values its secrets have', async () => {
   const words = ['x', 'text', 'Terminal', 'agent', 'MessageEvent', 'TerminalObservation', 'environment', 'terminal', 'assistant', 'create', '/workspace/project'];
   const file = `words-${randomUUID()}.txt`;
   fake.setScenario('words', [
@@ -222,7 +222,7 @@ test('a conversation loads again whatever words its secrets are', async () => {
   assert.match(seen.shown[0], /<secret-hidden> x text agent/);
 });
 
-test('agent-server 49: sockets break in the middle of a run, and no event is missed', async () => {
+test('agent-server 49: sockets that break during a run miss no event', async () => {
   const answers = { 'break the sockets': () => killAndAwait('gateway'), 'stored ids': storedIds };
   const seen = await sdk.play('talk.reconnects', {}, { answers });
   assert.equal(seen.status, 'finished');
@@ -232,18 +232,18 @@ test('agent-server 49: sockets break in the middle of a run, and no event is mis
   assert.deepEqual([...seen.told].sort(), seen.stored.slice(first).sort(), 'each event behind the first is told');
 });
 
-test('agent-server 42: a fork begins where the other one stands, and goes its own way', async () => {
+test('agent-server 42: a fork starts at its source\'s state, and is independent', async () => {
   const answers = { 'stored ids': storedIds };
   assert.deepEqual(await sdk.play('aside.forks', {}, { answers }), {
     copied: true, title: 'The fork', tags: { team: 'core' }, cost: 0, end: 'finished', untouched: true, part: true,
   });
 });
 
-test('agent-server 43: a side question leaves nothing in the conversation', async () => {
+test('agent-server 43: a side question adds nothing to the conversation', async () => {
   assert.deepEqual(await sdk.play('aside.asks'), { answer: 'just text', messages: ['go', 'just text'] });
 });
 
-test('a conversation is condensed when it is asked to be', async () => {
+test('a conversation is condensed on request', async () => {
   fake.setScenario('long', [{ text: 'words' }]);
   const seen = await sdk.play('aside.condenses');
   assert.equal(seen.summary, 'words');
@@ -251,14 +251,16 @@ test('a conversation is condensed when it is asked to be', async () => {
   assert.equal(seen.end, 'finished');
 });
 
-test('titles, by the client\'s model and by hand', async () => {
+test('titles are set by the client\'s model and by hand', async () => {
   const answers = { info: (id) => must(200, 'GET', `/api/conversations/${id}`) };
   assert.deepEqual(await sdk.play('aside.names', {}, { answers }), { made: 'just text', kept: 'By hand' });
 });
 
-test('agent-server 90: everything but the database is killed, and run() ends with success', async () => {
+test('agent-server 90: all processes but the database are killed, and run() succeeds', async () => {
   const answers = { 'kill everything': killEverything };
-  const seen = await sdk.play('talk.survives', { folder: `/workspace/${randomUUID()}` }, { answers, expected: [/Error polling status \(will retry\)/] });
+  // A poll gets no connection, or nginx' own answer while deft-fcgi starts.
+  const expected = [/Error polling status \(will retry\)/, /HTTP request failed \(503 .*deft is temporarily unavailable/];
+  const seen = await sdk.play('talk.survives', { folder: `/workspace/${randomUUID()}` }, { answers, expected });
   assert.equal(seen.status, 'finished');
   assert.deepEqual(seen.calls, ['terminal', 'finish']);
   assert.deepEqual(seen.errors, []);
@@ -266,7 +268,7 @@ test('agent-server 90: everything but the database is killed, and run() ends wit
   assert.equal(seen.end, 'finished');
 });
 
-test('agent-server 29: the SDK takes every stored event', async () => {
+test('agent-server 29: the SDK accepts every stored event', async () => {
   const kinds = new Set();
   fake.setScenario('reasons', [{ reasoning: 'First I think.', text: 'Then I look.', calls: [command('true')] }, { text: 'done' }]);
   for (const scenario of ['hello', 'badtool', 'parallel', 'err', 'reasons']) {

@@ -1,4 +1,4 @@
-// The SDK's workspace that asks the Runtime API for a sandbox of its own, as it comes from its registry.
+// The SDK's workspace that starts its own sandbox with the Runtime API, as published.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -33,7 +33,7 @@ const statuses = async () => {
 
 const play = (name) => sdk.play(name, { url: URL, key, image }, { answers: { runtimes: statuses } });
 
-test('a sandbox is started, a conversation runs in it, and nothing of it is left', async () => {
+test('a sandbox is started, a conversation runs in it, and it is removed completely', async () => {
   const seen = await play('sandboxes.works');
   assert.equal(seen.sum, '42\n');
   assert.equal(seen.status, 'finished');
@@ -42,10 +42,10 @@ test('a sandbox is started, a conversation runs in it, and nothing of it is left
   assert.deepEqual([seen.meanwhile, seen.afterwards], [['running'], []]);
 });
 
-test('runtime 9: a sandbox is paused, resumed, left alone, and found again with its files', async () => {
+test('runtime 9: a sandbox is paused, resumed, detached, and attached again with its files', async () => {
   assert.deepEqual(await play('sandboxes.rests'), { paused: ['paused'], here: 'kept\n', again: 'kept\n', afterwards: [] });
 });
 
-test('a paused sandbox is resumed by who attaches to it', async () => {
+test('a paused sandbox is resumed by a client that attaches to it', async () => {
   assert.deepEqual(await play('sandboxes.waits'), { paused: ['paused'], works: 0 });
 });

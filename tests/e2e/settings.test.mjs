@@ -1,4 +1,4 @@
-// What a user keeps on the server: settings, secrets, profiles, as its clients read and write them.
+// A user's stored objects: settings, secrets, profiles.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -26,7 +26,7 @@ const refused = async (status, method, path, json) => {
   return detail;
 };
 
-test('agent-server 58: a secret is kept, listed without its value, read as text, and deleted', async () => {
+test('agent-server 58: a secret is stored, listed without its value, read as text, and deleted', async () => {
   const mark = `hush-${randomUUID()}`;
   assert.deepEqual(await keeper.putSecret('DEPLOY_TOKEN', mark, 'for deploys'), { name: 'DEPLOY_TOKEN', description: 'for deploys' });
   const list = await keeper.call('GET', '/api/settings/secrets');
@@ -41,11 +41,11 @@ test('agent-server 58: a secret is kept, listed without its value, read as text,
   assert.equal((await keeper.call('DELETE', '/api/settings/secrets/DEPLOY_TOKEN')).status, 404);
 });
 
-test('agent-server 58: a secret needs a name that a shell takes', async () => {
+test('agent-server 58: a secret needs a valid name of a shell variable', async () => {
   for (const name of ['', '1A', 'A-B', '_A', 'A'.repeat(65), 7, null]) await refused(422, 'PUT', '/api/settings/secrets', { name, value: 'v' });
 });
 
-test('agent-server 59: a profile is listed with its key set, and hides it', async () => {
+test('agent-server 59: a profile is listed with its key masked', async () => {
   const llm = { model: 'openai/text', api_key: 'sk-right', base_url: fake.url };
   assert.equal((await keeper.saveProfile('work', llm)).name, 'work');
   const { profiles } = await keeper.must(200, 'GET', '/api/profiles');
@@ -63,7 +63,7 @@ test('agent-server 59: a profile is listed with its key set, and hides it', asyn
   await refused(404, 'GET', '/api/profiles/work');
 });
 
-test('agent-server 59: a sealed key comes back as it was read, and opens nowhere else', async () => {
+test('agent-server 59: a sealed key can be sent back unchanged, and is valid nowhere else', async () => {
   await keeper.saveProfile('sealed', { model: 'm', api_key: 'sk-1' });
   const { config } = await keeper.exposed('encrypted', '/api/profiles/sealed');
   await keeper.saveProfile('copy', config);
@@ -74,7 +74,7 @@ test('agent-server 59: a sealed key comes back as it was read, and opens nowhere
   assert.equal((await keeper.exposed('plaintext', '/api/profiles/copy')).config.api_key, 'sk-1', 'a mask keeps what is there');
 });
 
-test('agent-server 59: a profile is tried by a call of its model', async () => {
+test('agent-server 59: a profile is tested by a call of its model', async () => {
   const verdict = (api_key) =>
     keeper.must(200, 'POST', '/api/profiles/tried/validate', { llm: { model: 'openai/text', api_key, base_url: fake.url } });
   assert.deepEqual(await verdict('sk-right'), { valid: true, error: null });
@@ -83,7 +83,7 @@ test('agent-server 59: a profile is tried by a call of its model', async () => {
   await refused(404, 'GET', '/api/profiles/tried');
 });
 
-test('agent-server 59: a connection lends its key to the profiles that name it', async () => {
+test('agent-server 59: profiles use the key of the connection that they name', async () => {
   const made = await keeper.must(201, 'POST', '/api/llm/provider-connections', { display_name: 'Team', provider: 'openai', api_key: 'sk-team' });
   await keeper.saveProfile('linked', { model: 'm', provider_connection_id: made.id });
   const [item] = (await keeper.must(200, 'GET', '/api/profiles')).profiles.filter(({ name }) => name === 'linked');
@@ -98,7 +98,7 @@ test('agent-server 59: a connection lends its key to the profiles that name it',
   assert.deepEqual([broken.api_key_set, broken.provider_connection_broken], [false, true]);
 });
 
-test('agent-server 96: settings have all their members, and a change answers like a read', async () => {
+test('agent-server 96: settings have all members, and a change returns them like a read', async () => {
   const settings = await keeper.must(200, 'GET', '/api/settings');
   assert.equal(settings.agent_settings.schema_version, 9);
   assert.deepEqual(Object.keys(settings).sort(), [
@@ -121,14 +121,14 @@ test('agent-server 96: settings have all their members, and a change answers lik
   assert.deepEqual((await keeper.must(200, 'GET', '/api/settings')).misc_settings, { app_preferences: { enabled_skills: ['c'] } });
 });
 
-test('agent-server 96: twenty changes at once lose nothing', async () => {
+test('agent-server 96: twenty concurrent changes are all applied', async () => {
   const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
   await Promise.all(names.map((name) => keeper.must(200, 'PATCH', '/api/settings', { misc_settings_diff: { at_once: { [name]: true } } })));
   const { misc_settings: misc } = await keeper.must(200, 'GET', '/api/settings');
   assert.deepEqual(Object.keys(misc.at_once).sort(), names.sort());
 });
 
-test('agent-server 97: settings that name nothing are refused, and change nothing', async () => {
+test('agent-server 97: settings that refer to missing objects are refused, and change nothing', async () => {
   const before = await keeper.must(200, 'GET', '/api/settings');
   const also = { misc_settings_diff: { half: 'written' } };
   await refused(404, 'PATCH', '/api/settings', { ...also, active_profile: 'nobody' });
@@ -141,7 +141,7 @@ test('agent-server 97: settings that name nothing are refused, and change nothin
   assert.deepEqual(await keeper.must(200, 'GET', '/api/settings'), before);
 });
 
-test('agent-server 97: retired switches become what they stood for', async () => {
+test('agent-server 97: retired settings are converted to their replacements', async () => {
   const on = await keeper.must(200, 'PATCH', '/api/settings', { agent_settings_diff: { enable_sub_agents: true } });
   assert.deepEqual(on.agent_settings.tools.map(({ name }) => name), ['terminal', 'file_editor', 'task_tracker', 'task_tool_set']);
   const off = await keeper.must(200, 'PATCH', '/api/settings', { agent_settings_diff: { tools: [{ name: 'switch_llm' }, { name: 'terminal' }], enable_switch_llm_tool: false } });
@@ -153,7 +153,7 @@ test('agent-server 97: retired switches become what they stood for', async () =>
   assert.equal(none.agent_settings.tools, null);
 });
 
-test('agent-server 97: an active profile brings its model with it', async () => {
+test('agent-server 97: activating a profile sets its model', async () => {
   await keeper.saveProfile('fast', { model: 'openai/fast', api_key: 'sk-fast' });
   const active = await keeper.must(200, 'PATCH', '/api/settings', { active_profile: 'fast' });
   assert.deepEqual([active.active_profile, active.agent_settings.llm.model], ['fast', 'openai/fast']);
@@ -163,7 +163,7 @@ test('agent-server 97: an active profile brings its model with it', async () => 
   assert.equal(none.active_profile, null);
 });
 
-test('an agent profile keeps the switch that Agent Canvas shows for sub-agents', async () => {
+test('an agent profile keeps Agent Canvas\' setting for sub-agents', async () => {
   const saved = async (body) => {
     await keeper.must(201, 'POST', '/api/agent-profiles/leader', { agent_kind: 'openhands', llm_profile_ref: 'default', ...body });
     return (await keeper.must(200, 'GET', '/api/agent-profiles/leader')).profile;
@@ -176,7 +176,7 @@ test('an agent profile keeps the switch that Agent Canvas shows for sub-agents',
   assert.deepEqual(off.tools, on.tools.slice(0, -1));
 });
 
-test('agent-server 98: a secret is never blank or masked, and a profile filters the list', async () => {
+test('agent-server 98: a secret is never stored blank or masked, and a profile filters the list', async () => {
   for (const value of ['', '   ', '\n', MASK])
     assert.equal(await refused(422, 'PUT', '/api/settings/secrets', { name: 'A', value }), 'Secret value must not be empty or redacted');
   await keeper.putSecret('A', '1');
@@ -189,7 +189,7 @@ test('agent-server 98: a secret is never blank or masked, and a profile filters 
   assert.equal(await refused(404, 'GET', `/api/settings/secrets?agent_profile_id=${NOBODY}`), 'Agent profile not found');
 });
 
-test('agent-server 100: a meta-profile is saved, followed by the settings, and deleted', async () => {
+test('agent-server 100: a meta-profile is saved, activated in the settings, and deleted', async () => {
   const classes = [{ description: 'short', model: 'fast' }, { description: 'long', model: 'slow' }];
   await refused(422, 'POST', '/api/meta-profiles/by-task', { classifier_model: 'fast' });
   await refused(422, 'POST', '/api/meta-profiles/by-task', { classifier_model: 'fast', classes, prompt_template: '{{ instance_text }}' });
@@ -206,7 +206,7 @@ test('agent-server 100: a meta-profile is saved, followed by the settings, and d
   assert.equal(await refused(404, 'GET', '/api/meta-profiles/by-task'), "Meta-profile 'by-task' not found");
 });
 
-test('one user sees nothing of what another keeps', async () => {
+test('users do not see each other\'s stored objects', async () => {
   const other = await Keeper.make();
   await keeper.putSecret('MINE', 'x');
   await keeper.saveProfile('mine', { model: 'm' });

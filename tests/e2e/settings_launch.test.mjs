@@ -1,4 +1,4 @@
-// Conversations that start from what a user keeps: the current page's create, profiles, stored secrets.
+// Starting conversations with a user's stored objects: the page's request, profiles, secrets.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
@@ -34,7 +34,7 @@ const lookup = (name) => ({
   kind: 'LookupSecret', url: `/api/settings/secrets/${name}`, headers: { 'X-Session-API-Key': keeper.key }, description: 'kept by the server',
 });
 
-/** The page's request: the settings as they were read, sealed, with skills' whole texts and tools of its own. */
+/** The page's request: its settings as read, sealed, with complete skills and its own tools. */
 async function pageRequest(id) {
   const { agent_settings: settings } = await keeper.exposed('encrypted', '/api/settings');
   const skills = Array.from({ length: 11 }, (_, i) => ({
@@ -57,7 +57,7 @@ async function pageRequest(id) {
   };
 }
 
-test('agent-server 16: the page starts a conversation with sealed secrets that never come back in clear', async (t) => {
+test('agent-server 16: the page starts a conversation with sealed secrets, which are never returned in plain text', async (t) => {
   const token = `t-${randomUUID()}`;
   await keeper.putSecret('PAGE_TOKEN', token);
   await keeper.must(200, 'PATCH', '/api/settings', {
@@ -79,7 +79,7 @@ test('agent-server 16: the page starts a conversation with sealed secrets that n
   for (const secret of [KEY, token, keeper.key]) assert.ok(!seen.includes(secret), 'no answer, event or request to the model has it');
 });
 
-test('a renewed secret works in the next command', async (t) => {
+test('a changed secret applies from the next command on', async (t) => {
   await keeper.putSecret('RENEWED', 'four');
   const llm = { model: 'openai/renewed', api_key: KEY, base_url: fake.url, num_retries: 1 };
   const { conversation } = await started(t, { agent_settings: { llm }, secrets: { RENEWED: lookup('RENEWED') } });
@@ -91,7 +91,7 @@ test('a renewed secret works in the next command', async (t) => {
   assert.match(printed[1], /^7\b/);
 });
 
-test('a secret behind an address is read when a command names it, with its headers', async (t) => {
+test('a secret with a URL is looked up when a command names it, with its headers', async (t) => {
   const asked = [];
   const vault = http.createServer((request, response) => {
     asked.push(request.headers['x-vault-key']);
@@ -110,7 +110,7 @@ test('a secret behind an address is read when a command names it, with its heade
   assert.doesNotMatch(JSON.stringify([info, events]), /vault-hush|value-1/);
 });
 
-test('agent-server 99: a launch by profile gets the secrets that it allows, and no others', async (t) => {
+test('agent-server 99: a start by profile gets only the secrets that the profile allows', async (t) => {
   await keeper.saveProfile('fast', { model: 'openai/text', api_key: KEY, base_url: fake.url, num_retries: 1 });
   await keeper.must(201, 'POST', '/api/agent-profiles/only-a', { llm_profile_ref: 'fast', secret_refs: ['A'], system_message_suffix: 'Be brief.' });
   const { profile } = await keeper.must(200, 'GET', '/api/agent-profiles/only-a');
@@ -129,7 +129,7 @@ test('agent-server 99: a launch by profile gets the secrets that it allows, and 
   assert.equal(await conversation.ask('hi'), 'finished', 'the profile has a model that answers');
 });
 
-test('agent-server 99: another LLM profile may take the place of a profile\'s own', async (t) => {
+test('agent-server 99: a start may replace a profile\'s LLM profile', async (t) => {
   await keeper.saveProfile('other', { model: 'openai/other', api_key: KEY, base_url: fake.url });
   await keeper.must(201, 'POST', '/api/agent-profiles/plain', { llm_profile_ref: 'gone' });
   const { profile } = await keeper.must(200, 'GET', '/api/agent-profiles/plain');
@@ -141,7 +141,7 @@ test('agent-server 99: another LLM profile may take the place of a profile\'s ow
   assert.match(JSON.stringify((await keeper.must(422, 'POST', '/api/conversations', alone)).detail), /needs an agent_profile_id/);
 });
 
-test('agent-server 99: what a launch refers to must be there', async () => {
+test('agent-server 99: a start with missing references is refused', async () => {
   const start = (status, request) => keeper.must(status, 'POST', '/api/conversations', { workspace: WORKSPACE, ...request });
   await start(404, { agent_profile_id: randomUUID() });
   await start(422, { agent_profile_id: 'default' });
@@ -154,7 +154,7 @@ test('agent-server 99: what a launch refers to must be there', async () => {
   assert.deepEqual(detail.dangling_mcp_server_refs, ['nowhere']);
 });
 
-test('agent-server 87: a switch takes a sealed key and a connection that are the user\'s own', async (t) => {
+test('agent-server 87: a switch accepts the user\'s own sealed keys and connections', async (t) => {
   const { conversation } = await started(t, { agent_settings: { llm: { model: 'openai/gone', api_key: 'sk-wrong', base_url: fake.url } } });
   await keeper.saveProfile('sealed', { model: 'openai/text', api_key: KEY, base_url: fake.url, num_retries: 1 });
   const { config } = await keeper.exposed('encrypted', '/api/profiles/sealed');
@@ -168,7 +168,7 @@ test('agent-server 87: a switch takes a sealed key and a connection that are the
   assert.doesNotMatch(JSON.stringify([await conversation.info(), await conversation.events()]), new RegExp(KEY));
 });
 
-test('a sandbox\'s key reaches nothing that its user keeps', async (t) => {
+test('a sandbox\'s key gives no access to its user\'s stored objects', async (t) => {
   const { conversation } = await started(t, { agent_settings: {}, conversation_runtime: 'docker' });
   const { session_api_key: key } = await conversation.must(200, 'POST', '/runtime/credentials');
   const asked = (method, path, json) => keeper.call(method, path, { key, json });
@@ -188,7 +188,7 @@ test('a sandbox\'s key reaches nothing that its user keeps', async (t) => {
   assert.equal((await asked('POST', `${path}/secrets`, { secrets: { X: lookup('PAGE_TOKEN') } })).status, 403);
 });
 
-test('files of a workspace are linked with a cookie that opens nothing else', async () => {
+test('workspace links use a cookie that is valid for nothing else', async () => {
   const opened = await keeper.call('POST', '/api/auth/workspace-session');
   const cookie = opened.headers.get('set-cookie');
   assert.equal(opened.status, 204);

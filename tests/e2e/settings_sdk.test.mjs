@@ -1,4 +1,4 @@
-// What a user keeps, read by the official Python SDK.
+// A user's stored objects, read by the official Python SDK.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';

@@ -1,4 +1,4 @@
-// A process that is told to stop while a request of it waits for somebody else.
+// Stopping a process while one of its requests waits for another server.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
@@ -21,7 +21,7 @@ after(async () => {
   await waitUntil(async () => (await call('GET', '/ready', { key: null })).status === 200, 'requests are served');
 });
 
-test('a probe of a silent model is answered when fcgi is told to stop', async () => {
+test('a test of a silent model is answered when deft-fcgi is stopped', async () => {
   const asked = fake.requests.length;
   const answer = call('POST', '/api/profiles/silent/validate', { json: { llm: llmOf(fake, 'silent') } });
   await waitUntil(() => fake.requests.length > asked, 'the model is asked');

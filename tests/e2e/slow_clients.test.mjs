@@ -1,4 +1,4 @@
-// Clients and sandboxes that send and take as little as they can: they hold what is theirs, and nobody else.
+// Slow clients and sandboxes: they occupy only their own slots.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -12,7 +12,7 @@ import { waitUntil, within } from './support/wait.mjs';
 const N_SLOW = 40;
 const N_SILENT = 9000;
 
-/** A connection that says this, and what came back on it. */
+/** A connection that sends this text, and its answer. */
 class Slow {
   constructor(head, origin = AGENT_URL) {
     const { hostname, port } = new URL(origin);
@@ -30,7 +30,7 @@ class Slow {
 
 const headOf = (method, path, key, lines = []) => [`${method} ${path} HTTP/1.1`, `Host: ${new URL(AGENT_URL).host}`, `X-Session-API-Key: ${key}`, ...lines, '', ''].join('\r\n');
 
-/** Everybody else's calls, on both origins, all of which must be answered while the slow ones are there. */
+/** Calls of other clients on both origins, which must be answered during the slow ones. */
 async function assertOthersServed() {
   for (const path of ['/alive', '/health', '/ready', '/server_info']) await must(200, 'GET', path, { key: null });
   for (const path of ['/alive', '/health', '/ready', '/agent/server_info']) await must(200, 'GET', path, { key: null, url: APP_URL });
@@ -49,7 +49,7 @@ describe('slow clients', { concurrency: true }, () => {
     await hostile?.close();
   });
 
-  test('uploads that send nothing hold nobody up, and end with 408', async () => {
+  test('uploads that send nothing delay no other requests, and end with 408', async () => {
     const head = headOf('POST', '/api/file/upload?path=/workspace/slow', API_KEY, ['Content-Type: multipart/form-data; boundary=b', 'Content-Length: 1000000']);
     const uploads = start(...Array.from({ length: N_SLOW }, () => new Slow(head).read()));
     await within(Promise.all(uploads.map(({ socket }) => (socket.connecting ? once(socket, 'connect') : undefined))), 'the uploads are connected');
@@ -57,10 +57,10 @@ describe('slow clients', { concurrency: true }, () => {
     assert.ok(uploads.every(({ socket }) => !socket.destroyed), 'they were all there meanwhile');
     await within(Promise.all(uploads.map(({ closed }) => closed)), 'the silent uploads are closed');
     for (const { text } of uploads) assert.match(text, /^(HTTP\/1\.1 408 |$)/);
-    assert.match(uploads.find(({ text }) => text).text, /The request body stopped coming/);
+    assert.match(uploads.find(({ text }) => text).text, /The request body timed out/);
   });
 
-  test('uploads that send a byte now and then end, too', async () => {
+  test('uploads below the minimum rate end, too', async () => {
     const head = headOf('POST', '/api/file/upload?path=/workspace/slow', API_KEY, ['Content-Type: multipart/form-data; boundary=b', 'Content-Length: 1000000']);
     const uploads = start(...Array.from({ length: 8 }, () => new Slow(head).read()));
     const pulse = setInterval(() => uploads.forEach(({ socket }) => socket.writable && socket.write('-')), 1000);
@@ -70,9 +70,9 @@ describe('slow clients', { concurrency: true }, () => {
     for (const { socket } of uploads) socket.destroy();
   });
 
-  test('downloads that nobody takes hold nobody up, and are closed', async () => {
+  test('downloads that are not read delay no other requests, and are closed', async () => {
     const ends = [];
-    // More than all buffers on the way hold.
+    // More than all buffers on the path hold.
     hostile.answers.set('/api/file/download', (socket) => {
       const piece = Buffer.alloc(1 << 16, 'x');
       ends.push(new Promise((resolve) => { socket.on('close', resolve); }));
@@ -88,13 +88,13 @@ describe('slow clients', { concurrency: true }, () => {
     for (const { socket } of downloads) socket.destroy();
   });
 
-  test('heads that never end are closed', async () => {
+  test('connections with endless heads are closed', async () => {
     const heads = start(...Array.from({ length: N_SLOW }, () => new Slow('GET /api/conversations/count HTTP/1.1\r\nHost: x\r\n').read()));
     await assertOthersServed();
     await within(Promise.all(heads.map(({ closed }) => closed)), 'the heads that never end are closed');
   });
 
-  test('a sandbox that answers slowly keeps its own callers waiting alone', async () => {
+  test('a slow sandbox delays its own callers only', async () => {
     const asked = [];
     hostile.answers.set('/api/bash/bash_events/search', (socket) => { asked.push(socket); });
     const calls = start(...Array.from({ length: N_SLOW }, () => new Slow(headOf('GET', '/api/bash/bash_events/search', hostile.user.key))));
@@ -105,7 +105,7 @@ describe('slow clients', { concurrency: true }, () => {
   });
 });
 
-test('thousands of connections that never say what they want leave room for others', async () => {
+test('thousands of connections without a request do not block others', async () => {
   const { hostname, port } = new URL(AGENT_URL);
   const sockets = [];
   try {
@@ -121,14 +121,14 @@ test('thousands of connections that never say what they want leave room for othe
   }
 });
 
-// Calls that are passed on have threads of their own; what deft itself asks a sandbox is asked by those of the API.
+// Forwarded calls have threads of their own; deft's own calls to a sandbox use those of the API.
 describe('a sandbox that does not answer', () => {
   const asks = {
-    'a call that is passed on': ['/api/bash/execute_bash_command', '/api/bash/execute_bash_command', { command: 'true' }],
-    'a question of deft\'s own': ['/api/skills', '/files/collect', { load_project: true, project_dir: '/workspace/project' }],
+    'a forwarded call': ['/api/bash/execute_bash_command', '/api/bash/execute_bash_command', { command: 'true' }],
+    'a call of deft\'s own': ['/api/skills', '/files/collect', { load_project: true, project_dir: '/workspace/project' }],
   };
   for (const [what, [path, asked, body]] of Object.entries(asks)) {
-    test(`holds up nobody but its own user: ${what}`, async () => {
+    test(`delays its own user only: ${what}`, async () => {
       const hostile = await Hostile.start();
       const held = [];
       hostile.answers.set(asked, (socket) => { held.push(socket); });
@@ -136,7 +136,7 @@ describe('a sandbox that does not answer', () => {
       const head = headOf('POST', path, hostile.user.key, ['Content-Type: application/json', `Content-Length: ${text.length}`]);
       const calls = Array.from({ length: 2 * N_SLOW }, () => new Slow(head + text).read());
       try {
-        await waitUntil(() => held.length >= 12 && calls.some(({ text: said }) => said.includes('Too many of your requests wait')), 'as many wait as may, and one is told to come again');
+        await waitUntil(() => held.length >= 12 && calls.some(({ text: said }) => said.includes('Too many of your requests are already waiting')), 'as many wait as may, and one is told to come again');
         await assertOthersServed();
         assert.equal(await new Box().run('echo served'), 'served\n');
       } finally {
@@ -148,7 +148,7 @@ describe('a sandbox that does not answer', () => {
   }
 });
 
-test('a slow client\'s place is free again for the next one', async () => {
+test('a slow client\'s slot becomes free again', async () => {
   const form = new FormData();
   form.append('file', new Blob(['there']), 'any');
   const answer = await call('POST', '/api/file/upload', { query: { path: '/workspace/after-slow' }, body: form });

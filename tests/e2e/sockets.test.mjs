@@ -1,12 +1,15 @@
-// Both sockets of a conversation, black box: who may open them, what they send and in which order.
+// Both sockets of a conversation, black box: access, frames and their order.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import WebSocket from 'ws';
 import { start as startModel } from '../fakes/openai.mjs';
 import { Conversation, isAction, text } from './support/conversation.mjs';
 import { assertSound, execute } from './support/database.mjs';
-import { AGENT_URL, API_KEY, APP_URL, DEFT } from './support/instance.mjs';
+import { AGENT_URL, API_KEY, APP_URL, DEFT, SERVICES } from './support/instance.mjs';
 import { signIn } from './support/session.mjs';
 import { Refused, Socket, isSnapshot, restingSnapshot } from './support/socket.mjs';
 import { newUser } from './support/users.mjs';
@@ -17,7 +20,7 @@ const SOCKETS_MAX = 48;
 
 let fake;
 let other;
-/** A conversation at rest with a finished run; tests only look at it. */
+/** An idle conversation with a finished run; tests only read it. */
 let resting;
 
 before(async () => {
@@ -70,7 +73,7 @@ for (const auth of ['query', 'header', 'frame']) {
   });
 }
 
-test('agent-server 44: an auth frame that nobody asked for is ignored', async (t) => {
+test('agent-server 44: an unexpected auth frame is ignored', async (t) => {
   const socket = await open(t, eventsPath(resting));
   socket.send({ type: 'auth', session_api_key: API_KEY });
   socket.send({ foo: 1 });
@@ -96,7 +99,7 @@ for (const [what, frame] of [
   ['a key that is a number', { type: 'auth', session_api_key: 5 }],
   ['another type', { type: 'hello', session_api_key: API_KEY }],
   ['a list', [API_KEY]],
-  ['no JSON', 'session_api_key'],
+  ['text other than JSON', 'session_api_key'],
 ]) {
   test(`agent-server 44: ${what} in the first frame closes the socket with 4001`, async (t) => {
     for (const path of [eventsPath(resting), sessionPath(resting)]) {
@@ -141,7 +144,7 @@ test('more sockets than one conversation may have are closed with 1013', async (
   }, 'the place is free again');
 });
 
-test('agent-server 45: without parameters nothing but the snapshot is sent', async (t) => {
+test('agent-server 45: without parameters only the snapshot is sent', async (t) => {
   const conversation = await quiet(t);
   await conversation.say('before');
   const socket = await open(t, eventsPath(conversation));
@@ -172,7 +175,7 @@ test('agent-server 45: all events, or those since a time, are sent again in orde
   await resent({ resend_mode: 'since', after_timestamp: '2100-01-01T00:00:00' }, []);
 });
 
-test('agent-server 47: a run is told in order, and its end last', async (t) => {
+test('agent-server 47: a run\'s events arrive in order, its end last', async (t) => {
   const conversation = await Conversation.start(fake, 'hello');
   t.after(() => conversation.delete());
   const [socket, twin] = [await open(t, eventsPath(conversation)), await open(t, eventsPath(conversation), { auth: 'frame' })];
@@ -191,7 +194,7 @@ test('agent-server 47: a run is told in order, and its end last', async (t) => {
   }
 });
 
-test('a run on a finished conversation is told to be over, behind the answer', async (t) => {
+test('a run on a finished conversation is reported as over, after the answer', async (t) => {
   const socket = await open(t, eventsPath(resting));
   await socket.frame(isSnapshot, 'the first snapshot');
   await resting.run();
@@ -200,7 +203,7 @@ test('a run on a finished conversation is told to be over, behind the answer', a
   assert.equal(end.value.execution_status, 'finished');
 });
 
-test('agent-server 46: messages over the socket are stored and run', async (t) => {
+test('agent-server 46: messages on the socket are stored and run', async (t) => {
   const conversation = await quiet(t);
   const socket = await open(t, eventsPath(conversation));
   await socket.frame(isSnapshot, 'the first snapshot');
@@ -218,7 +221,7 @@ test('agent-server 46: messages over the socket are stored and run', async (t) =
   await assertSound(conversation);
 });
 
-test('a message over the socket keeps its sender, and is refused where that is no name', async (t) => {
+test('a message on the socket keeps its sender, and is refused if that is invalid', async (t) => {
   const conversation = await quiet(t);
   const socket = await open(t, eventsPath(conversation));
   await socket.frame(isSnapshot, 'the first snapshot');
@@ -251,7 +254,7 @@ test('a handshake may offer subprotocols, and bring headers of any length', asyn
   await socket.frame(isSnapshot, 'the first snapshot');
 });
 
-test('agent-server 91: the session socket numbers what is stored, from any place on', async (t) => {
+test('agent-server 91: the session socket numbers stored events, from any position', async (t) => {
   const stored = await resting.events();
   const n = stored.length;
   const replay = async (query, from) => {
@@ -273,7 +276,7 @@ test('agent-server 91: the session socket numbers what is stored, from any place
   await replay({ after_seq: n + 100 }, n);
 });
 
-test('agent-server 93: the session socket tells a bad frame from a message', async (t) => {
+test('agent-server 93: the session socket reports invalid frames', async (t) => {
   const conversation = await quiet(t);
   const socket = await open(t, sessionPath(conversation));
   const [sync] = await socket.until((frames) => frames.length > 0 && frames, 'a frame');
@@ -295,7 +298,7 @@ test('agent-server 44: the session socket has the same handshake', async (t) => 
   }
 });
 
-test('agent-server 46: a message that follows the key in one breath is stored', async (t) => {
+test('agent-server 46: a message sent directly after the key is stored', async (t) => {
   const conversation = await quiet(t);
   const socket = await open(t, eventsPath(conversation), { key: null });
   socket.send({ type: 'auth', session_api_key: API_KEY });
@@ -308,7 +311,7 @@ test('agent-server 46: a message that follows the key in one breath is stored', 
   assert.deepEqual(said.map((event) => event.llm_message.content[0].text), ['first', 'second']);
 });
 
-test('agent-server 46: a message whose socket breaks is stored all the same', async (t) => {
+test('agent-server 46: a message is stored even if its socket breaks', async (t) => {
   const conversation = await quiet(t);
   const socket = await open(t, eventsPath(conversation));
   await socket.frame(isSnapshot, 'the first snapshot');
@@ -317,7 +320,7 @@ test('agent-server 46: a message whose socket breaks is stored all the same', as
   await waitUntil(async () => (await conversation.events()).some(({ kind, source }) => kind === 'MessageEvent' && source === 'user'), 'the message is stored');
 });
 
-test('agent-server 48: no frame is larger than a client takes, whatever a tool prints', async (t) => {
+test('agent-server 48: no frame exceeds the clients\' limit, whatever a tool prints', async (t) => {
   fake.setScenario('flood', [
     { calls: [{ name: 'terminal', arguments: { command: "head -c 5000000 /dev/zero | tr '\\0' x; echo", security_risk: 'LOW', summary: 's' } }] },
     { text: 'done' },
@@ -331,7 +334,7 @@ test('agent-server 48: no frame is larger than a client takes, whatever a tool p
   assert.ok(socket.frames.some(({ kind }) => kind === 'ObservationEvent'));
 });
 
-test('agent-server 49: a client that is cut off in a run finds the end when it comes back', async (t) => {
+test('agent-server 49: a client disconnected during a run gets the end when it reconnects', async (t) => {
   const conversation = await Conversation.start(fake, 'hello');
   t.after(() => conversation.delete());
   const first = await open(t, eventsPath(conversation));
@@ -341,7 +344,7 @@ test('agent-server 49: a client that is cut off in a run finds the end when it c
   await first.cut();
   const second = await open(t, eventsPath(conversation), { query: { resend_mode: 'all' } });
   await second.frame(restingSnapshot(['finished']), 'the end');
-  // Where the run is over by now, the end comes with the first snapshot, ahead of what is sent again.
+  // If the run has ended by now, its end is in the first snapshot, before the replayed events.
   const stored = await conversation.events();
   await second.until((frames) => {
     const ids = new Set([...first.frames, ...frames].map(({ id }) => id));
@@ -354,9 +357,9 @@ for (const [what, say] of [
   ['an empty message', ({ ws }) => ws.send('', { mask: false })],
   ['a ping', ({ ws }) => ws.ping('x', false)],
   ['a piece of a message', ({ ws }) => { ws.send('{"foo"', { fin: false }); ws.send(': 1}', { mask: false }); }],
-  ['a message behind masked ones', ({ ws }) => { for (const size of [1, 125, 126, 65_535, 65_536]) ws.send(`{"foo": "${'x'.repeat(size)}"}`); ws.send('{}', { mask: false }); }],
+  ['a message after masked ones', ({ ws }) => { for (const size of [1, 125, 126, 65_535, 65_536]) ws.send(`{"foo": "${'x'.repeat(size)}"}`); ws.send('{}', { mask: false }); }],
 ]) {
-  test(`${what} that is not masked closes the socket with 1002`, async (t) => {
+  test(`${what} without a mask closes the socket with 1002`, async (t) => {
     const socket = await open(t, eventsPath(resting));
     await socket.frame(isSnapshot, 'the first snapshot');
     say(socket);
@@ -364,8 +367,8 @@ for (const [what, say] of [
   });
 }
 
-// Who still sends when the server closes may lose the close frame on the way.
-test('a large message that is not masked closes the socket, and is not answered', async (t) => {
+// A client that still sends when the server closes may lose the close frame.
+test('a large unmasked message closes the socket without an answer', async (t) => {
   const socket = await open(t, eventsPath(resting));
   await socket.frame(isSnapshot, 'the first snapshot');
   socket.ws.send('x'.repeat(100_000), { mask: false });
@@ -373,7 +376,7 @@ test('a large message that is not masked closes the socket, and is not answered'
   assert.deepEqual(socket.frames.filter(({ kind }) => kind === 'ServerErrorEvent'), []);
 });
 
-test('a browser is signed in beside its session of another instance on the same host', async (t) => {
+test('sessions of two instances on one host coexist in a browser', async (t) => {
   const cookie = await signIn();
   const port = new URL(APP_URL).port;
   assert.match(cookie, new RegExp(`^deft_session_${port}=`), 'cookies do not tell ports apart');
@@ -384,7 +387,7 @@ test('a browser is signed in beside its session of another instance on the same 
   await socket.frame(isSnapshot, 'the first snapshot');
 });
 
-test('a browser opens the socket by its cookie, from its own origin only', async (t) => {
+test('the cookie opens the socket from its own origin only', async (t) => {
   const cookie = await signIn();
   const path = `/agent${eventsPath(resting)}`;
   const browser = (origin) => ({ key: null, url: APP_URL, headers: { Cookie: cookie, ...(origin ? { Origin: origin } : {}) } });
@@ -399,13 +402,13 @@ test('a browser opens the socket by its cookie, from its own origin only', async
   assert.equal((await closeOf(elsewhere)).code, 4001, 'a cookie is no credential of the agent origin');
 });
 
-/** A key of the owner's that goes away with the test. */
+/** A key of the owner, revoked at the end of the test. */
 function ownKey() {
   const name = `sockets ${randomUUID()}`;
   return { name, key: execFileSync(DEFT, ['key', name], { encoding: 'utf8' }).trim().split(/\s+/).pop() };
 }
 
-/** Every kind of socket by that key, each at work. */
+/** Every kind of socket with that key, each in use. */
 async function socketsBy(t, key) {
   const sockets = await Promise.all([
     open(t, eventsPath(resting), { key, auth: 'query' }),
@@ -417,7 +420,7 @@ async function socketsBy(t, key) {
   return sockets;
 }
 
-/** It is served as ever. */
+/** The socket still works. */
 async function assertServed(socket) {
   socket.send({ foo: 1 });
   await socket.frame(({ kind }) => kind === 'ServerErrorEvent', 'an answer');
@@ -427,7 +430,7 @@ async function assertThrownOut(sockets) {
   for (const socket of sockets) assert.deepEqual(await closeOf(socket), { code: 4001, reason: 'Authentication failed' });
 }
 
-test('a key that is revoked ends its open sockets, and no others', async (t) => {
+test('revoking a key closes its open sockets, and no others', async (t) => {
   const { name, key } = ownKey();
   const others = await open(t, eventsPath(resting));
   const sockets = await socketsBy(t, key);
@@ -437,7 +440,46 @@ test('a key that is revoked ends its open sockets, and no others', async (t) => 
   await assertServed(others);
 });
 
-test('a key that was revoked while nobody could say so ends its sockets when the database is back', async (t) => {
+/** A socket directly at the gateway, as nginx opens it after its check. */
+async function openBehindCheck(t, credential) {
+  const socket = readFileSync(`${SERVICES}/gateway/env/DEFT_GATEWAY_SOCKET`, 'utf8').trim();
+  const ws = new WebSocket(`ws+unix:${socket}:${eventsPath(resting)}`, { headers: { 'X-Deft-Credential': credential } });
+  const frames = [];
+  const ends = new Promise((resolve) => ws.once('close', (code) => resolve(code)));
+  const first = new Promise((resolve) => ws.once('message', (data) => resolve(frames.push(data))));
+  t.after(() => ws.terminate());
+  await within(once(ws, 'open'), 'the socket opens');
+  return { first, frames, ends };
+}
+
+test("a credential that ends between nginx's check and the opening of its socket closes that socket before any frame", async (t) => {
+  const { name, key } = ownKey();
+  const hash = await execute(`SELECT key_hash FROM api_keys WHERE name = :'name'`, { name });
+  const cookie = await signIn();
+  const session = await execute('SELECT token_hash FROM sessions ORDER BY created_at DESC LIMIT 1');
+  const credentials = [`key ${hash}`, `session ${session}`];
+  for (const credential of credentials) await within((await openBehindCheck(t, credential)).first, 'what was checked is served');
+  execFileSync(DEFT, ['key', '--revoke', name]);
+  await fetch(new URL('/api/v1/sign-out', APP_URL), { method: 'POST', headers: { cookie, origin: APP_URL } });
+  await assertRefused(eventsPath(resting), { key });
+  for (const credential of credentials) {
+    const late = await openBehindCheck(t, credential);
+    assert.equal(await within(late.ends, 'it is closed'), 4001);
+    assert.equal(late.frames.length, 0, 'and was told nothing');
+  }
+});
+
+test("a client's own credential header is ignored", async (t) => {
+  const { name, key } = ownKey();
+  const hash = await execute(`SELECT key_hash FROM api_keys WHERE name = :'name'`, { name });
+  const socket = await open(t, eventsPath(resting), { key: null, headers: { 'X-Deft-Credential': `key ${hash}` } });
+  socket.send({ foo: 1 });
+  assert.equal((await closeOf(socket)).code, 4001);
+  await assertRefused(eventsPath(resting), { key: `${key}x`, headers: { 'X-Deft-Credential': `key ${hash}` } });
+  execFileSync(DEFT, ['key', '--revoke', name]);
+});
+
+test('a key revoked while the database was unreachable closes its sockets when it is back', async (t) => {
   const { name, key } = ownKey();
   const others = await open(t, eventsPath(resting));
   const sockets = await socketsBy(t, key);
@@ -447,7 +489,7 @@ test('a key that was revoked while nobody could say so ends its sockets when the
   await assertServed(others);
 });
 
-test('signing out ends the open sockets of that browser alone', async (t) => {
+test('signing out closes the sockets of that browser only', async (t) => {
   const [cookie, another] = [await signIn(), await signIn()];
   const path = `/agent${eventsPath(resting)}`;
   const by = (Cookie) => open(t, path, { key: null, url: APP_URL, headers: { Cookie, Origin: APP_URL } });
@@ -459,21 +501,21 @@ test('signing out ends the open sockets of that browser alone', async (t) => {
   await assertServed(stays);
 });
 
-test('a session that ends by itself ends its sockets', async (t) => {
+test('an expired session closes its sockets', async (t) => {
   const cookie = await signIn();
   await execute(`UPDATE sessions SET expires_at = now() + interval '10 seconds' WHERE id = (SELECT id FROM sessions ORDER BY created_at DESC LIMIT 1)`);
   const socket = await open(t, `/agent${eventsPath(resting)}`, { key: null, url: APP_URL, headers: { Cookie: cookie, Origin: APP_URL } });
   await assertThrownOut([socket]);
 });
 
-test('each end of a run is told by one snapshot, also of a run that is over at once, and after the answer to the call that began it', async (t) => {
+test('each end of a run is reported by one snapshot, after the answer to its request, also for a run that ends at once', async (t) => {
   const conversation = await quiet(t);
   const events = await open(t, eventsPath(conversation));
   const session = await open(t, sessionPath(conversation));
   const snapshots = () => events.frames.filter(isSnapshot);
   const resting = (n) => events.until((frames) => frames.filter(isSnapshot).filter(({ value }) => value.execution_status === 'finished').length >= n, `the end of run ${n}`);
   await events.until((frames) => frames.some(isSnapshot), 'the first snapshot');
-  // Each later run takes as long as a second snapshot of the one before would: it would be seen.
+  // Each later run takes long enough that a second snapshot of the previous one would be seen.
   for (let run = 1; run <= 4; run++) {
     if (run < 3) await conversation.say(`round ${run}`, true);
     else await conversation.run();

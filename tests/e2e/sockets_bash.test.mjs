@@ -1,4 +1,4 @@
-// /sockets/bash-events: commands outside the agent's view, live, black box.
+// /sockets/bash-events: commands of clients, live, black box.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -7,6 +7,7 @@ import { Box } from './support/box.mjs';
 import { Conversation, startRequest } from './support/conversation.mjs';
 import { query } from './support/database.mjs';
 import { AGENT_URL, API_KEY, APP_URL } from './support/instance.mjs';
+import { withSlowLimit } from './support/processes.mjs';
 import { Refused, Socket } from './support/socket.mjs';
 import { newUser } from './support/users.mjs';
 import { waitUntil, within } from './support/wait.mjs';
@@ -14,9 +15,11 @@ import { waitUntil, within } from './support/wait.mjs';
 const PATH = '/sockets/bash-events';
 const WRONG_KEY = `sk-deft-${'x'.repeat(43)}`;
 const SOCKETS_MAX = 48;
+/** Time after which a socket that accepts no data is closed; the setting's default is 20 s. */
+const SLOW_MS = 5000;
 const GATEWAY_LOG = `${process.env.DEFT_LOG}/gateway/current`;
 const HEX = /^[0-9a-f]{32}$/;
-/** What the page of an OpenHands client asks every ten seconds. */
+/** The request that Agent Canvas sends every ten seconds. */
 const GIT_LINE = 'git rev-parse --abbrev-ref HEAD 2>/dev/null; git remote get-url origin 2>/dev/null; true';
 
 let user;
@@ -36,7 +39,7 @@ const isEnd = ({ kind, exit_code: code }) => kind === 'BashOutput' && code !== n
 const outputs = (frames) => frames.filter(({ kind }) => kind === 'BashOutput').map(({ stdout }) => stdout);
 const closeOf = (socket) => within(socket.closed, 'the server closes the socket');
 
-/** Gives a command on the socket; resolves with its first and its last frame. */
+/** Runs a command on the socket; resolves with its first and its last frame. */
 async function give(socket, command, more = {}) {
   const from = socket.frames.length;
   socket.send({ command, ...more });
@@ -45,7 +48,7 @@ async function give(socket, command, more = {}) {
   return { begun, end };
 }
 
-/** The containers of a user's shared sandbox that run. */
+/** The running containers of a user's shared sandbox. */
 async function sandboxes(userId) {
   const rows = await query("SELECT container_id FROM runtimes WHERE session_id = :'session' AND status = 'running'",
     { session: `u-${userId.replaceAll('-', '')}` });
@@ -65,7 +68,7 @@ for (const auth of ['query', 'header', 'frame']) {
   }
 }
 
-test('the git line of a page works, with nulls for what was not printed', async (t) => {
+test('the git command of Agent Canvas works, with null for missing output', async (t) => {
   const socket = await open(t, { auth: 'frame' });
   await give(socket, 'rm -rf /workspace/repo; git init -q -b topic /workspace/repo && cd /workspace/repo && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first');
   const { end } = await give(socket, GIT_LINE, { cwd: '/workspace/repo', timeout: 10 });
@@ -107,19 +110,19 @@ test('all sockets of a user see what is started over HTTP, and another user sees
   assert.deepEqual(stranger.frames.filter(({ command_id: id }) => id === command.id), []);
 });
 
-test('a conversation’s own commands stay out of it', async (t) => {
+test('commands of a conversation are not sent to it', async (t) => {
   const one = await Conversation.create(startRequest({ model: 'scripted/hello', usage_id: 'agent' }));
   t.after(() => one.delete());
   const socket = await open(t, { key: API_KEY });
   await give(socket, 'echo first');
   await new Box(one.path).run('echo scoped');
   await give(socket, 'echo second');
-  // What others began in this sandbox may end at any time.
+  // Commands of other tests in this sandbox may end at any time.
   const ours = ['first\n', 'scoped\n', 'second\n'];
   assert.deepEqual(outputs(socket.frames).filter((text) => ours.includes(text)), ['first\n', 'second\n']);
 });
 
-test('without a wish for old events there are none; with one they all come, in order', async (t) => {
+test('old events are sent on request only, all of them in order', async (t) => {
   const writer = await open(t);
   await box.must(200, 'DELETE', '/bash/bash_events');
   const texts = Array.from({ length: 40 }, (_, i) => `${i}\n`);
@@ -136,7 +139,7 @@ test('without a wish for old events there are none; with one they all come, in o
   assert.deepEqual(outputs(late.frames), ['new\n']);
 });
 
-test('much output comes in pieces that make up the whole', async (t) => {
+test('large output arrives in pieces that add up to the whole', async (t) => {
   const socket = await open(t);
   const { begun, end } = await give(socket, "head -c 5242880 /dev/zero | tr '\\0' x");
   const pieces = socket.frames.filter(({ command_id: id }) => id === begun.id);
@@ -155,7 +158,7 @@ test('opening the socket starts no sandbox; a command does', async (t) => {
   assert.equal((await sandboxes(fresh.id)).length, 1);
 });
 
-test('a sandbox that goes away ends nothing: the socket sees the next one', async (t) => {
+test('the socket survives the end of its sandbox and sees the next one', async (t) => {
   const fresh = await newUser();
   const socket = await open(t, { key: fresh.key });
   await give(socket, 'echo before');
@@ -174,7 +177,7 @@ test('a sandbox that goes away ends nothing: the socket sees the next one', asyn
   assert.equal(output.stdout, 'elsewhere\n');
 });
 
-test('agent-server 75: the key of a sandbox watches that sandbox', async (t) => {
+test('agent-server 75: a sandbox\'s key can watch that sandbox', async (t) => {
   const one = await Conversation.create(startRequest({ model: 'scripted/hello', usage_id: 'agent' }, { conversation_runtime: 'docker' }));
   t.after(() => one.delete());
   const { session_api_key: key } = await one.must(200, 'POST', '/runtime/credentials', { json: {} });
@@ -193,7 +196,8 @@ test('more sockets than one sandbox may have are closed with 1013', async (t) =>
   assert.deepEqual([code, reason], [1013, 'Too many bash event connections']);
 });
 
-test('a reader that stops is closed with 1013, delays nobody, and finds the rest when it comes back', async (t) => {
+test('a reader that stops is closed with 1013, delays no other, and gets the rest after reconnecting', async (t) => {
+  await withSlowLimit(t, SLOW_MS);
   const fresh = await newUser();
   const [slow, quick] = [await open(t, { key: fresh.key }), await open(t, { key: fresh.key })];
   await Promise.all([slow, quick].map((socket) => give(socket, 'true')));

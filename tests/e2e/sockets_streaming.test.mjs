@@ -1,4 +1,4 @@
-// An answer while the model gives it: pieces on both sockets, never stored, and each item ended once.
+// Streamed answers: pieces on both sockets, never stored, and each item ended once.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
@@ -9,7 +9,7 @@ import { Socket, isSnapshot, restingSnapshot } from './support/socket.mjs';
 const WORDS = 'The quick brown fox jumps over the lazy dog, again and again. Grüße, 世界!';
 const THOUGHTS = 'First I think about it for a while.';
 const SECRET = 'a-very-secret-value';
-/** As others write it; the base64 is that of a text in which it stands behind one byte. */
+/** Other encodings of the value; the base64 is that of a text in which it follows one byte. */
 const FORMS = [Buffer.from(`:${SECRET}:`).toString('base64').slice(2, 26), Buffer.from(SECRET).toString('hex'), 'a%2Dvery%2Dsecret%2Dvalue', 'a\\u002dvery-secret-value'];
 
 let fake;
@@ -52,14 +52,14 @@ const isEnd = ({ type, event }) => type === 'transient' && restingSnapshot(['fin
 const ofType = (frames, ...types) => frames.filter(({ type }) => types.includes(type));
 const joined = (frames, kind) => frames.filter((frame) => frame.type === 'delta' && frame.kind === kind).map(({ content }) => content).join('');
 
-/** The model has said all, and ends only when this was shown. */
+/** The model has sent everything, and ends only when this was received. */
 async function showAll(socket, isShown) {
   await socket.until((frames) => isShown(joined(frames, 'text')), 'the pieces');
   fake.release();
   await socket.frame(isEnd, 'the end of the run');
 }
 
-/** Every item that began is ended exactly once, and its pieces stand between, in order. */
+/** Every started item is ended exactly once, with its pieces in between, in order. */
 function assertItems(frames) {
   const starts = ofType(frames, 'item_started');
   for (const { item_id, attempt } of starts) {
@@ -75,7 +75,7 @@ function assertItems(frames) {
   }
 }
 
-test('agent-server 92: a streamed answer is one item, whose id the stored event has', async (t) => {
+test('agent-server 92: a streamed answer is one item with the stored event\'s id', async (t) => {
   const conversation = await streaming(t, 'words');
   const socket = await session(t, conversation);
   await conversation.say('go', true);
@@ -95,7 +95,7 @@ test('agent-server 92: a streamed answer is one item, whose id the stored event 
   assertItems(socket.frames);
 });
 
-test('agent-server 92: thoughts are pieces of their own kind, before the words', async (t) => {
+test('agent-server 92: reasoning is streamed as pieces of its own kind, before the text', async (t) => {
   const conversation = await streaming(t, 'thoughts');
   const socket = await session(t, conversation);
   await conversation.say('go', true);
@@ -106,7 +106,7 @@ test('agent-server 92: thoughts are pieces of their own kind, before the words',
   assertItems(socket.frames);
 });
 
-test('agent-server 92: the words beside a call are an item that the first action ends', async (t) => {
+test('agent-server 92: the text next to a call is an item that the first action ends', async (t) => {
   const conversation = await streaming(t, 'call');
   const socket = await session(t, conversation);
   await conversation.say('go', true);
@@ -123,7 +123,7 @@ test('agent-server 92: the words beside a call are an item that the first action
   assertItems(socket.frames);
 });
 
-test('agent-server 92: an interrupt while the model speaks aborts the item', async (t) => {
+test('agent-server 92: an interrupt during a streamed answer aborts the item', async (t) => {
   const conversation = await streaming(t, 'slow');
   const socket = await session(t, conversation);
   await conversation.say('go', true);
@@ -136,7 +136,7 @@ test('agent-server 92: an interrupt while the model speaks aborts the item', asy
   assertItems(socket.frames);
 });
 
-test('agent-server 92: an answer that breaks off is aborted, and the next attempt begins anew', async (t) => {
+test('agent-server 92: a broken answer is aborted, and the next attempt starts a new item', async (t) => {
   const conversation = await streaming(t, 'broken');
   const socket = await session(t, conversation);
   await conversation.say('go', true);
@@ -150,7 +150,7 @@ test('agent-server 92: an answer that breaks off is aborted, and the next attemp
   assertItems(socket.frames);
 });
 
-test('agent-server 92: a worker that dies while the model speaks leaves no item open', async (t) => {
+test('agent-server 92: a worker that dies during a streamed answer leaves no item open', async (t) => {
   const conversation = await streaming(t, 'slow');
   const socket = await session(t, conversation);
   await conversation.say('go', true);
@@ -195,7 +195,7 @@ test('agent-server 95: a model that does not stream has no pieces', async (t) =>
   assert.deepEqual(ofType(own.frames, 'item_started', 'delta', 'item_aborted'), []);
 });
 
-test('agent-server 95: a socket that comes in the middle replays no piece', async (t) => {
+test('agent-server 95: a socket that connects during an answer gets no earlier pieces', async (t) => {
   const conversation = await streaming(t, 'slow');
   const first = await session(t, conversation);
   await conversation.say('go', true);
@@ -207,7 +207,7 @@ test('agent-server 95: a socket that comes in the middle replays no piece', asyn
   assert.deepEqual(ofType(late.frames, 'item_started', 'delta', 'item_aborted'), []);
 });
 
-test('agent-server 95: no piece shows a secret, wherever the model cuts it', async (t) => {
+test('agent-server 95: no piece contains a secret, wherever the model splits it', async (t) => {
   const conversation = await streaming(t, 'secret');
   await conversation.must(200, 'POST', '/secrets', { json: { secrets: { TOKEN: SECRET } } });
   const socket = await session(t, conversation);
@@ -219,9 +219,9 @@ test('agent-server 95: no piece shows a secret, wherever the model cuts it', asy
   for (const form of [SECRET, ...FORMS]) assert.ok(!JSON.stringify(socket.frames).includes(form), form);
 });
 
-test('agent-server 95: each chunk of the model is one piece, on both sockets, however fast it speaks', async (t) => {
+test('agent-server 95: each chunk of the model is one piece, on both sockets, at any rate', async (t) => {
   const chunks = Array.from({ length: 2500 }, (_, i) => (i % 500 === 99 ? 'Größe '.repeat(400) : `${i} `));
-  // What is too long for a notification comes in parts.
+  // A chunk that is too long for one notification is sent in parts.
   fake.setScenario('many', [{ text: chunks.join(''), chunks, hold: true }]);
   const conversation = await streaming(t, 'many');
   const socket = await session(t, conversation);

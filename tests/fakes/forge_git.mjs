@@ -1,5 +1,5 @@
 // The git side of GitHub, GitLab and Bitbucket: git's own HTTP back end behind Basic authentication, with the
-// user name that each of them wants beside a token. It notes what it is sent, and what none of them would take.
+// user name that each of them expects with a token. It records requests, and those that none of them would accept.
 import { spawn } from 'node:child_process';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -36,7 +36,7 @@ export class ForgeGit {
     return `${this.origin}/${name}.git`;
   }
 
-  /** Makes or changes a repository. files: by path; a text, or {text, mode}, or {link}. */
+  /** Creates or changes a repository. files: by path; a text, or {text, mode}, or {link}. */
   commit(name, files, message = 'change') {
     const bare = path.join(this.root, `${name}.git`);
     const work = path.join(this.root, 'work', name);

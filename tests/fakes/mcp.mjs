@@ -1,5 +1,5 @@
-// A small server of the Model Context Protocol for tests, over both HTTP transports; it notes what it is
-// sent. Faults are paths: /silent never answers, /html is no such server, /refuse wants other credentials.
+// A small server of the Model Context Protocol for tests, over both HTTP transports; it records the
+// requests. Faults are paths: /silent never answers, /html is not an MCP server, /refuse expects other credentials.
 import http from 'node:http';
 
 const TOOLS = [{ name: 'add', inputSchema: { type: 'object' } }, { name: 'echo', inputSchema: { type: 'object' } }];

@@ -1,7 +1,7 @@
-// A server of the Model Context Protocol that wants tokens, and the server that gives them out, on
-// two origins, for tests. They check what they are sent (RFC 6749, 7591, 7636, 8414, 8707, 9728) and note
-// what they object to. Options change single answers: {resource, metadata, authorizationMetadata,
-// registration, token, mcp}, each a function of what the fake would say.
+// A server of the Model Context Protocol that requires tokens, and the authorization server that issues them, on
+// two origins, for tests. They check requests (RFC 6749, 7591, 7636, 8414, 8707, 9728) and record
+// their objections. Options change single answers: {resource, metadata, authorizationMetadata,
+// registration, token, mcp}, each a function of the fake's answer.
 import { createHash, randomUUID } from 'node:crypto';
 import http from 'node:http';
 
@@ -36,7 +36,7 @@ export async function start(options = {}) {
     return tokens;
   }
 
-  /** Who asks at the token endpoint, by the method that was registered. */
+  /** The client at the token endpoint, authenticated by its registered method. */
   function clientOf(request, form) {
     const [scheme, credentials] = (request.headers.authorization ?? '').split(' ');
     const [id, secret] = scheme === 'Basic'
@@ -129,7 +129,7 @@ export async function start(options = {}) {
   fake.url = `${fake.origin}/mcp`;
   fake.resource = fake.url;
 
-  /** What a browser and its user do at the authorization endpoint: resolves with where they are sent. */
+  /** A browser and its user at the authorization endpoint; resolves with the redirect. */
   fake.approve = (address, more = {}) => {
     const url = new URL(address);
     const query = url.searchParams;

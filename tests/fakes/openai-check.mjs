@@ -1,5 +1,5 @@
-// What a strict provider of OpenAI's Chat Completions would refuse, and a little more: the fake
-// server asks this of every request, so that a test cannot pass with a request that no model takes.
+// Checks of a strict provider of OpenAI's Chat Completions, and a few more: the fake
+// server applies them to every request, so that a test cannot pass with a request that a model would refuse.
 
 const BODY_MEMBERS = new Set([
   'model', 'messages', 'tools', 'temperature', 'top_p', 'seed', 'stop', 'stream', 'stream_options',

@@ -1,13 +1,13 @@
-// What the fake models say. A scenario is a list of steps; which one is next is counted in the
-// request: the assistant's messages since the user's last. A step is
+// Scenarios of the fake models. A scenario is a list of steps; the next one is determined by the
+// request: the number of the assistant's messages since the user's last. A step is
 //   { text, reasoning, calls: [{ name, arguments }], delay_ms, drip_ms, hold }   an answer; hold: a stream ends when released
 //   { …, id }                                 an answer under an id of its own
 //   { …, break_after: n }                     a stream whose connection breaks after n pieces
 //   { status, error: { message, type, code }, headers }                     a refusal
 //   { park: true }                                                          no answer until released
 //   { fault: name }                                                         see openai-faults.mjs
-// `arguments` may be an object or raw text. `once: step` is said to the first request of a
-// conversation only; the one that repeats it gets the step itself.
+// `arguments` may be an object or raw text. `once: step` answers the first request of a
+// conversation only; its repetition gets the step itself.
 
 const call = (name, args) => ({ name, arguments: args });
 const terminal = (command, summary) => call('terminal', { command, security_risk: 'LOW', summary });
@@ -93,7 +93,7 @@ export const scenarios = {
   park: [{ park: true, text: 'released' }],
 };
 
-// Models whose name says what they do: status-503, once-429, retry-after-2, delay-250, drip-5,
+// Models whose name is their behaviour: status-503, once-429, retry-after-2, delay-250, drip-5,
 // fault-<name> (each time), once-fault-<name>.
 const PATTERNS = [
   [/^status-(\d+)$/, (n) => ({ status: Number(n), error: { message: `status ${n}` } })],
@@ -108,7 +108,7 @@ const PATTERNS = [
   [/^once-fault-([\w-]+)$/, (name) => ({ once: { fault: name }, text: 'good' })],
 ];
 
-// The scenario of a model, or undefined when there is no such model.
+// The scenario of a model, or undefined for an unknown model.
 export function scenarioOf(model, own) {
   if (own.has(model)) return own.get(model);
   if (Object.hasOwn(scenarios, model)) return scenarios[model];

@@ -1,5 +1,5 @@
-// A fake OpenAI-compatible server for tests: says what a scenario says, checks what it is sent, and
-// breaks where it is told to. No package is needed, node 18 or newer.
+// A fake OpenAI-compatible server for tests: plays scenarios, checks requests, and
+// injects faults. No package is needed, node 18 or newer.
 //
 //   const fake = await start({ key: 'sk-test' });   // { url, port, requests, violations, … }
 //   … LLM_BASE_URL=fake.url LLM_MODEL=openai/hello …
@@ -52,13 +52,13 @@ function sendJson(response, status, body, headers = {}) {
 const sendError = (response, status, error, headers) =>
   sendJson(response, status, { error: { type: null, param: null, code: null, ...error } }, headers);
 
-// How many of the assistant's messages stand behind the user's last.
+// The number of the assistant's messages after the user's last.
 function stepIndex(messages) {
   const last = messages.findLastIndex((message) => message.role === 'user');
   return messages.slice(last + 1).filter((message) => message.role === 'assistant').length;
 }
 
-// JSON with a space behind each comma and colon, as the recordings have it.
+// JSON with a space after each comma and colon, as in the recordings.
 function spaced(value) {
   if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -111,7 +111,7 @@ function deltasOf(message) {
   return deltas;
 }
 
-// `beforeEnd` is waited for when all pieces are out.
+// `beforeEnd` is awaited when all pieces are sent.
 async function sendStream(response, step, completion, withUsage, beforeEnd) {
   const { message, finish_reason: finish } = completion.choices[0];
   const chunk = (choices, more = {}) =>
@@ -125,6 +125,7 @@ async function sendStream(response, step, completion, withUsage, beforeEnd) {
     }
     response.write(chunk([{ index: 0, delta, finish_reason: null }]));
     if (step.drip_ms) await pause(step.drip_ms, response);
+    if (response.destroyed) return;
   }
   await beforeEnd();
   response.write(chunk([{ index: 0, delta: {}, finish_reason: finish }]));
@@ -168,7 +169,7 @@ class Fake {
     });
   }
 
-  // `once` is for the first request with these very messages; whoever repeats it gets the rest.
+  // `once` is for the first request with exactly these messages; its repetition gets the rest.
   pick(scenario, body) {
     if (typeof scenario === 'function') return scenario(body);
     const step = scenario[Math.min(stepIndex(body.messages), scenario.length - 1)];
@@ -264,7 +265,7 @@ class Fake {
   }
 }
 
-// A certificate for localhost that nobody has signed but itself; clients trust the file `ca`.
+// A self-signed certificate for localhost; clients trust the file `ca`.
 function makeCertificate() {
   const folder = mkdtempSync(join(tmpdir(), 'deft-fake-openai-'));
   const key = join(folder, 'key.pem');
@@ -282,7 +283,7 @@ function makeServer(options, certificate, handler) {
   return http.createServer(handler);
 }
 
-// options: port (0: a free one), host, key (null: none asked for), scenarios, tls, http2.
+// options: port (0: a free one), host, key (null: not required), scenarios, tls, http2.
 export async function start(options = {}) {
   const fake = new Fake(options);
   const certificate = options.tls || options.http2 ? makeCertificate() : undefined;

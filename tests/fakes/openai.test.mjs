@@ -1,4 +1,4 @@
-// The fake itself: what it refuses must be what a provider refuses, and nothing else.
+// The fake itself: it must refuse the same requests as a provider, and no others.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { start } from './openai.mjs';
@@ -58,13 +58,13 @@ test('the fake server', async (t) => {
     });
   }
 
-  await t.test('refuses once where it is told to', async () => {
+  await t.test('refuses once if configured', async () => {
     const body = { model: 'retry-after-2', prompt_cache_key: 'c' };
     assert.equal((await ask(fake, body)).status, 429);
     assert.equal((await ask(fake, body)).status, 200);
   });
 
-  await t.test('streams what it would say at once', async () => {
+  await t.test('streams the answer that it would return at once', async () => {
     const response = await fetch(`${fake.url}/chat/completions`, {
       method: 'POST',
       headers: { authorization: 'Bearer sk-test', 'content-type': 'application/json' },
@@ -77,7 +77,7 @@ test('the fake server', async (t) => {
     assert.equal(pieces.at(-1).usage.completion_tokens, 20);
   });
 
-  await t.test('parks until it is released', async () => {
+  await t.test('waits until it is released', async () => {
     const asked = ask(fake, { model: 'park' });
     while (fake.n_parked === 0) await new Promise((resolve) => { setImmediate(resolve); });
     fake.release();

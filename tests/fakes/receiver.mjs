@@ -1,4 +1,4 @@
-// A receiver of webhooks for tests: it keeps what it is sent, and notes what no receiver of the contract would take.
+// A receiver of webhooks for tests: it records calls, and those that violate the contract.
 import http from 'node:http';
 
 const EVENTS = /^\/hook\/events\/([0-9a-f]{32})$/;
@@ -24,7 +24,7 @@ function read(request, text) {
 }
 
 export class Receiver {
-  /** validate(post): what is wrong with its body, in words. */
+  /** validate(post): a message if its body is invalid. */
   constructor(validate = () => []) {
     this.posts = []; // all that came, in order, whatever was answered
     this.violations = [];
@@ -57,7 +57,7 @@ export class Receiver {
     return this;
   }
 
-  /** What came of one conversation: 'info' or 'events'. */
+  /** The calls for one conversation: 'info' or 'events'. */
   of(kind, id) {
     return this.posts.filter((post) => post.kind === kind && post.id === id);
   }
@@ -66,7 +66,7 @@ export class Receiver {
     return this.of('info', id).filter(({ taken }) => taken).map(({ body }) => body.execution_status);
   }
 
-  /** Events that were taken, one by one, each as often as it came. */
+  /** The accepted events, one by one, repetitions included. */
   events(id) {
     return this.of('events', id).filter(({ taken }) => taken).flatMap(({ body }) => body);
   }

@@ -1,10 +1,10 @@
-// A browser that is signed in to deft, and everything that went wrong in it.
+// A browser that is signed in to deft, with a list of the faults of its pages.
 import { chromium } from 'playwright-core';
 
 export const APP = process.env.DEFT_TEST_APP_URL ?? process.env.DEFT_APP_URL;
 export const LINK = process.env.DEFT_TEST_LINK ?? process.env.DEFT_SIGN_IN_LINK;
 
-/** A run with a cold sandbox on a busy machine. */
+/** Deadline of a run with a cold sandbox on a busy machine. */
 export const RUN_DEADLINE_MS = 180_000;
 export const STEP_DEADLINE_MS = 60_000;
 
@@ -14,7 +14,7 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-dev-shm-usage',
-  // A page that came from the test's own hands, see carryRequests(), may open sockets to this machine.
+  // Allows pages that the test serves itself (carryRequests()) to open sockets to this machine.
   '--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets',
   '--disable-sync',
   '--no-first-run',
@@ -25,9 +25,9 @@ export function launchBrowser() {
 }
 
 /**
- * Lets the requests to one origin go by way of the test. The browser's own end with ERR_NETWORK_CHANGED whenever a network
- * interface of the machine comes or goes, as those of sandboxes do all the time; those of the test do not. They keep
- * their connections: `more` are headers for an origin that closes idle ones, maybe at the moment of the next request.
+ * Forwards the requests to one origin through the test. The browser's own fail with ERR_NETWORK_CHANGED whenever a network
+ * interface of the machine appears or disappears, as those of sandboxes do; the test's do not. They keep
+ * their connections; `more` are headers for an origin that closes idle ones, possibly during the next request.
  */
 export async function carryRequests(context, origin, more = {}) {
   await context.route((url) => url.origin === origin, async (route) => {
@@ -37,7 +37,7 @@ export async function carryRequests(context, origin, more = {}) {
   });
 }
 
-/** A page whose faults are written down: exceptions, refused content, failures of the server. */
+/** A page whose faults are recorded: exceptions, refused content, failures of the server. */
 export async function openPage(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   context.setDefaultTimeout(STEP_DEADLINE_MS);
@@ -62,7 +62,7 @@ export async function waitForStatus(page, states, deadlineMs = RUN_DEADLINE_MS) 
   await page.locator(selector).waitFor({ timeout: deadlineMs });
 }
 
-/** What the timeline shows, row by row, without the times in the margin. */
+/** The rows of the timeline, without the times in the margin. */
 export function timelineRows(page) {
   return page.locator('.timeline > li .row-body').evaluateAll((rows) => rows.map((row) => row.innerText.trim()));
 }

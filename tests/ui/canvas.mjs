@@ -1,4 +1,4 @@
-// OpenHands' own page, Agent Canvas, as it is published: its prebuilt folder and deft's agent origin behind one address.
+// OpenHands' own page, Agent Canvas, as published: its prebuilt folder and deft's agent origin at one address.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
@@ -14,14 +14,14 @@ const run = promisify(execFile);
 const NAME = '@openhands/agent-canvas';
 const VERSION = '1.20.0';
 const DIGEST = 'uq28bmdMapsDN0ltp5ZHYm9xfuk7cHktNkd0NY38w/UTq25wJTqSKSPya+2+ky0+HpGX2vmn0uF3mHuNCoOb2w==';
-/** What belongs to the agent server; all else is the page. */
+/** Paths of the agent server; all others are the page's. */
 const SERVED = /^\/(api|sockets|server_info|health|ready|alive|docs|redoc|openapi\.json)(\/|\?|$)/;
 const TYPES = {
   '.css': 'text/css', '.html': 'text/html', '.js': 'text/javascript', '.json': 'application/json', '.svg': 'image/svg+xml',
   '.png': 'image/png', '.woff2': 'font/woff2', '.webmanifest': 'application/manifest+json', '.wasm': 'application/wasm',
 };
 
-/** The folder of the built page; fetched once, and kept beside the builds of deft. */
+/** The folder of the built page; fetched once, and kept next to deft's builds. */
 export async function fetchCanvas() {
   const home = join(process.env.DEFT_BUILD, `canvas-${VERSION}`);
   if (existsSync(home)) return join(home, 'build');
@@ -39,7 +39,7 @@ export async function fetchCanvas() {
   return join(home, 'build');
 }
 
-/** The page's document, which knows the key as its own server would tell it. */
+/** The page's document, with the key in it as its own server would put it there. */
 function documentOf(folder, key) {
   const told = `window.__AGENT_CANVAS_SESSION_API_KEY__=${JSON.stringify(key)};window.__AGENT_CANVAS_DO_NOT_TRACK__=true;`;
   return readFileSync(join(folder, 'index.html'), 'utf8').replace('<head>', `<head><script>${told}</script>`);
@@ -102,11 +102,11 @@ export async function serveCanvas(folder, { agent, key }) {
   };
 }
 
-/** Answers that the page takes for "there is none", with the original server too. */
+/** Failures that the page expects, with the original server too. */
 const TOLERATED = [/\/api\/llm\/balance$/, /PLAN\.md$/];
 const STEP_DEADLINE_MS = 60_000;
 
-/** Keeps what the page tells its user in passing. */
+/** Records the page's temporary notifications. */
 function watchToasts() {
   window.toasts = [];
   new MutationObserver(() => {
@@ -117,8 +117,8 @@ function watchToasts() {
 }
 
 /**
- * A browser at the page, {browser, page, faults, sent}: what went wrong, and what it said on its sockets. Other hosts are
- * not there.
+ * A browser at the page, {browser, page, faults, sent}: its faults, and the frames that it sent. Other hosts are
+ * unreachable.
  */
 export async function openCanvas(site) {
   const browser = await launchBrowser();

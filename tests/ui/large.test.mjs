@@ -1,4 +1,4 @@
-// Conversations and results that are far larger than a screen: the page draws what is looked at, not all there is.
+// Conversations and results that are far larger than a screen: the page renders only the visible part.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Conversation, llmOf, startRequest } from '../e2e/support/conversation.mjs';
@@ -29,7 +29,7 @@ after(async () => {
   await model?.close();
 });
 
-/** A conversation that played the steps and rests, and a signed-in page beside it. */
+/** A conversation that has played the steps, and a signed-in page. */
 async function played(t, scenario, steps) {
   model.setScenario(scenario, steps);
   const conversation = await Conversation.create(startRequest(llmOf(model, scenario)));
@@ -44,7 +44,7 @@ async function played(t, scenario, steps) {
   return { conversation, page, address: `${APP}/conversations/${conversation.id}` };
 }
 
-test('a change of many lines is unfolded piece by piece, and folded again', TIMEOUT, async (t) => {
+test('a large diff is unfolded in steps, and folded again', TIMEOUT, async (t) => {
   const file = { name: 'file_editor', arguments: { command: 'create', path: `/workspace/project/large-${process.pid}.txt`, file_text: 'x\n'.repeat(N_LINES), security_risk: 'LOW', summary: 's' } };
   const { page, address } = await played(t, 'lines', [{ calls: [file] }, { text: 'done' }]);
   await page.goto(address);
@@ -60,7 +60,7 @@ test('a change of many lines is unfolded piece by piece, and folded again', TIME
   await waitUntil(async () => (await rows.count()) === 20, 'it is folded');
 });
 
-test('the end of an output comes first, and what is before it by pieces', TIMEOUT, async (t) => {
+test('the end of an output is shown first, earlier lines on request', TIMEOUT, async (t) => {
   const run = { name: 'terminal', arguments: { command: 'seq 1 1500', security_risk: 'LOW', summary: 's' } };
   const { page, address } = await played(t, 'output', [{ calls: [run] }, { text: 'done' }]);
   await page.goto(address);
@@ -75,7 +75,7 @@ test('the end of an output comes first, and what is before it by pieces', TIMEOU
   assert.equal(await page.getByRole('button', { name: /^Show (all|1,000)/ }).count(), 0);
 });
 
-/** Counts what is slow enough to be felt when it is done for each row again: texts of times. */
+/** Counts the formatting of times, which is slow if it is repeated for each row. */
 function countTimeTexts() {
   window.timeTexts = 0;
   for (const [owner, name] of [[Date.prototype, 'toLocaleString'], [Date.prototype, 'toLocaleTimeString'], [Date.prototype, 'toLocaleDateString']]) {
@@ -87,7 +87,7 @@ function countTimeTexts() {
   }
 }
 
-test('a long conversation opens at its end; each page of older events costs the rows that it brings', TIMEOUT, async (t) => {
+test('a long conversation opens at its end; a page of older events renders only its own rows', TIMEOUT, async (t) => {
   const { page, conversation, address } = await played(t, 'long', [{ text: 'An answer' }]);
   await execute(`
     INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, body)

@@ -1,4 +1,4 @@
-// What the page says of a model that refuses, tries again, or says nothing.
+// The page's messages about a model that refuses, is retried, or is silent.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Conversation, llmOf, startRequest } from '../e2e/support/conversation.mjs';
@@ -27,7 +27,7 @@ after(async () => {
   await model?.close();
 });
 
-/** A signed-in page on a new conversation with that model, which has not been asked yet. */
+/** A signed-in page on a new conversation with that model, which has not been called yet. */
 async function opened(t, scenario, llm = {}) {
   const conversation = await Conversation.create(startRequest(llmOf(model, scenario, llm)));
   const { context, page, faults } = await openPage(browser);
@@ -43,10 +43,10 @@ async function opened(t, scenario, llm = {}) {
   return { page, conversation };
 }
 
-test('the advice fits the cause, and a refused key is shown once', TIMEOUT, async (t) => {
+test('the advice matches the cause, and each error is shown once', TIMEOUT, async (t) => {
   const causes = [
-    ['key', refusal(401, {}), 'The model refused the API key', /brought its own model/],
-    ['quota', refusal(429, { code: 'insufficient_quota' }), 'The account at the model\'s provider has run out', /Waiting does not help/],
+    ['key', refusal(401, {}), 'The model\'s provider rejected the API key', /uses its own model/],
+    ['quota', refusal(429, { code: 'insufficient_quota' }), 'The account at the model\'s provider has no credit left', /Waiting does not help/],
     ['unknown', refusal(404, { message: 'The model does not exist' }), 'The provider does not know this model', /Check its name/],
   ];
   for (const [scenario, step, title, advice] of causes) {
@@ -73,7 +73,7 @@ test('a failed attempt is shown with its reason and the time of the next one', T
   await note.waitFor({ state: 'detached' });
 });
 
-test('a page that is opened between two attempts, or in a silence, says so at once', TIMEOUT, async (t) => {
+test('a page opened between two attempts, or while the model is silent, says so at once', TIMEOUT, async (t) => {
   model.setScenario('later', [{ text: 'Good evening', once: refusal(503, { message: 'too busy' }, { 'retry-after': '60' }) }]);
   const { page, conversation } = await opened(t, 'later', { num_retries: 3 });
   await conversation.say('go', true);
@@ -93,7 +93,7 @@ test('a page that is opened between two attempts, or in a silence, says so at on
   await second.page.getByTestId('agent-message').filter({ hasText: 'At last' }).waitFor({ timeout: RUN_DEADLINE_MS });
 });
 
-test('a model that says nothing for twenty seconds is said to be silent, until it speaks', TIMEOUT, async (t) => {
+test('a model without output for twenty seconds is reported as silent, until it answers', TIMEOUT, async (t) => {
   model.setScenario('silent', [{ park: true, text: 'At last' }]);
   const { page, conversation } = await opened(t, 'silent');
   await conversation.say('go', true);

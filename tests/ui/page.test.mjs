@@ -17,7 +17,7 @@ let browser;
 let model;
 /** The session of the one sign-in that the link allows. */
 let session;
-/** The address of the conversation that the first test began. */
+/** The address of the conversation that the first test started. */
 let conversation;
 
 before(async () => {
@@ -39,7 +39,7 @@ after(async () => {
   await model?.close();
 });
 
-/** Runs body on a signed-in page and checks that nothing went wrong in it. */
+/** Runs body on a signed-in page and checks that it has no faults. */
 async function onPage(options, body) {
   const { context, page, faults } = await openPage(browser, { storageState: session, ...options });
   try {
@@ -57,10 +57,10 @@ async function say(page, text) {
   await page.keyboard.press('Enter');
 }
 
-/** What came behind the further message; the history is shown at once, so all of it is there then. */
+/** The first row after the further message; the history is shown at once, so all of it is present then. */
 const answerToOnceMore = (page) => page.locator('.row:has([data-testid="user-message"]:has-text("once more")) ~ .row:not(.knot-needle)').first();
 
-/** The id of a conversation whose agent is busy with a long command. */
+/** The id of a conversation whose agent runs a long command. */
 function startBusyConversation(page) {
   return page.evaluate(async (baseUrl) => {
     const reply = await fetch('/agent/api/conversations', {
@@ -82,17 +82,17 @@ function startBusyConversation(page) {
   }, model.url);
 }
 
-test('a link that was used no longer works, and the page says what to do', async () => {
+test('a used sign-in link is refused, and the page says how to get a new one', async () => {
   const { context, page } = await openPage(browser);
   await page.goto(LINK);
-  await page.getByRole('heading', { name: 'This link no longer works' }).waitFor();
+  await page.getByRole('heading', { name: 'This sign-in link is not valid' }).waitFor();
   await page.getByText('./deft link').waitFor();
   await page.goto(APP);
   await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
   await context.close();
 });
 
-test('a task begins a conversation whose cards come live', { timeout: 2 * RUN_DEADLINE_MS }, async () => {
+test('a task starts a conversation, and its cards appear live', { timeout: 2 * RUN_DEADLINE_MS }, async () => {
   await onPage({}, async (page) => {
     await page.getByLabel('Task for the agent').fill(TASK);
     await page.keyboard.press('Enter');
@@ -120,7 +120,7 @@ test('a further message is answered', { timeout: 2 * RUN_DEADLINE_MS }, async ()
   });
 });
 
-test('after a reload everything is still there, once', async () => {
+test('after a reload every event is shown once', async () => {
   await onPage({}, async (page) => {
     await page.goto(conversation);
     await waitForStatus(page, RESTING);
@@ -168,7 +168,7 @@ test('a message that cannot be sent is kept and can be sent again', { timeout: 2
   await context.close();
 });
 
-test('the whole path can be gone by keyboard', async () => {
+test('the page can be used with the keyboard alone', async () => {
   await onPage({}, async (page) => {
     const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent);
     const tabTo = async (name) => {
@@ -215,7 +215,7 @@ test('the whole path can be gone by keyboard', async () => {
 });
 
 for (const scheme of ['light', 'dark']) {
-  test(`the page is ${scheme} where the system is, unless told otherwise`, async () => {
+  test(`the page is ${scheme} if the system is, until the user chooses a theme`, async () => {
     await onPage({ colorScheme: scheme }, async (page) => {
       const becomes = (wanted) => page.waitForFunction((dark) => {
         const [r, g, b] = getComputedStyle(document.documentElement).backgroundColor.match(/\d+/g).map(Number);
@@ -225,9 +225,9 @@ for (const scheme of ['light', 'dark']) {
       await waitForStatus(page, RESTING);
       await page.screenshot({ path: join(tmpdir(), `deft-page-${scheme}.png`) });
       await becomes(scheme);
-      await page.getByRole('button', { name: 'Colours: as the system' }).click();
+      await page.getByRole('button', { name: 'Theme: system' }).click();
       await becomes('light');
-      await page.getByRole('button', { name: 'Colours: light' }).click();
+      await page.getByRole('button', { name: 'Theme: light' }).click();
       await becomes('dark');
       await page.reload();
       await waitForStatus(page, RESTING);
@@ -251,7 +251,7 @@ test('on a phone nothing is cut off', async () => {
   });
 });
 
-test('half a sign-in link leads home who is signed in, and tells others how to get one', async () => {
+test('a sign-in link without a token opens the start page for signed-in users, and tells others how to get a link', async () => {
   await onPage({}, async (page) => {
     await page.goto(`${APP}/sign-in`);
     await page.getByTestId('home-screen').waitFor();

@@ -1,4 +1,4 @@
-// What an agent serves, opened from deft's page in a real browser: on an origin of its own, with its own cookie.
+// An agent's web server, opened from deft's page in a real browser: on an origin of its own, with its own cookie.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
@@ -24,7 +24,7 @@ before(async () => {
   const box = new Box(conversation.path);
   await box.upload(`${WORKING_DIR}/site.py`, await readFile(new URL('../e2e/support/site.py', import.meta.url)));
   await box.run(`python3 site.py ${PORT}`);
-  // A browser drops its connections whenever an interface of the machine comes or goes: the pool is full again first.
+  // A browser drops its connections whenever a network interface appears or disappears: wait until the pool is full again.
   await waitUntil(async () => (await query('SELECT 1 FROM warm_sandboxes WHERE is_ready')).length > 0, 'the next sandbox waits');
   await waitUntil(async () => (await query("SELECT 1 FROM runtimes WHERE desired = 'deleted' OR status = 'starting'")).length === 0, 'no sandbox comes or goes');
 });
@@ -35,7 +35,7 @@ after(async () => {
   await fake?.close();
 });
 
-test('a link on the page opens what the sandbox serves, in a tab of its own', async () => {
+test('a preview link opens the sandbox\'s web server in a new tab', async () => {
   const { context, page, faults } = await openPage(browser);
   const [name, value] = (await signIn()).split('=');
   await context.addCookies([{ name, value, url: APP, httpOnly: true, sameSite: 'Lax' }]);
@@ -59,7 +59,7 @@ test('a link on the page opens what the sandbox serves, in a tab of its own', as
   await context.close();
 });
 
-test('a browser that is not signed in is asked to', async () => {
+test('a browser that is not signed in is asked to sign in', async () => {
   const context = await browser.newContext();
   const tab = await context.newPage();
   const [{ id }] = await query(`SELECT r.id FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id

@@ -1,4 +1,4 @@
-// What the page says of stored secrets, and of the sandboxes that read them with their own keys.
+// The page's list of stored secrets, and the log of sandboxes that read them with their own keys.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { call, must } from '../e2e/support/api.mjs';
@@ -15,7 +15,7 @@ let browser;
 before(async () => { browser = await launchBrowser(); });
 after(() => browser?.close());
 
-/** A page in which a new user is signed in, {user, page, context}. */
+/** A page with a new signed-in user, {user, page, context}. */
 async function opened(t, options) {
   const user = await newUser();
   const { context, page, faults } = await openPage(browser, options);
@@ -31,7 +31,7 @@ async function opened(t, options) {
 const keep = (user, name, description) => must(200, 'PUT', '/api/settings/secrets', { key: user.key, json: { name, value: `value-of-${name}`, description } });
 const asUser = (user, method, path, options = {}) => must(200, method, path, { key: null, url: APP_URL, headers: { authorization: `Bearer ${user.key}` }, ...options });
 
-/** A sandbox that the user asked for: {id, read(name)}, with its own key. */
+/** A sandbox of the user: {id, read(name)}, with its own key. */
 async function sandboxOf(t, user) {
   const { id } = await asUser(user, 'POST', '/api/v1/sandboxes');
   const remove = () => asUser(user, 'DELETE', `/api/v1/sandboxes/${id}`);
@@ -49,7 +49,7 @@ async function sandboxOf(t, user) {
 
 const rowsOf = (page, id) => page.getByTestId(id).evaluateAll((rows) => rows.map(({ innerText }) => innerText.replaceAll(/\s+/g, ' ')));
 
-test('without secrets and readings the page says so, and how to store one', TIMEOUT, async (t) => {
+test('without secrets and reads the page says so, and how to store a secret', TIMEOUT, async (t) => {
   const { user, page } = await opened(t);
   await page.goto(APP);
   await page.getByRole('link', { name: 'Secrets' }).click();
@@ -61,10 +61,10 @@ test('without secrets and readings the page says so, and how to store one', TIME
   await keep(user, 'UNREAD', 'for later');
   await page.reload();
   await page.getByTestId('secret').waitFor();
-  assert.deepEqual(await rowsOf(page, 'secret'), ['UNREAD for later No sandbox has read it.']);
+  assert.deepEqual(await rowsOf(page, 'secret'), ['UNREAD for later Never read by a sandbox']);
 });
 
-test('each reading by a sandbox is shown with its time, at the secret and in the record, also when both are gone', TIMEOUT, async (t) => {
+test('each read by a sandbox is shown with its time, at the secret and in the access log, also after both were deleted', TIMEOUT, async (t) => {
   const { user, page } = await opened(t);
   const other = await newUser();
   await keep(user, 'DEPLOY_KEY', null);
@@ -76,7 +76,7 @@ test('each reading by a sandbox is shown with its time, at the secret and in the
   await page.getByTestId('secret-read').waitFor();
   const [first, second] = await rowsOf(page, 'secret');
   assert.ok(first.startsWith(`DEPLOY_KEY Last read by sandbox ${sandbox.id}, `), first);
-  assert.equal(second, 'UNREAD No sandbox has read it.');
+  assert.equal(second, 'UNREAD Never read by a sandbox');
   for (const place of ['secret', 'secret-read']) {
     const read = Date.parse(await page.getByTestId(place).first().locator('time').getAttribute('datetime'));
     assert.ok(Math.abs(read - begun) < RUN_DEADLINE_MS, place);
@@ -94,7 +94,7 @@ test('each reading by a sandbox is shown with its time, at the secret and in the
   assert.equal(await page.getByTestId('secret').count(), 1);
 });
 
-test('a long record is shown in pieces, each reading once, the latest first', TIMEOUT, async (t) => {
+test('a long access log is shown page by page, each read once, newest first', TIMEOUT, async (t) => {
   const { user, page } = await opened(t);
   const names = Array.from({ length: 23 }, (_, i) => `KEY_${i}`);
   const sandbox = await sandboxOf(t, user);
@@ -103,25 +103,25 @@ test('a long record is shown in pieces, each reading once, the latest first', TI
     await sandbox.read(name);
   }
   await page.goto(`${APP}/secrets`);
-  await page.getByRole('button', { name: 'Show earlier' }).click();
+  await page.getByRole('button', { name: 'Show older' }).click();
   await page.getByTestId('secret-read').nth(names.length - 1).waitFor();
-  await page.getByRole('button', { name: 'Show earlier' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Show older' }).waitFor({ state: 'detached' });
   assert.deepEqual((await rowsOf(page, 'secret-read')).map((row) => row.split(' ')[0]), [...names].reverse());
 });
 
-test('a record that does not come is a failure with a way to try again, not an empty one', TIMEOUT, async (t) => {
+test('an access log that cannot be loaded is shown as an error with a retry, not as empty', TIMEOUT, async (t) => {
   const { page } = await opened(t);
   const refuse = (route) => route.fulfill({ status: 429, json: {} });
   await page.route('**/secret-reads/latest', refuse);
   await page.goto(`${APP}/secrets`);
-  await page.getByText('The record could not be loaded.').waitFor();
+  await page.getByText('The access log could not be loaded.').waitFor();
   assert.equal(await page.getByText('No sandbox has read a secret.').count(), 0);
   await page.unroute('**/secret-reads/latest', refuse);
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('No sandbox has read a secret.').waitFor();
 });
 
-test('on a phone it fits, and leads back; who signs in by a link comes back to it', TIMEOUT, async (t) => {
+test('the secrets fit on a phone; after signing in by a link the user returns to them', TIMEOUT, async (t) => {
   const { user, page, context } = await opened(t, { viewport: { width: 375, height: 812 }, isMobile: true, hasTouch: true });
   await keep(user, `LONG_${'X'.repeat(50)}`, 'a description that is longer than a phone is wide, so that it has to go on below');
   await page.goto(APP);

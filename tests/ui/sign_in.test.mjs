@@ -1,4 +1,4 @@
-// A sign-in link opened in a browser in which somebody is signed in already.
+// A sign-in link opened in a browser with a signed-in user.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newLink, signIn } from '../e2e/support/session.mjs';
@@ -20,7 +20,7 @@ async function openSignedIn() {
 
 const whoIs = (page) => page.evaluate(() => fetch('/api/v1/me').then((answer) => answer.json()).then(({ email }) => email));
 
-test('a link of another user asks first, and is still good when the answer was no', async () => {
+test('a link for another user asks for confirmation, and stays valid if the user declines', async () => {
   const { context, page } = await openSignedIn();
   const { id } = await newUser();
   const link = `${APP}/sign-in#${await newLink(id)}`;
@@ -28,7 +28,7 @@ test('a link of another user asks first, and is still good when the answer was n
   await page.goto(link);
   await question.waitFor();
   assert.match(await page.locator('main').innerText(), /signed in as owner@localhost, and the link is for \S+@example\.test/);
-  await page.getByRole('button', { name: 'Stay owner@localhost' }).click();
+  await page.getByRole('button', { name: 'Stay signed in as owner@localhost' }).click();
   await page.getByTestId('home-screen').waitFor();
   assert.equal(await whoIs(page), 'owner@localhost');
 
@@ -41,7 +41,7 @@ test('a link of another user asks first, and is still good when the answer was n
   await context.close();
 });
 
-test('a link of the same user goes on at once', async () => {
+test('a link for the same user signs in without a question', async () => {
   const { context, page } = await openSignedIn();
   await page.goto(`${APP}/sign-in#${await newLink()}`);
   await page.getByTestId('home-screen').waitFor();
@@ -49,17 +49,17 @@ test('a link of the same user goes on at once', async () => {
   await context.close();
 });
 
-test('too many wrong links are told as that, and a right one is taken', async () => {
+test('too many invalid links are reported as such, and a valid link still works', async () => {
   const { context, page } = await openPage(browser);
   await page.goto(APP);
-  const refused = page.getByRole('heading', { name: 'Too many wrong sign-in links' });
+  const refused = page.getByRole('heading', { name: 'Too many invalid sign-in links' });
   const send = (token) => page.evaluate((wrong) => fetch('/api/v1/sign-in', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token: wrong }) }).then((answer) => answer.status), token);
-  // One is forgotten in three seconds, which a slow machine may take to open the page.
+  // The limit recovers one attempt in three seconds, which a slow machine may need to open the page.
   for (let tries = 0; tries < 20 && !(await refused.isVisible()); tries++) {
     for (let i = 0; await send(`wrong-${i}`) === 401; i++) assert.ok(i < 100, 'any number of wrong links is looked up');
     await page.goto('about:blank');
     await page.goto(`${APP}/sign-in#wrong`);
-    await page.getByRole('heading', { name: /no longer works|Too many/ }).waitFor();
+    await page.getByRole('heading', { name: /is not valid|Too many/ }).waitFor();
   }
   assert.match(await page.locator('main').innerText(), /Wait a minute and try again/);
   await page.getByRole('button', { name: 'Try again' }).waitFor();

@@ -1,4 +1,4 @@
-// A model behind an OpenAI-compatible address that always wants one long command run.
+// A model with an OpenAI-compatible API that always calls for one long command.
 import { createServer } from 'node:http';
 
 const CALL = {

@@ -1,4 +1,4 @@
-// What the page says of a conversation's model, cost and title, and where it leads after signing in.
+// The page's display of a conversation's model, cost and title, and the return address after signing in.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
@@ -46,7 +46,7 @@ async function open(t, { signedIn = true, ...options } = {}) {
 
 const newLink = () => execFileSync(DEFT, ['link'], { encoding: 'utf8' }).trim().split(/\s+/).pop();
 
-test('a scripted model is told of only where one plays, and an unknown price is no price', TIMEOUT, async (t) => {
+test('the scripted model is mentioned only where it is used, and an unknown price is shown as unknown', TIMEOUT, async (t) => {
   const page = await open(t);
   const cases = [
     [llmOf(model, 'said'), 0, 'cost unknown'],
@@ -64,14 +64,14 @@ test('a scripted model is told of only where one plays, and an unknown price is 
   }
 });
 
-test('a title has no Markdown, and no word in two', TIMEOUT, async (t) => {
+test('a title contains no Markdown, and is cut between words', TIMEOUT, async (t) => {
   const conversation = await conversationWith(t, { model: 'scripted/answer', usage_id: 'agent' }, { autotitle: true });
   await conversation.say('## **Write** a `small` program that [prints](http://x.test) the first twenty primes', true);
   assert.equal(await conversation.rest(['finished']), 'finished');
   assert.equal((await conversation.info()).title, 'Write a small program that prints the first...');
 });
 
-test('what stands for a missing title has no Markdown either', TIMEOUT, async (t) => {
+test('the words shown instead of a missing title contain no Markdown', TIMEOUT, async (t) => {
   const conversation = await conversationWith(t, llmOf(model, 'said'), { autotitle: false });
   const page = await open(t);
   await conversation.say('## **Tidy** the `build` [folder](http://x.test)', false);
@@ -80,7 +80,7 @@ test('what stands for a missing title has no Markdown either', TIMEOUT, async (t
   await waitUntil(async () => (await page.title()).startsWith('Tidy the build folder ·'), 'the tab is named');
 });
 
-/** By how much the words that stand in an empty box are wider than it is. */
+/** By how many pixels the placeholder is wider than the box. */
 const overflowOfPlaceholder = (box) => {
   const style = getComputedStyle(box);
   const pen = document.createElement('canvas').getContext('2d');
@@ -88,7 +88,7 @@ const overflowOfPlaceholder = (box) => {
   return pen.measureText(box.placeholder).width - (box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight));
 };
 
-test('on a narrow screen what the box asks for is one line, and cards are told apart by their buttons\' names', TIMEOUT, async (t) => {
+test('on a narrow screen the placeholder fits on one line, and buttons of cards are named after the card', TIMEOUT, async (t) => {
   const command = (line) => ({ name: 'terminal', arguments: { command: line, security_risk: 'LOW', summary: 's' } });
   model.setScenario('narrow', [{ calls: [command('echo one')] }, { calls: [command('echo two')] }, { text: 'done' }]);
   const conversation = await conversationWith(t, llmOf(model, 'narrow'), { confirmation_policy: { kind: 'AlwaysConfirm' } });
@@ -114,7 +114,7 @@ test('on a narrow screen what the box asks for is one line, and cards are told a
   model.release();
 });
 
-test('who opens a conversation signed out is there after signing in', TIMEOUT, async (t) => {
+test('after signing in the user returns to the conversation that was opened signed out', TIMEOUT, async (t) => {
   const conversation = await conversationWith(t, llmOf(model, 'said'));
   const page = await open(t, { signedIn: false });
   await page.goto(`${APP}/conversations/${conversation.id}`);
@@ -126,7 +126,7 @@ test('who opens a conversation signed out is there after signing in', TIMEOUT, a
   assert.equal(new URL(tab.url()).hash, '');
 });
 
-test('a place that is none of this page is not gone to', TIMEOUT, async (t) => {
+test('a stored return address of another site is ignored', TIMEOUT, async (t) => {
   const page = await open(t, { signedIn: false });
   for (const path of ['//evil.test/x', 'https://evil.test/', '/conversations/..%2f..%2fx', 'javascript:alert(1)', '/sign-in']) {
     await page.goto(APP);

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { api, conversationBody, env, key, percentile, program, psql, pssKb, run } from '../support.mjs';
+import { api, conversationBody, env, percentile, program, psql, pssKb, run } from '../support.mjs';
 
 const IDLE = 10000;
 const SUBSCRIBERS = 1000;
@@ -24,9 +24,15 @@ const bare = (folder) => serve(folder, 'bare', program('sockets_bare'), (socket)
 /** A gateway of the bench's own: without the limit of sockets per conversation. */
 const gateway = (folder) => serve(folder, 'gateway', 'chpst', () => ['-e', `${env('DEFT_SERVICES')}/gateway/env`, 'env', `DEFT_GATEWAY_SOCKET=${folder}/gateway.sock`, `DEFT_GATEWAY_SUBSCRIBERS=${SUBSCRIBERS}`, `${env('DEFT_BIN')}/deft-gateway`]);
 
+/** The environment of a client that opens sockets as nginx does after its check. */
+async function withCredential() {
+  const hash = await psql("SELECT key_hash FROM api_keys WHERE revoked_at IS NULL ORDER BY created_at LIMIT 1");
+  return { ...process.env, SOCKETS_CREDENTIAL: `key ${hash}` };
+}
+
 async function kilobytesPerSocket({ child, socket }, paths) {
   const before = pssKb(child.pid);
-  const client = spawn(program('sockets_client'), ['idle', socket], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const client = spawn(program('sockets_client'), ['idle', socket], { stdio: ['pipe', 'pipe', 'inherit'], env: await withCredential() });
   client.stdin.end(paths.map((path) => `${path}\n`).join(''));
   const [opened] = await once(client.stdout, 'data');
   if (Number(opened) !== paths.length) throw new Error(`${opened} sockets of ${paths.length}`);
@@ -49,7 +55,7 @@ async function memory(folder) {
   try {
     const ids = await manyConversations();
     const theirs = await kilobytesPerSocket(servers[0], ids.map(() => '/'));
-    const ours = await kilobytesPerSocket(servers[1], ids.map((id) => `/sockets/session/${id}?session_api_key=${key()}`));
+    const ours = await kilobytesPerSocket(servers[1], ids.map((id) => `/sockets/session/${id}`));
     const value = ours / theirs;
     return { figure: 'gateway_memory_idle_socket', value, unit: 'x bare', baseline: theirs, goal: '<= 1.5', ok: value <= 1.5 };
   } finally {
@@ -58,7 +64,7 @@ async function memory(folder) {
 }
 
 async function lastFrameMs(args) {
-  const { stdout } = await run(program('sockets_client'), args, { maxBuffer: 1 << 24 });
+  const { stdout } = await run(program('sockets_client'), args, { maxBuffer: 1 << 24, env: await withCredential() });
   return percentile(stdout.trim().split('\n').map(Number), 99);
 }
 
@@ -68,7 +74,7 @@ async function broadcast(folder) {
     const { id } = await api('POST', '/api/conversations', conversationBody({ model: 'scripted/hello' }));
     const n = [String(SUBSCRIBERS), String(ROUNDS)];
     const theirs = await lastFrameMs(['relay', servers[0].socket, '/', ...n]);
-    const ours = await lastFrameMs(['store', servers[1].socket, `/sockets/session/${id}?session_api_key=${key()}`, ...n, env('DEFT_DATABASE_URL'), id]);
+    const ours = await lastFrameMs(['store', servers[1].socket, `/sockets/session/${id}`, ...n, env('DEFT_DATABASE_URL'), id]);
     const value = ours / theirs;
     return { figure: 'event_at_1000th_socket_p99', value, unit: 'x bare', baseline: theirs, goal: '<= 3', ok: value <= 3 };
   } finally {

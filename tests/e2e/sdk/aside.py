@@ -1,4 +1,4 @@
-"""What is done with a conversation beside talking in it."""
+"""Operations on a conversation besides messages."""
 
 from openhands.sdk.event import Condensation, MessageEvent
 

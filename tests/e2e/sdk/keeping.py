@@ -1,4 +1,4 @@
-"""What a user keeps on the server, as the workspace object reads it."""
+"""A user's stored objects, read by the workspace object."""
 
 from openhands.sdk import RemoteWorkspace
 from openhands.sdk.settings import ConversationSettings, OpenHandsAgentSettings
@@ -19,7 +19,7 @@ def reads(stage, key):
 
 
 def members(stage, agent_settings, conversation_settings):
-    """Members that the SDK's own models have and the server left out, and the other way round."""
+    """Members that only the SDK's models or only the server's answers have."""
     agent = OpenHandsAgentSettings.model_validate(agent_settings).model_dump(mode="json")
     conversation = ConversationSettings.model_validate(conversation_settings).model_dump(mode="json")
     return sorted({*agent} ^ {*agent_settings}) + sorted({*conversation} ^ {*conversation_settings})

@@ -1,4 +1,4 @@
-"""Plays the scenarios that the test names, one after the other, until the test goes."""
+"""Plays the scenarios that the test names, one after the other, until the test disconnects."""
 
 import importlib
 import logging

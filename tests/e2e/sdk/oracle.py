@@ -1,11 +1,11 @@
-"""The SDK's own models judge what the server stores."""
+"""Validates stored events with the SDK's own models."""
 
 from openhands.sdk import Event
 from openhands.tools.preset.default import get_default_tools
 
 
 def refused(stage, events):
-    """The events that the SDK would refuse, each with its reason."""
+    """Events that the SDK would refuse, each with the reason."""
     get_default_tools(enable_browser=False)
     problems = []
     for event in events:

@@ -13,7 +13,7 @@ KINDS = {"sync": RemoteWorkspace, "async": AsyncRemoteWorkspace}
 
 
 async def came(value):
-    """What a call of either kind of workspace gives."""
+    """The results of the calls of either kind of workspace."""
     return await value if inspect.isawaitable(value) else value
 
 

@@ -1,4 +1,4 @@
-"""Coming back to a conversation that is there already."""
+"""Attaching to an existing conversation."""
 
 import importlib
 import uuid
@@ -7,13 +7,13 @@ from openhands.sdk.conversation.impl.remote_conversation import RemoteConversati
 
 
 def stored_ids(stage, conversation):
-    """Ids of the events that the server keeps, of those that the client has. Snapshots are the client's alone."""
+    """Ids of the server's events and of the client's. Only the client has snapshots."""
     kept = set(stage.ask("stored ids", conversation.id))
     return [event.id for event in conversation.state.events if event.id in kept]
 
 
 def again(stage):
-    """By its id: what was said is there, and it goes on."""
+    """By its id: the history is there, and it continues."""
     first = stage.conversation("hello", delete_on_close=False)
     first.send_message("Create hello.txt")
     first.run()
@@ -38,7 +38,7 @@ def again(stage):
 
 
 def with_words_as_secrets(stage, secrets):
-    """Values that are words of the contract: what is stored can be read again."""
+    """Values that are words of the contract: stored events can be read again."""
     first = stage.conversation("words", secrets=secrets, delete_on_close=False)
     first.send_message("go")
     first.run()
@@ -58,7 +58,7 @@ def with_words_as_secrets(stage, secrets):
 
 
 def new_by_id(stage):
-    """An id that the server does not know yet becomes a new conversation's."""
+    """An unknown id becomes that of a new conversation."""
     wanted = uuid.uuid4()
     conversation = stage.conversation("text", conversation_id=wanted)
     conversation.send_message("hello")
@@ -91,7 +91,7 @@ def by_request(stage):
 
 
 def unprepared(stage, conversation_id):
-    """A process that has imported no tool attaches to a conversation with some."""
+    """A process that has imported no tool attaches to a conversation with tools."""
     conversation = RemoteConversation.attach(stage.workspace(), uuid.UUID(conversation_id), visualizer=None)
     outcome = {
         "kinds": [type(event).__name__ for event in conversation.state.events],
@@ -102,5 +102,5 @@ def unprepared(stage, conversation_id):
 
 
 def importable(stage, modules):
-    """Those of the modules that can be imported here."""
+    """The modules that can be imported here."""
     return [module for module in modules if importlib.import_module(module)]

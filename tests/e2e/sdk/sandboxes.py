@@ -1,4 +1,4 @@
-"""Sandboxes of one's own, asked for at the Runtime API."""
+"""Sandboxes that the workspace starts with the Runtime API."""
 
 from openhands.sdk import Conversation
 from openhands.sdk.event import ActionEvent
@@ -14,7 +14,7 @@ def sandbox(url, key, image, **more):
 
 
 def works(stage, url, key, image):
-    """A conversation in one, as its documentation shows."""
+    """A conversation in one, as in its documentation."""
     with sandbox(url, key, image) as workspace:
         conversation = Conversation(agent=stage.scripted_agent(), workspace=workspace, visualizer=None)
         conversation.send_message("Create hello.txt with a greeting")
@@ -31,7 +31,7 @@ def works(stage, url, key, image):
 
 
 def rests(stage, url, key, image):
-    """One that is paused and resumed, left alone, and found again by another workspace."""
+    """One that is paused, resumed, detached, and attached again by another workspace."""
     first = sandbox(url, key, image, session_id="kept", keep_alive=True)
     first.execute_command("echo kept > /workspace/file")
     first.pause()
@@ -45,7 +45,7 @@ def rests(stage, url, key, image):
 
 
 def waits(stage, url, key, image):
-    """One that somebody else had paused: attaching resumes it."""
+    """One that another client has paused: attaching resumes it."""
     first = sandbox(url, key, image, session_id="waits", pause_on_close=True)
     first.cleanup()
     paused = stage.ask("runtimes")

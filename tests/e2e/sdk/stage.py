@@ -1,4 +1,4 @@
-"""What scenarios stand on: the server under test, and the test that watches them.
+"""The base of the scenarios: the server under test, and the test that controls them.
 
 The test and its scenarios speak over pipes, a JSON document per line:
   test     {"play": "module.function", "arguments": {...}}
@@ -17,7 +17,7 @@ WORKING_DIR = "/workspace/project"
 
 
 class Warnings(logging.Handler):
-    """What the SDK complains about; a user would read it in the terminal."""
+    """The SDK's warnings; a user would see them in the terminal."""
 
     def __init__(self):
         super().__init__(logging.WARNING)
@@ -33,7 +33,7 @@ class Warnings(logging.Handler):
 
 
 class Test:
-    """The other end of the pipes. Nothing else may be written to standard output, so it leads to standard error."""
+    """The other end of the pipes. Other output must not go to standard output, so it is redirected to standard error."""
 
     def __init__(self):
         self._out = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -45,19 +45,19 @@ class Test:
         self._out.flush()
 
     def hear(self):
-        """The next message, or None when the test has gone."""
+        """The next message, or None when the test has disconnected."""
         line = sys.stdin.readline()
         return json.loads(line) if line else None
 
     def ask(self, word, value=None):
-        """Has the test do something, and waits until it is done."""
+        """Asks the test to do something, and waits until it is done."""
         with self._lock:
             self.tell({"ask": word, "value": value})
             return self.hear()["done"]
 
 
 class Stage:
-    """The server under test as a user of the SDK names it."""
+    """The server under test, as a user of the SDK specifies it."""
 
     def __init__(self, test, host, key, model_url):
         self.test = test
@@ -101,7 +101,7 @@ class Stage:
 
 
 class Heard:
-    """A callback that keeps events, and can be asked to wait for one."""
+    """A callback that records events, and can wait for one."""
 
     def __init__(self):
         self.events = []
@@ -126,7 +126,7 @@ class Heard:
 
 
 class Background(threading.Thread):
-    """A call that blocks, beside the scenario; join() gives what it returned or raised."""
+    """A blocking call in a thread; join() returns its result or raises its error."""
 
     def __init__(self, call, *arguments, **named):
         super().__init__(daemon=True)

@@ -1,4 +1,4 @@
-"""Conversations as a user of the SDK holds them."""
+"""Conversations of a user of the SDK."""
 
 import time
 
@@ -26,7 +26,7 @@ def status(conversation):
 
 
 def whole(stage):
-    """The way of every example: an agent, a conversation, a message, run."""
+    """As in every example: an agent, a conversation, a message, run."""
     conversation = Conversation(agent=stage.agent("hello"), workspace=stage.workspace())
     conversation.send_message("Create hello.txt with a greeting")
     conversation.run()
@@ -62,7 +62,7 @@ def stopped(stage, stop):
 
 
 def pauses(stage):
-    """A pause from another thread lets the command end; run goes on behind it."""
+    """A pause from another thread lets the command end; the next run() continues."""
     conversation = stopped(stage, lambda running: running.pause())
     paused = status(conversation)
     kinds = [type(event).__name__ for event in conversation.state.events]
@@ -73,7 +73,7 @@ def pauses(stage):
 
 
 def interrupts(stage):
-    """An interrupt ends the command; the agent is told and goes on when it is run."""
+    """An interrupt ends the command; the agent sees it and continues with the next run()."""
     conversation = stopped(stage, lambda running: running.interrupt())
     interrupted = status(conversation)
     errors = [event.error for event in of(conversation.state.events, AgentErrorEvent)]
@@ -84,7 +84,7 @@ def interrupts(stage):
 
 
 def rests_first(stage):
-    """Paused before a word is said: the agent knows who it is all the same."""
+    """Paused before the first message: the agent still has its prompt and tools."""
     conversation = stage.conversation("text")
     conversation.pause()
     conversation.send_message("go")
@@ -98,7 +98,7 @@ def rests_first(stage):
 
 
 def lends_tools(stage, scenario):
-    """A tool of the client's own: what is called is in the events, as the client's model has it."""
+    """A client tool: its calls are in the events, in the client's model."""
     tool = ClientToolSpec(
         name="show_card", description="Shows a card.",
         parameters={"type": "object", "properties": {"title": {"type": "string"}, "n": {"type": "integer"}}, "required": ["title"]},
@@ -153,7 +153,7 @@ def confirms(stage):
 
 
 def weighs(stage):
-    """ConfirmRisky with the model's own judgement: what is LOW runs, what is HIGH waits."""
+    """ConfirmRisky with the model's own assessment: LOW runs, HIGH waits."""
     conversation = stage.conversation("risks")
     conversation.set_security_analyzer(LLMSecurityAnalyzer())
     conversation.set_confirmation_policy(ConfirmRisky())
@@ -173,7 +173,7 @@ def weighs(stage):
 
 
 def fails(stage, scenario):
-    """run() raises what the server says about a failed run."""
+    """run() raises the server's message about a failed run."""
     conversation = stage.conversation(scenario)
     conversation.send_message("go")
     began = time.monotonic()
@@ -187,7 +187,7 @@ def fails(stage, scenario):
 
 
 def streams(stage):
-    """Token callbacks hear the words of an answer one by one."""
+    """Token callbacks get the words of an answer one by one."""
     pieces = []
     conversation = stage.conversation(
         "drip-5", agent=stage.agent("drip-5", stream=True),
@@ -202,7 +202,7 @@ def streams(stage):
 
 
 def keeps_secrets(stage):
-    """A secret of the conversation is in the shell's environment, and hidden wherever it shows."""
+    """A secret of the conversation is in the shell's environment, and masked in all output."""
     conversation = stage.conversation("secrets", secrets={"FIRST_TOKEN": "value-of-the-first"})
     conversation.update_secrets({"SECOND_TOKEN": lambda: "value-of-the-second"})
     conversation.send_message("Show both")
@@ -217,7 +217,7 @@ def keeps_secrets(stage):
 
 
 def reconnects(stage):
-    """The socket breaks during a run, some events pass unheard, and none is missed in the end."""
+    """The socket breaks during a run, and no event is missed in the end."""
     heard = Heard()
     conversation = stage.conversation("slow", callbacks=[heard])
     conversation.send_message("go")
@@ -234,7 +234,7 @@ def reconnects(stage):
 
 
 def survives(stage, folder):
-    """Everything but the database is killed while a command runs; run() ends with success."""
+    """All processes but the database are killed during a command; run() succeeds."""
     heard = Heard()
     conversation = stage.conversation("crash", callbacks=[heard], workspace=stage.workspace(working_dir=folder))
     conversation.send_message("go")

@@ -1,4 +1,4 @@
-// The server of a sandbox, from outside: started on a free loopback port with a workspace of its
+// The server of a sandbox, started on a free loopback port with a workspace of its
 // own. Needs no container engine. DEFT_ACTION_BINARY names the binary.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -11,7 +11,7 @@ import path from "node:path";
 import readline from "node:readline";
 import { waitUntil, within } from "./wait.mjs";
 
-// A call that moves nothing for so long is taken for hung; commands of the tests end in a minute.
+// A call without data for this time counts as hung; commands of the tests end within a minute.
 const SILENCE_MS = 180_000;
 
 export const KEY = "test-key";
@@ -151,7 +151,7 @@ export class Conversation {
   }
 }
 
-// Waits until a file of the workspace is there: what a command does when it has come so far.
+// Waits until a file exists in the workspace, which a command creates when it has reached a point.
 export async function seen(file) {
   const dir = path.dirname(file);
   const watcher = fs.watch(dir);
@@ -162,7 +162,7 @@ export async function seen(file) {
   }
 }
 
-// Waits for the end of a process that is no child of ours.
+// Waits for the end of a process that is not a child.
 export const gone = (pid) => waitUntil(() => !fs.existsSync(`/proc/${pid}`), `process ${pid} is gone`);
 
 // The processor time a process has used, in hundredths of a second.

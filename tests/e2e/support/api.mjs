@@ -45,7 +45,7 @@ export async function must(status, method, path, options = {}) {
 /** A GET with a body, which fetch does not allow. */
 export const getWithBody = (path, body, key = API_KEY) => exchange('GET', path, { body, key });
 
-/** A request from one of this host's addresses (127.x.y.z), which fetch cannot choose: wrong keys are counted for each. */
+/** A request from one of this host's addresses (127.x.y.z), which fetch cannot select: wrong keys are counted per address. */
 export const callFrom = (address, method, path, { key, json }) => exchange(method, path, { address, key, body: json === undefined ? '' : JSON.stringify(json) });
 
 function exchange(method, path, { address, body, key }) {

@@ -1,4 +1,4 @@
-// The caller's shared sandbox, and that of a conversation, as a place to run commands and keep files.
+// The caller's shared sandbox, or that of a conversation: runs commands and stores files.
 import { call, must } from './api.mjs';
 
 export class Box {
@@ -16,7 +16,7 @@ export class Box {
     return must(status, method, this.prefix + path, { ...this.options, ...options });
   }
 
-  /** Runs a command; fails unless it ends well. Resolves with what it printed. */
+  /** Runs a command; fails unless it succeeds. Resolves with its output. */
   async run(command, more = {}) {
     const { exit_code: code, stdout, stderr } = await this.must(200, 'POST', '/bash/execute_bash_command', { json: { command, ...more } });
     if (code !== 0) throw new Error(`${command}: ${code}: ${stderr ?? stdout}`);

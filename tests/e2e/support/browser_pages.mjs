@@ -69,7 +69,7 @@ export class Surfer extends Conversation {
   }
 }
 
-/** The processes below one of ours: [{pid, command}]. */
+/** The descendants of a process: [{pid, command}]. */
 export function descendants(root) {
   const parents = new Map();
   for (const name of fs.readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
@@ -77,7 +77,7 @@ export function descendants(root) {
       const fields = fs.readFileSync(`/proc/${name}/stat`, "utf8").split(") ").at(-1).split(" ");
       parents.set(Number(name), { parent: Number(fields[1]), state: fields[0], command: fs.readFileSync(`/proc/${name}/cmdline`, "utf8") });
     } catch {
-      // it ended meanwhile
+      // it has ended in the meantime
     }
   }
   const isBelow = (pid) => pid !== undefined && (pid === root || isBelow(parents.get(pid)?.parent));

@@ -1,4 +1,4 @@
-// This machine's Chromium, put into a sandbox's container as if its image had it: nothing is fetched, no image is made.
+// Copies this machine's Chromium into a sandbox's container, without fetching or building an image.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ const PROGRAM = "/usr/lib/chromium/chromium";
 
 const isFile = (file) => file.startsWith("/") && !KEPT_OUT.test(file) && !(fs.lstatSync(file, { throwIfNoEntry: false })?.isDirectory() ?? true);
 
-/** A library under the name that programs ask for, and what that is a link to. */
+/** A library under its requested name, and the target of that link. */
 const withTarget = (file) => [file, fs.realpathSync(file)];
 
 function files() {

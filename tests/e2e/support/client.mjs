@@ -22,7 +22,7 @@ export const part = (name, apiKey = API_KEY) => new clients[name]({ ...HERE, api
 export const newWorkspace = () => new RemoteWorkspace({ ...HERE, workingDir: WORKING_DIR });
 
 /**
- * The client's conversation with a scenario of the fake model, with what its callback heard. It ends with the test.
+ * The client's conversation with a scenario of the fake model, with the events of its callback. It ends with the test.
  * more: initialMessage, and agent for members of its agent.
  */
 export async function openConversation(t, fake, scenario, { initialMessage, agent = {} } = {}) {

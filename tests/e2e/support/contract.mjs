@@ -14,10 +14,10 @@ export function operationsOf({ paths }) {
   );
 }
 
-/** Validates values against schemas of a document; `errors(schema, value)` is a list of words, empty when all is well. */
+/** Validates values against schemas of a document; `errors(schema, value)` is a list of messages, empty for a valid value. */
 export class Validator {
   constructor(document) {
-    // strict: the document has members that only OpenAPI knows; the contract's dates are naive now and then.
+    // strict: the document has OpenAPI-specific members; some of the contract's dates have no zone.
     this.ajv = new Ajv2020({ strict: false, allErrors: true });
     formats.default(this.ajv, ['uuid', 'date', 'uri', 'email']);
     for (const name of ['date-time', 'path', 'password', 'binary']) this.ajv.addFormat(name, true);
@@ -37,7 +37,7 @@ function absolute(schema) {
   return JSON.parse(JSON.stringify(schema), (name, value) => (name === '$ref' ? `contract${value}` : value));
 }
 
-/** The JSON schema of an answer of that status; undefined when none is said. */
+/** The JSON schema of an answer with that status; undefined if there is none. */
 export function answerSchema(operation, status) {
   return operation.responses[status]?.content?.['application/json']?.schema;
 }

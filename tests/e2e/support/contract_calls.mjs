@@ -1,5 +1,5 @@
-// One call of every operation of the contract, in an order in which each finds what it needs. A call says
-// the route, what fills the path, and what is sent; `also` names the statuses that are right here beside 2xx.
+// One call of every operation of the contract, in an order in which each finds the objects that it needs. A call has
+// the route, the path's parameters, and the body; `also` lists allowed statuses in addition to 2xx.
 import { WORKING_DIR } from './instance.mjs';
 
 const UUID = '00000000-0000-4000-8000-000000000000';
@@ -11,7 +11,7 @@ const upload = () => {
   return body;
 };
 
-/** Commands that make the repository the git routes are asked about. */
+/** Commands that create the repository for the git routes. */
 export const PREPARE = `rm -rf ${REPOSITORY} && mkdir -p ${REPOSITORY} && cd ${REPOSITORY} && git init -q . && echo one > one.txt && git add . &&
   git -c user.name=t -c user.email=t@example.test commit -qm one && echo two > two.txt && git rev-parse HEAD`;
 
@@ -115,7 +115,7 @@ const catalogues = () => [
   { route: 'POST /api/mcp/oauth/callback/{job_id}', params: { job_id: UUID }, json: { callback_url: 'http://localhost/?code=x' }, also: [404] },
 ];
 
-// Nothing is installed, and the source of what could be leads nowhere.
+// Nothing is installed, and the source to install from is unreachable.
 const installable = (what, param) => [
   { route: `GET /api/${what}/installed` },
   { route: `GET /api/${what}/marketplace` },

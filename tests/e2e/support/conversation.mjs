@@ -1,4 +1,4 @@
-// A conversation of the test user: made, driven and looked at through the API.
+// A conversation of the test user, used through the API.
 import { call, must } from './api.mjs';
 import { WORKING_DIR } from './instance.mjs';
 import { Socket, restingSnapshot } from './socket.mjs';
@@ -86,7 +86,7 @@ export class Conversation {
     return Socket.open(`/sockets/events/${this.id}`, { ...this.options, ...options });
   }
 
-  /** Says something, lets it run, and waits for the end on a socket of its own. */
+  /** Sends a message, runs it, and waits for the end on a socket of its own. */
   async ask(words) {
     const socket = await this.socket();
     try {
@@ -100,10 +100,10 @@ export class Conversation {
     }
   }
 
-  /** Resolves with the status once it is one at rest (or one of the given). */
+  /** Resolves with the status once it is an idle one (or one of the given). */
   rest(statuses = RESTING, deadlineMs = undefined) {
-    const look = async () => {
-      const status = await this.status();
+    const look = async (saw) => {
+      const status = saw(await this.status());
       return statuses.includes(status) && status;
     };
     return waitUntil(look, `${this.id} is ${statuses.join(' or ')}`, deadlineMs);
@@ -111,7 +111,11 @@ export class Conversation {
 
   /** Resolves with the first stored event that matches. */
   event(matches, what, deadlineMs = undefined) {
-    return waitUntil(async () => (await this.events()).find(matches), what, deadlineMs);
+    return waitUntil(async (saw) => {
+      const events = await this.events();
+      saw(events.map(({ kind, tool_name: tool, key }) => [kind, tool ?? key].filter(Boolean).join(' ')));
+      return events.find(matches);
+    }, what, deadlineMs);
   }
 
   async delete() {

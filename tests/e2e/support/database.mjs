@@ -1,4 +1,4 @@
-// The instance's database, for what the API does not show: counts, and rules that rows must obey.
+// The instance's database, for data that the API does not show: counts, and rules that rows must obey.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -23,7 +23,7 @@ export async function execute(sql, values = {}) {
   return (await child).stdout.trim();
 }
 
-/** Rows that come and go by themselves: sandboxes that are made ahead, and those on their way out. */
+/** Rows that change by themselves: sandboxes created in advance, and those being deleted. */
 const NOBODYS_DOING = { warm_sandboxes: 'true', runtimes: "desired = 'deleted'" };
 
 async function countsOf(tables) {
@@ -32,10 +32,10 @@ async function countsOf(tables) {
   return row;
 }
 
-/** How many rows each table has that most requests write to. */
+/** The number of rows of each table that most requests write to. */
 export const rowCounts = () => countsOf(['conversations', 'events', 'jobs', 'runtimes']);
 
-/** How many rows every table has, whichever there are. */
+/** The number of rows of every table. */
 export async function tableCounts() {
   const tables = await query("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1");
   return countsOf(tables.map(({ relname }) => relname));
@@ -68,7 +68,7 @@ const RULES = {
       AND coalesce(lease_expires_at, wanted_at) < now() - interval '60 s'`,
 };
 
-/** Fails when a rule of the store is broken in one of these conversations, which are at rest. */
+/** Fails if a rule of the store is broken in one of these idle conversations. */
 export async function assertSound(...conversations) {
   const ids = `{${conversations.map(({ id }) => id).join(',')}}`;
   for (const [rule, sql] of Object.entries(RULES)) {

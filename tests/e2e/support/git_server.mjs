@@ -1,5 +1,5 @@
-// A git server inside the sandbox of a Box, where a repository is fetched from as from any other host:
-// git's own HTTP back end behind a few lines that ask for a password where a repository is private.
+// A git server inside the sandbox of a Box, used like any other host:
+// git's own HTTP back end, with a password for private repositories.
 import { randomUUID } from 'node:crypto';
 import { WORKING_DIR } from './instance.mjs';
 import { waitUntil } from './wait.mjs';
@@ -51,7 +51,7 @@ export class GitServer {
     return server;
   }
 
-  /** Makes or changes a repository: files by path (null: a link to links[path]); resolves with the commit. */
+  /** Creates or changes a repository: files by path (null: a link to links[path]); resolves with the commit. */
   async commit(name, files, links = {}) {
     const work = `${this.root}/work/${name}`;
     await this.box.run(`mkdir -p ${this.root}/${name.includes('/') ? name.split('/')[0] : '.'} && [ -d ${this.root}/${name}.git ] || git init -q --bare -b main ${this.root}/${name}.git; [ -d ${work} ] || git clone -q ${this.root}/${name}.git ${work}`);

@@ -1,4 +1,4 @@
-// A server of a test's in the place of a user's shared sandbox: it says whatever bytes the test wants.
+// A server of a test instead of a user's shared sandbox: it sends any bytes that the test wants.
 import { once } from 'node:events';
 import net from 'node:net';
 import { call } from './api.mjs';
@@ -10,12 +10,12 @@ import { newUser } from './users.mjs';
 /** An answer with a status of any number, header lines and a body. */
 export const answerOf = (status, headers, body) => [`HTTP/1.1 ${String(status).padStart(3, '0')} Words`, ...headers, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close', '', body].join('\r\n');
 
-/** A user whose sandbox this is; `answer` is what it says next, `routes` are those that show what it says. */
+/** The user of this sandbox; `answer` is its next answer, `routes` are those that return it. */
 export class Hostile {
   answer = '';
-  /** By the path that is asked for, where one has an answer of its own. */
+  /** Answers for single paths. */
   answers = new Map();
-  /** The targets that were asked for. */
+  /** The requested targets. */
   heard = [];
 
   static async start() {
@@ -29,12 +29,12 @@ export class Hostile {
     if (made.status !== 201) throw new Error(made.text);
     hostile.conversation = `/api/conversations/${made.json.id}`;
     await new Box('/api', { key }).run('true');
-    // It proves nothing: that it holds the sandbox's key is taken for granted, as of a server from before there were proofs.
+    // It sends no proof: the row says that it is a server from before there were proofs.
     await execute("UPDATE runtimes SET url = :'url', proves = false WHERE owner_id = :'id' AND status = 'running'", { id: hostile.user.id, url: hostile.url });
     return hostile;
   }
 
-  /** A socket that asks for anything but /alive gets the answer; a function is given the socket. */
+  /** Every request except /alive gets the answer; a function is called with the socket. */
   serve(socket) {
     let head = '';
     socket.on('error', () => {});

@@ -1,4 +1,4 @@
-// The instance of deft under test: where it listens and where its parts are.
+// The instance under test: its addresses and paths.
 
 function need(name) {
   const value = process.env[name];
@@ -15,8 +15,8 @@ export const INSTANCE = need('DEFT_INSTANCE');
 export const BIN = need('DEFT_BIN');
 export const DEFT = need('DEFT');
 
-/** Where conversations of these tests work; the folder that the images and golden recordings name. */
+/** The working directory of these tests' conversations, the one in the images and recordings. */
 export const WORKING_DIR = '/workspace/project';
 
-/** How long anything may take on a busy machine before a test gives up. */
+/** The deadline of a wait on a busy machine. */
 export const DEADLINE_MS = 120_000;

@@ -1,4 +1,4 @@
-// A user of a test file's own, with what the user keeps on the server.
+// A separate user for a test file, with stored objects.
 import { call, must } from './api.mjs';
 import { newUser } from './users.mjs';
 

@@ -1,4 +1,4 @@
-// Whether an answer of deft is like a recorded one: ids are deft's own but the same everywhere, what differs from
+// Compares an answer of deft with a recorded one: ids are deft's own but consistent, values that differ from
 // run to run is compared by its form, and all else must be equal, member by member.
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
@@ -6,13 +6,13 @@ const ID = new RegExp(`${UUID}|\\b[0-9a-f]{32}\\b|\\bcall_[0-9]{8}\\b|\\bchatcmp
 const WHOLE_ID = new RegExp(`^(?:${ID.source})$`);
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/;
 
-// Numbers that another machine, another day or another course of calls changes.
+// Numbers that depend on the machine, the day or the sequence of calls.
 const MEASURED = new Set([
   'accumulated_cost', 'prompt_tokens', 'completion_tokens', 'cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens', 'context_window',
   'per_turn_token', 'cost', 'latency', 'timestamp', 'uptime', 'idle_time',
 ]);
 
-// Members that one side has and the other need not have.
+// Members that one side may lack.
 const LEFT_OUT = new Map([
   ['parent_id', 'clients before 1.31 refuse events with it'],
   ['classification', 'clients before 1.40 refuse events with it'],
@@ -25,7 +25,7 @@ const LEFT_OUT = new Map([
   ['system_prompt', 'texts of deft are its own; the client that was recorded sent names of templates'],
 ]);
 
-// Parts of texts that are the image's or the original's own, and what stands for them.
+// Parts of texts that are specific to the image or the original, and their placeholders.
 const TEXTS = [
   [/^(v=[^]*\n)(?:root|deft)$/, '$1<user>'],
   [/\n\[Python interpreter: [^\]]*\]/, ''],
@@ -36,10 +36,10 @@ const TEXTS = [
 
 const isRecord = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A text without what is the recorded machine's or the original's own. */
+/** A text without parts that are specific to the recorded machine or the original. */
 export const textForm = (text) => TEXTS.reduce((words, [pattern, other]) => words.replace(pattern, other), text);
 
-/** Which id of deft's stands for which recorded one. */
+/** Maps recorded ids to deft's. */
 export class Names {
   constructor(known = []) {
     this.known = new Map(known);
@@ -55,7 +55,7 @@ export class Names {
     return JSON.parse(this.translate(JSON.stringify(value)));
   }
 
-  /** An id stands where a recorded one stood: the two are the same from now on. */
+  /** Records that an id corresponds to a recorded one. */
   note(recorded, seen) {
     if (this.known.has(recorded) || !WHOLE_ID.test(recorded) || !WHOLE_ID.test(seen)) return;
     this.known.set(recorded, seen);
@@ -79,13 +79,13 @@ export class Names {
   }
 }
 
-// What the recording hides: prompts, descriptions and keys.
+// Members that the recording hides: prompts, descriptions and keys.
 const PLACEHOLDER = /^<[a-z][a-z ]*>$/;
 
 // Lists without an order.
 const UNORDERED = new Set(['forgotten_event_ids']);
 
-/** One value as it is compared. */
+/** A value in its form for comparison. */
 function form(value, name) {
   if (typeof value === 'number' && MEASURED.has(name)) return '<number>';
   if (name === 'response_id') return '<id>'; // of a title's request or of the first step's, whichever was answered first

@@ -1,6 +1,6 @@
-// A socket of a recorded client: what the recording saw come is waited for, one frame after the other, and compared.
-// Stats updates may fall anywhere, snapshots may come twice and pieces of an answer may be cut elsewhere: those have
-// no place in the order.
+// A socket of a recorded client: waits for the recorded frames, one after the other, and compares them.
+// Stats updates may come anywhere, snapshots may be repeated and pieces of an answer may be split elsewhere: their
+// order is not compared.
 import { AGENT_URL } from './instance.mjs';
 import { Socket, isSnapshot } from './socket.mjs';
 
@@ -36,7 +36,7 @@ export class Listener {
     return frames.filter((frame) => isOrdered(frame) && !this.replay.isOurs(eventOf(frame)));
   }
 
-  /** Waits for each frame that is expected by now. */
+  /** Waits for each expected frame. */
   async settle() {
     while (this.expected.length > 0) {
       const frame = this.expected.shift();
@@ -53,12 +53,12 @@ export class Listener {
     this.replay.compare(frame, seen, label);
   }
 
-  /** The client asks for something: what a snapshot said before does not count. */
+  /** The client sends a request: earlier snapshots do not count. */
   turn() {
     this.from = this.socket.frames.length;
   }
 
-  /** A snapshot that says the same, behind the last frame that was waited for. */
+  /** An equal snapshot after the last awaited frame. */
   async #awaitSnapshot(frame) {
     const { execution_status: status } = eventOf(frame).value;
     const label = `${this.name} ${frame.type ?? ''} snapshot of ${status}`;
@@ -67,7 +67,7 @@ export class Listener {
     this.replay.compare(frame, seen, label);
   }
 
-  /** What has come and was not expected. */
+  /** Unexpected frames. */
   unexpected() {
     const more = this.#ordered(this.socket.frames).slice(this.n_ordered);
     return more.map((frame) => `${this.name}: not expected: ${JSON.stringify(frame).slice(0, 300)}`);
@@ -77,7 +77,7 @@ export class Listener {
     if (this.socket.ws.readyState === this.socket.ws.OPEN) await this.socket.close();
   }
 
-  /** The pieces of the answers, joined by answer where the frames say which. */
+  /** The pieces of the answers, joined per answer if the frames name it. */
   pieces() {
     const joined = new Map();
     for (const frame of this.socket.frames.filter(isPiece)) joined.set(frame.item_id, (joined.get(frame.item_id) ?? '') + (frame.content ?? ''));

@@ -1,4 +1,4 @@
-// A model for all tests of a file. At their end it tells of requests that a strict provider refuses.
+// A model for all tests of a file. At their end it fails if a strict provider would have refused a request.
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { start } from '../../fakes/openai.mjs';

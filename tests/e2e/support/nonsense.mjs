@@ -1,12 +1,12 @@
-// Requests that make no sense, made at random from a seed: values of wrong types, members that are missing or
-// too many, texts that are no JSON, ids that are none. What they are made of is the description of an operation.
+// Invalid requests, generated from a seed: values of wrong types, members that are missing or
+// additional, texts that are not JSON, invalid ids. They are derived from the description of an operation.
 import fc from 'fast-check';
 
 const DEEP = 100;
 const LONG = 5000;
 const deep = (open, close) => `${open.repeat(DEEP)}1${close.repeat(DEEP)}`;
 
-/** Texts that mean something somewhere. */
+/** Texts with a special meaning. */
 const texts = ['', ' ', '\n', 'x', 'x'.repeat(LONG), 'ü€😀\u202e', 'a\u0000b', '\ufeff', '**********', "'; DROP TABLE events; --", '../../etc/passwd', '/', '/nowhere/\u0001', 'null', 'true', '0', '-1',
   '1e999', '9'.repeat(30), '2026-13-45T00:00:00', '00000000-0000-4000-8000-000000000000', '{{ instance_text }}', '%s%n', '$(true)', 'http://', 'data:,x'];
 const numbers = [0, -1, 1, 0.5, -0.1, 101, 2 ** 31, 2 ** 53 - 1, -(2 ** 53), 1e300, -1e300];
@@ -16,12 +16,12 @@ const number = fc.oneof(fc.constantFrom(...numbers), fc.integer(), fc.double({ n
 const nested = fc.constantFrom(JSON.parse(deep('[', ']')), JSON.parse(deep('{"a":', '}')), [[[]]], { a: { a: {} } }, [null], [{}], { '': '' }, { kind: 'Nope' }, { kind: null }, { type: 5 });
 const value = fc.oneof(fc.constant(null), fc.boolean(), number, text, nested, fc.constant([]), fc.constant({}), fc.jsonValue({ maxDepth: 2 }));
 
-/** Bodies that are not what they say. */
+/** Bodies that do not match their type. */
 const rawBodies = ['', ' ', '{', '}', 'nonsense', '"text"', '5', 'null', 'true', '[]', '[[]]', '[null]', '{}', '{"a":1}{', "{'a':1}", '{"a":1,}', '\ufeff{}', '{"a":1e999}', '{"a":1,"a":2}', '{"a":"\\ud800"}',
   '{"\\u0000":1}', deep('[', ']'), deep('{"a":', '}'), '['.repeat(3000), `{"a":${'9'.repeat(400)}}`].map((body) => Buffer.from(body));
 const brokenBodies = [...rawBodies, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), Buffer.from([0xff, 0xfe, 0x7b, 0x00]), Buffer.from('{"a":"\xc3("}', 'latin1'), Buffer.from('{"a":"a\0b"}')];
 
-/** A document with a key twice: what else it says is right. */
+/** A document with a repeated key, otherwise valid. */
 function doubled(base, name) {
   const right = JSON.stringify(base);
   return Buffer.from(`${right.slice(0, -1)}${right === '{}' ? '' : ','}${JSON.stringify(name)}:1,${JSON.stringify(name)}:2}`);
@@ -39,7 +39,7 @@ function mutated(base, names) {
   return fc.array(change, { minLength: 1, maxLength: 3 }).map((changes) => {
     const body = structuredClone(base);
     for (const { name, value: made, isDeletion, isInside } of changes) {
-      // A copy: what is made may be put into itself otherwise.
+      // A copy: otherwise a value could be put into itself.
       const junk = structuredClone(made);
       const inner = body[name];
       if (isInside && inner !== null && typeof inner === 'object' && Object.keys(inner).length > 0) inner[Object.keys(inner)[0]] = junk;
@@ -57,7 +57,7 @@ function bodyArbitrary(base, names) {
 
 const rawSegments = ['%ff', '%00', '%F0%28%8C', '%2e%2e%2f', '%', 'xyz', "'%20OR%201=1", 'a'.repeat(300), '-', '~', '%20'];
 
-/** A path with nonsense in some of its parts; what is right is taken more often. */
+/** A path with invalid parts; valid ones are more frequent. */
 function pathArbitrary(path, right) {
   const parts = path.split(/(\{\w+\})/).map((part) => {
     if (!/^\{\w+\}$/.test(part)) return fc.constant(part);
@@ -79,7 +79,7 @@ const FORM = 'multipart/form-data; boundary=b';
 const forms = ['', '--b', '--b--\r\n', '--b\r\nbroken', '--b\r\nContent-Disposition: form-data; name="other"\r\n\r\nx\r\n--b--\r\n', '--b\r\nContent-Disposition: form-data; name="file"\r\n\r\nno end', '{}'].map((body) => Buffer.from(body));
 const types = [FORM, 'multipart/form-data', 'application/json', 'text/plain'];
 
-/** What to send: {method, path, query, body, type}. right: {params, query, json} of a call that makes sense. */
+/** A request: {method, path, query, body, type}. right: {params, query, json} of a valid call. */
 export function requestArbitrary({ method, path, operation }, names, right) {
   const content = operation.requestBody?.content ?? {};
   const none = fc.constant({ body: undefined, type: undefined });
@@ -90,7 +90,7 @@ export function requestArbitrary({ method, path, operation }, names, right) {
   return fc.record({ method: fc.constant(method), path: pathArbitrary(path, right.params), query: queryArbitrary(operation.parameters, right.query), sent });
 }
 
-/** That many of them, always the same for a seed. */
+/** That many requests, always the same for a seed. */
 export function requestsOf(one, names, right, { seed, count }) {
   return fc.sample(requestArbitrary(one, names, right), { seed, numRuns: count });
 }

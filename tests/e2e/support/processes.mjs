@@ -22,7 +22,7 @@ export function signal(name, which) {
   return pid;
 }
 
-/** Ends a process at once and waits until its supervisor has started another. */
+/** Kills a process and waits until its supervisor has restarted it. */
 export async function killAndAwait(name) {
   const old = signal(name, 'SIGKILL');
   return waitUntil(() => {
@@ -31,7 +31,7 @@ export async function killAndAwait(name) {
   }, `${name} is started again`);
 }
 
-/** Kills every process of deft but the database at the same moment, and waits until each is there again. */
+/** Kills every process of deft except the database at the same moment, and waits until each is restarted. */
 export async function killEverything() {
   const old = ALL_BUT_THE_DATABASE.map((name) => [name, signal(name, 'SIGKILL')]);
   await waitUntil(() => old.every(([name, pid]) => pidOf(name) !== null && pidOf(name) !== pid), 'everything is started again');
@@ -47,7 +47,7 @@ function isItself(name) {
   }
 }
 
-/** Ends a process and starts it with more settings than it has; they are for that one start. */
+/** Restarts a process with additional settings, for that start only. */
 export async function restartWith(name, settings) {
   const files = Object.entries(settings).map(([setting, value]) => [join(SERVICES, name, 'env', setting), value]);
   for (const [file, value] of files) writeFileSync(file, value);
@@ -58,6 +58,14 @@ export async function restartWith(name, settings) {
   } finally {
     for (const [file] of files) rmSync(file);
   }
+}
+
+/** For one test: a gateway that closes sockets which accept no data for this time. */
+export async function withSlowLimit(t, ms) {
+  await restartWith('gateway', { DEFT_GATEWAY_SLOW_MS: String(ms) });
+  t.after(() => killAndAwait('gateway'));
+  const isThere = async () => (await call('GET', '/sockets/events/none')).status < 500;
+  await waitUntil(isThere, 'the gateway answers');
 }
 
 export function stop(name) {
@@ -74,7 +82,7 @@ export function memoryOf(pid) {
   return Number(/\d+/.exec(line)[0]) * 1024;
 }
 
-/** A worker of the test's own, beside or instead of the supervised one. */
+/** A worker of the test, in addition to or instead of the supervised one. */
 export class Worker {
   constructor(settings = {}) {
     this.log = '';
@@ -102,7 +110,7 @@ export class Worker {
     return worker;
   }
 
-  /** Conversations that this worker took, in the order in which it did. */
+  /** The conversations that this worker claimed, in order. */
   claimed() {
     return this.log.split('\n').filter((line) => line.includes('"run.claimed"')).map((line) => JSON.parse(line).conversation_id);
   }

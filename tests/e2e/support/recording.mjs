@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 
 const FOLDER = new URL('../../data/golden/recordings/', import.meta.url);
 
-/** Puts each event in the place that speaks of it. */
+/** Replaces references by the events. */
 function withEvents(lines) {
   const shown = new Map();
   const whole = (event) => {
@@ -25,7 +25,7 @@ function withEvents(lines) {
   });
 }
 
-/** {exchanges, requests}: what passed between the client and the server, and what was asked of the model. */
+/** {exchanges, requests}: between client and server, and to the model. */
 export function recording(name) {
   const text = readFileSync(new URL(`${name}.jsonl`, FOLDER), 'utf8').trim();
   const lines = withEvents(text.split('\n').map((line) => JSON.parse(line)));
@@ -38,7 +38,7 @@ export function recording(name) {
 /** The first request to start a conversation. */
 export const startOf = ({ exchanges }) => exchanges.find(({ kind, method, path }) => kind === 'http' && method === 'POST' && path === '/api/conversations').request;
 
-/** What the recorded model said in conversations, answer by answer, as steps of the fake one. */
+/** The recorded model's answers in conversations, as steps of the fake one. */
 export function answersOf({ exchanges }) {
   const steps = new Map();
   const shown = exchanges.flatMap((one) => (one.kind === 'ws' ? [one.frame.event ?? one.frame] : one.response?.items ?? []));

@@ -1,5 +1,5 @@
 // Plays a recorded client against deft: the same requests and frames in the same order, each sent when all that the
-// client had seen by then has come. Whatever deft answers otherwise is noted in `differences`.
+// client had seen by then has arrived. Differences of deft's answers are collected in `differences`.
 import { call } from './api.mjs';
 import { AGENT_URL } from './instance.mjs';
 import { Names, differences } from './likeness.mjs';
@@ -32,7 +32,7 @@ export class Replay {
     this.differences = [];
   }
 
-  /** Goes on until the mark, or to the end. */
+  /** Continues to the mark, or to the end. */
   async play(mark = undefined) {
     while (this.position < this.exchanges.length) {
       const one = this.exchanges[this.position];
@@ -43,23 +43,23 @@ export class Replay {
     await this.settle();
   }
 
-  /** Leaves out all up to the mark. */
+  /** Skips everything up to the mark. */
   skip(mark) {
     this.position = this.exchanges.findIndex(({ kind, what }) => kind === 'mark' && what === mark);
   }
 
-  /** Waits until all that the client had seen by now has come. */
+  /** Waits until everything that the client had seen by now has arrived. */
   async settle() {
     for (const listener of this.listeners.values()) await listener.settle();
   }
 
-  /** Closes all sockets, whatever may still come. */
+  /** Closes all sockets, without waiting for pending frames. */
   async leave() {
     for (const listener of this.listeners.values()) await listener.close();
     this.listeners.clear();
   }
 
-  /** Closes all sockets; nothing has come that was not expected. */
+  /** Closes all sockets; fails if an unexpected frame has arrived. */
   async end() {
     for (const listener of this.listeners.values()) this.note(listener.unexpected());
     await this.leave();
@@ -124,7 +124,7 @@ export class Replay {
     if (one.response !== '<bytes>' && one.response !== '') this.note(differences(one.response, answer.text, label));
   }
 
-  /** Stats updates may fall anywhere between the others: they are compared for themselves. */
+  /** Stats updates may come anywhere between the others: they are compared separately. */
   #compareEvents(recorded, seen, label) {
     const split = (items, isAlien) => {
       const own = items.filter((event) => !isAlien(event));

@@ -6,7 +6,7 @@ import { AGENT_URL, API_KEY } from './instance.mjs';
 import { within } from './wait.mjs';
 
 const PROGRAM = fileURLToPath(new URL('../sdk/python.sh', import.meta.url));
-/** The first start on a machine makes a Python and installs the SDK into it. */
+/** The first start on a machine creates a virtual environment and installs the SDK. */
 const START_DEADLINE_MS = 600_000;
 const SCENARIO_DEADLINE_MS = 180_000;
 
@@ -59,8 +59,8 @@ export class Sdk {
   }
 
   /**
-   * Plays a scenario; resolves with {result, warnings}, fails as it does. answers: what is done for each word that the
-   * scenario asks for.
+   * Plays a scenario; resolves with {result, warnings}, fails as it does. answers: an action for each word that the
+   * scenario sends.
    */
   async watch(name, args = {}, { answers = {}, deadlineMs = SCENARIO_DEADLINE_MS } = {}) {
     const from = this.log.length;

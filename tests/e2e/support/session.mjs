@@ -10,7 +10,7 @@ export async function newLink(userId) {
   return new URL(link).hash.slice(1);
 }
 
-/** Signs in by a fresh link, as the owner or as another user; resolves with the Cookie header's value. */
+/** Signs in with a fresh link, as the owner or as another user; resolves with the Cookie header's value. */
 export async function signIn(userId) {
   const token = await newLink(userId);
   const answer = await fetch(new URL('/api/v1/sign-in', APP_URL), {

@@ -1,4 +1,4 @@
-// A sandbox whose programs serve something, and the browser of who may see it.
+// A sandbox with web servers, and its user's browser.
 import { readFile } from 'node:fs/promises';
 import { Box } from './box.mjs';
 import { Conversation, llmOf, startRequest } from './conversation.mjs';

@@ -1,9 +1,9 @@
-// A WebSocket of deft that keeps what it receives and can be asked to wait for more.
+// A WebSocket of deft that records frames and can wait for more.
 import WebSocket from 'ws';
 import { AGENT_URL, API_KEY, DEADLINE_MS } from './instance.mjs';
 import { within } from './wait.mjs';
 
-/** How a socket that was refused before the upgrade is told from one that was closed. */
+/** The error of a socket that was refused before the upgrade. */
 export class Refused extends Error {
   constructor(status) {
     super(`refused with HTTP ${status}`);
@@ -66,7 +66,7 @@ export class Socket {
     this.ws.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
   }
 
-  /** Resolves with what check(frames) says, once that is truthy. */
+  /** Resolves with the result of check(frames) once that is truthy. */
   until(check, what, deadlineMs = DEADLINE_MS) {
     let look;
     const found = new Promise((resolve, reject) => {
@@ -81,7 +81,7 @@ export class Socket {
     return within(found, what, deadlineMs).finally(() => this.waiting.delete(look));
   }
 
-  /** The first frame at or behind `from` that matches. */
+  /** The first frame at or after `from` that matches. */
   frame(matches, what, { from = 0, deadlineMs = DEADLINE_MS } = {}) {
     return this.until((frames) => frames.slice(from).find(matches), what, deadlineMs);
   }
@@ -96,7 +96,7 @@ export class Socket {
     return within(this.closed, 'the socket closes');
   }
 
-  /** Ends the connection without a word, as a broken network does. */
+  /** Ends the connection without a close frame, as a broken network does. */
   cut() {
     this.ws.terminate();
     return within(this.closed, 'the socket is cut');

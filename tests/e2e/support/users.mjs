@@ -1,4 +1,4 @@
-// Another user of the same instance: made in the database, with a key that was made for the first one.
+// Another user of the same instance: created in the database, with a key that was created for the first one.
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { execute } from './database.mjs';

@@ -1,5 +1,5 @@
-// A browser in small: it keeps cookies host by host, and follows redirects when it is told to. (Node asks the system
-// for names below localhost, which may not know them; a browser goes to loopback.)
+// A minimal browser: it keeps cookies per host, and follows redirects on request. (Node asks the system
+// for names below localhost, which may not know them; a browser uses loopback.)
 import http from 'node:http';
 import { APP_URL, DEADLINE_MS } from './instance.mjs';
 
@@ -53,7 +53,7 @@ export class Visitor {
     return { status: response.statusCode, headers: response.headers, text: Buffer.concat(chunks).toString(), json() { return JSON.parse(this.text); } };
   }
 
-  /** A page in a tab: follows redirects; resolves with the last answer and the addresses on the way. */
+  /** A page in a tab: follows redirects; resolves with the last answer and all addresses. */
   async open(url) {
     const way = [];
     for (let at = url; way.length < 10;) {

@@ -8,6 +8,7 @@
 
 struct server_request;
 
+/* Handlers of the route table, sandbox/action_routes.c; each answers its request. */
 void server_status_handle_alive(struct server_request *request) NONNULL;
 void server_status_handle_ready(struct server_request *request) NONNULL;
 void server_status_handle_info(struct server_request *request) NONNULL;

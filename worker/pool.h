@@ -18,6 +18,7 @@ struct error;
 struct pool;
 struct worker_context;
 
+/* An empty pool of the size in the settings. context: borrowed. ERROR_UNAVAILABLE. */
 int pool_new(struct worker_context *context, struct pool **pool_out,
              struct error *err) NONNULL MUST_CHECK;
 void pool_free(struct pool *pool);

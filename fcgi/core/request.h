@@ -73,6 +73,7 @@ struct request {
     json_t *problems;
 };
 
+/* The method as it is written in a request. */
 const char *http_method_to_string(enum http_method method) MUST_CHECK;
 /* True for methods that change state. */
 bool http_method_is_unsafe(enum http_method method) MUST_CHECK;

@@ -35,6 +35,7 @@ struct async_call {
     void (*done)(struct async_call *call, const struct http_call *answer, const struct error *err);
 };
 
+/* Starts the transport, and opens done_fd for the event loop. ERROR_UNAVAILABLE. */
 int async_http_open(struct async_http *http, struct error *err) NONNULL MUST_CHECK;
 /* No call may be under way. */
 void async_http_close(struct async_http *http) NONNULL;

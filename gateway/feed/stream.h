@@ -79,7 +79,9 @@ struct stream *stream_new(struct stream_parts *parts, const struct uuid *convers
 /* No reader, poller or registry may know it any more. */
 void stream_free(struct stream *stream) NONNULL;
 
+/* Adds a reader, borrowed until stream_leave(). It gets the deltas that come from now on. */
 void stream_join(struct stream *stream, struct stream_reader *reader) NONNULL;
+/* Removes a reader of the stream. */
 void stream_leave(struct stream *stream, struct stream_reader *reader) NONNULL;
 
 /* Takes an event that the log has after last_seq. */

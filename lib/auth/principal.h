@@ -46,7 +46,7 @@ enum sandbox_access {
 
 struct principal {
     enum principal_kind kind;
-    enum sandbox_kind sandbox_kind; /* SANDBOX_KEY */
+    enum sandbox_kind sandbox_kind; /* PRINCIPAL_SANDBOX_KEY */
     struct uuid user_id;            /* of a sandbox: its owner */
     struct uuid key_id;             /* USER_KEY; in the gateway also SESSION */
     char runtime_id[17];            /* SANDBOX_KEY */

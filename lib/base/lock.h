@@ -20,11 +20,13 @@ struct condition {
     pthread_cond_t cond; /* uses the monotonic clock */
 };
 
+/* Failures are bugs, and end the process. */
 void lock_init(struct lock *lock) NONNULL;
 void lock_done(struct lock *lock) NONNULL;
 void lock_take(struct lock *lock) NONNULL ACQUIRES(*lock);
 void lock_release(struct lock *lock) NONNULL RELEASES(*lock);
 
+/* A condition is used with one lock, that of the state that it is about. */
 void condition_init(struct condition *condition) NONNULL;
 void condition_done(struct condition *condition) NONNULL;
 /* Waits for a wake-up; the caller checks its condition again. */

@@ -15,6 +15,7 @@
 struct error;
 struct strbuf;
 
+/* True if both have the same bytes. */
 bool text_equal(const char *a, const char *b) NONNULL MUST_CHECK;
 /* ASCII letters compare without regard to case. */
 bool text_equal_nocase(const char *a, const char *b) NONNULL MUST_CHECK;

@@ -1,3 +1,8 @@
+/*
+ * The run of a call (llm_call_run() of llm.h): attempts with a backoff between them, until one
+ * succeeds, its failure is final, or the call is cancelled.
+ * Decision: docs/decisions/0009-model-calls.md
+ */
 #include <stddef.h>
 
 #include "base/clock.h"

@@ -34,8 +34,8 @@ struct start_caller {
     enum start_caller_kind kind;
     struct conversation_scope scope; /* the user, and the caller's conversation scope */
     const char *runtime_session; /* where its conversations without a sandbox of their own run */
-    const char *runtime_id;      /* BY_SANDBOX */
-    enum start_secret_access secrets; /* BY_SANDBOX */
+    const char *runtime_id;      /* START_BY_SANDBOX */
+    enum start_secret_access secrets; /* START_BY_SANDBOX */
 };
 
 /* The server's own LLM, used where a request names none. */

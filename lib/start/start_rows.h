@@ -30,7 +30,7 @@ struct start_order {
     json_t *content;    /* of the first message, which starts a run; NULL: none */
     const char *sender; /* of that message; NULL: not given */
     enum start_folder folder;
-    json_t *worktree_options; /* IN_WORKTREE: worktree_options of a start request, or NULL */
+    json_t *worktree_options; /* START_IN_WORKTREE: worktree_options of a start request, or NULL */
 };
 
 struct start_rows {

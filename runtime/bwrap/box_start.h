@@ -13,6 +13,7 @@ struct error;
 struct sandbox_config;
 struct started_sandbox;
 
+/* *place_out: where the server listens. On failure nothing of the sandbox is left running. */
 int box_start(struct bwrap_host *host, const struct sandbox_config *order,
               struct started_sandbox *place_out, struct error *err) NONNULL MUST_CHECK;
 

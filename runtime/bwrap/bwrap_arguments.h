@@ -31,6 +31,7 @@ struct arguments {
 };
 
 void arguments_done(struct arguments *arguments) NONNULL;
+/* Appends a copy of the text. */
 void arguments_add(struct arguments *arguments, const char *text) NONNULL;
 
 /* A folder of the host, and the path of its read-only mount. */

@@ -31,7 +31,9 @@ const char *start_kind_to_string(enum start_kind kind) MUST_CHECK;
 
 struct runtime_metrics *metrics_new(void) MUST_CHECK;
 void metrics_free(struct runtime_metrics *metrics);
+/* A start used a warm sandbox. */
 void metrics_count_hit(struct runtime_metrics *metrics) NONNULL;
+/* A start found no warm sandbox. */
 void metrics_count_miss(struct runtime_metrics *metrics, enum miss_reason reason) NONNULL;
 /* A sandbox started; duration_ms: since its start began. */
 void metrics_count_start(struct runtime_metrics *metrics, enum start_kind kind,

@@ -27,6 +27,7 @@ struct runtime_transition {
     enum runtime_status next; /* if the act succeeds */
 };
 
+/* What the request, or event, does to a runtime of that status. */
 struct runtime_transition runtime_state_next(enum runtime_verb verb,
                                              enum runtime_status status) MUST_CHECK;
 const char *runtime_verb_to_string(enum runtime_verb verb) MUST_CHECK;

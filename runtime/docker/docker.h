@@ -49,12 +49,14 @@ struct docker {
     bool is_podman;            /* takes a seccomp profile as a file, Docker as text */
 };
 
+/* Names of the engine's objects of a runtime or a home; they begin with the instance. */
 void docker_container_name(const struct docker *docker, const char *runtime_id,
                            char name[DOCKER_NAME_BYTES]) NONNULL;
 void docker_workspace_name(const struct docker *docker, const char *home,
                            char name[DOCKER_NAME_BYTES]) NONNULL;
 void docker_journal_name(const struct docker *docker, const char *home,
                          char name[DOCKER_NAME_BYTES]) NONNULL;
+/* As found when the engine was last reached. */
 bool docker_is_podman(struct docker *docker) NONNULL MUST_CHECK;
 
 #endif

@@ -13,6 +13,7 @@ struct docker;
 struct error;
 struct strbuf;
 
+/* Builds and names the image; said: gets the end of the builder's output, also after a failure. */
 int docker_build_image(struct docker *docker, const struct image_build_request *order,
                        char image_id[BACKEND_IMAGE_BYTES], struct strbuf *said,
                        struct error *err) NONNULL MUST_CHECK;

@@ -28,6 +28,7 @@ struct log_demux {
 /* clang-format on */
 
 void log_demux_done(struct log_demux *demux) NONNULL;
+/* Takes the next bytes of the stream. */
 void log_demux_feed(struct log_demux *demux, const char *bytes, size_t len) NONNULL;
 
 #endif

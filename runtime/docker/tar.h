@@ -20,7 +20,9 @@ struct tar_entry {
     unsigned group;   /* gid */
 };
 
+/* Appends a directory. */
 void tar_append_directory(struct strbuf *out, const struct tar_entry *entry) NONNULL;
+/* Appends a regular file with its contents. */
 void tar_append_file(struct strbuf *out, const struct tar_entry *entry, const void *bytes,
                      size_t len) NONNULL;
 /* Appends the two zero blocks that end an archive. */

@@ -59,6 +59,7 @@ struct denial_counter {
 /* clang-format on */
 
 void denial_counter_done(struct denial_counter *counter);
+/* Counts a packet, by destination and reason. now_us: UTC. */
 void denial_counter_note(struct denial_counter *counter, const struct denied_packet *packet,
                          int64_t now_us) NONNULL;
 /* Puts back entries that could not be stored. */

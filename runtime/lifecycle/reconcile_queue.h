@@ -32,9 +32,12 @@ enum { RECONCILE_QUEUE_NEWS_MAX = 256 };
 
 struct reconcile_queue *reconcile_queue_new(void) MUST_CHECK;
 void reconcile_queue_free(struct reconcile_queue *reconcile_queue);
+/* Adds tasks, as bits, and wakes the reconciler. */
 void reconcile_queue_add(struct reconcile_queue *reconcile_queue, unsigned what) NONNULL;
+/* Adds a copy of the event; when there is no room, a check of everything instead. */
 void reconcile_queue_add_event(struct reconcile_queue *reconcile_queue,
                                const struct backend_event *event) NONNULL;
+/* Asks the reconciler's thread to end. */
 void reconcile_queue_stop(struct reconcile_queue *reconcile_queue) NONNULL;
 bool reconcile_queue_is_stopping(struct reconcile_queue *reconcile_queue) NONNULL MUST_CHECK;
 /*

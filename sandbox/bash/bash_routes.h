@@ -9,6 +9,7 @@
 
 struct server_request;
 
+/* Handlers of the route table, sandbox/action_routes.c; each answers its request. */
 void bash_handle_start(struct server_request *request) NONNULL;
 void bash_handle_execute(struct server_request *request) NONNULL;
 void bash_handle_stop(struct server_request *request) NONNULL;

@@ -30,6 +30,7 @@ struct fork_task_spec {
     void *owner;
 };
 
+/* Starts the work; *fork_task_out is for the functions below. ERROR_UNAVAILABLE. */
 int fork_task_start(struct event_loop *loop, const struct fork_task_spec *order,
                     struct fork_task **fork_task_out, struct error *err) NONNULL MUST_CHECK;
 /* Kills the work: `told` is called with ERROR_CANCELLED. */

@@ -12,6 +12,7 @@
 
 struct server_request;
 
+/* Handlers of the route table, sandbox/action_routes.c; the first is called before the body. */
 void files_begin_upload(struct server_request *request) NONNULL;
 void files_handle_upload(struct server_request *request) NONNULL;
 void files_handle_download(struct server_request *request) NONNULL;

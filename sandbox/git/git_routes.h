@@ -8,6 +8,7 @@
 
 struct server_request;
 
+/* Handlers of the route table, sandbox/action_routes.c; each answers its request. */
 void git_handle_changes(struct server_request *request) NONNULL;
 void git_handle_commits(struct server_request *request) NONNULL;
 void git_handle_commit_changes(struct server_request *request) NONNULL;

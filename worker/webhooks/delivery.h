@@ -38,7 +38,7 @@ struct delivery {
     enum delivery_part part; /* the part being sent */
     struct http_call *call;  /* NULL: none */
     size_t n_bytes;          /* size of its body */
-    int64_t last_seq;        /* of PARCEL_EVENTS */
+    int64_t last_seq;        /* of DELIVERY_PART_EVENTS */
 };
 
 enum delivery_end {

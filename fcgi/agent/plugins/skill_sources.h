@@ -32,6 +32,7 @@ struct skill_set {
     json_t *origins; /* name -> number */
 };
 
+/* An empty set, which skill_set_done() releases. */
 struct skill_set skill_set_new(void) MUST_CHECK;
 void skill_set_done(struct skill_set *set);
 /* Takes over the skill. */

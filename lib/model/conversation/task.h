@@ -23,6 +23,7 @@ json_t *task_find(const json_t *agent_state, const char *task_id) NONNULL MUST_C
 /* The task that the call gave work to, or NULL. */
 json_t *task_of_call(const json_t *agent_state, const struct uuid *action_id) NONNULL MUST_CHECK;
 
+/* Members of a task; texts are borrowed from it. */
 const char *task_id(const json_t *task) NONNULL MUST_CHECK;
 const char *task_subagent(const json_t *task) NONNULL MUST_CHECK;
 struct uuid task_conversation_id(const json_t *task) NONNULL MUST_CHECK;

@@ -10,6 +10,7 @@
 
 struct strbuf;
 
+/* out: gets the text appended. */
 void observation_append_text(json_t *observation, struct strbuf *out) NONNULL;
 
 #endif

@@ -57,7 +57,7 @@ struct mask_forms {
 void mask_forms_begin(struct mask_forms *forms) NONNULL;
 /* Wipes and releases. */
 void mask_forms_done(struct mask_forms *forms) NONNULL;
-/* Adds all forms of a value; add_plain: a text in verbatim form only. */
+/* Adds all forms of a value; mask_forms_add_plain(): a text in verbatim form only. */
 void mask_forms_add(struct mask_forms *forms, const char *value, size_t len) NONNULL;
 void mask_forms_add_plain(struct mask_forms *forms, const char *text, size_t len) NONNULL;
 /* Must be called before mask_forms_next() after each addition. */

@@ -56,6 +56,7 @@ struct ended_query {
     void (*done)(struct ended_query *query, const struct error *err);
 };
 
+/* Reports which of the ids are no longer valid. */
 void async_store_find_ended(struct db_async *async, struct ended_query *query) NONNULL;
 
 /* --- where a socket begins --- */

@@ -165,9 +165,11 @@ int conversation_store_load_many(struct db *db, const struct conversation_scope 
                                  struct error *err) NONNULL MUST_CHECK;
 
 void conversation_page_done(struct conversation_page *page);
+/* Loads a page of the conversations that match the filter. */
 int conversation_store_search(struct db *db, const struct conversation_filter *filter,
                               struct conversation_page *page_out,
                               struct error *err) NONNULL MUST_CHECK;
+/* Counts all that match the filter's scope and status. */
 int conversation_store_count(struct db *db, const struct conversation_filter *filter,
                              int64_t *n_out, struct error *err) NONNULL MUST_CHECK;
 /*
@@ -207,19 +209,19 @@ int conversation_store_request_stop(struct db *db, const struct uuid *id, const 
 int conversation_store_wait_stopped(struct db *db, const struct uuid *id, int64_t deadline_ms,
                                     struct error *err) NONNULL MUST_CHECK;
 
-/*
- * Claims the conversation that has waited longest, if any: fence + 1, claim_count + 1. When none is
- * waiting, *claimed_out = false. stop_requested_out: "", "pause" or "interrupt".
- */
 struct claim {
     struct lease lease;
     struct conversation conversation;
-    char stop_requested[16];
+    char stop_requested[16]; /* "", "pause" or "interrupt" */
     int64_t claim_count;
 };
 
 void claim_done(struct claim *claim);
-/* run_slots: maximum concurrent runs of a user whose row sets none; further runs wait. */
+/*
+ * Claims the conversation that has waited longest, if any: fence + 1, claim_count + 1. When none is
+ * waiting, *claimed_out = false. run_slots: maximum concurrent runs of a user whose row sets none;
+ * further runs wait.
+ */
 int conversation_store_claim(struct db *db, const struct uuid *owner, int64_t run_slots,
                              bool *claimed_out, struct claim *claim_out,
                              struct error *err) NONNULL MUST_CHECK;

@@ -44,7 +44,9 @@ struct async_query *async_query_new(const struct async_statement *statement) NON
 void async_query_finish(struct async_query *query, const PGresult *rows, const struct error *err)
     __attribute__((nonnull(1)));
 
+/* Appends a query that is not yet sent. */
 void async_queue_add(struct async_queue *queue, struct async_query *query) NONNULL;
+/* Removes the oldest query; there must be one. */
 struct async_query *async_queue_take_first(struct async_queue *queue) NONNULL MUST_CHECK;
 /* Prepends the other queue, which is empty afterwards. */
 void async_queue_prepend(struct async_queue *queue, struct async_queue *front) NONNULL;

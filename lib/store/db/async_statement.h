@@ -49,6 +49,7 @@ struct db_async_listener {
     void *owner;
 };
 
+/* Replaces the listener, which is copied; holds for connections made from now on. */
 void db_async_listen(struct db_async *async, const struct db_async_listener *listener) NONNULL;
 
 #endif

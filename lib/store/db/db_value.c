@@ -1,3 +1,4 @@
+/* Values of statements and results (db_query.h): parameters as text, cells, arrays, times. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -29,9 +29,11 @@ void user_done(struct user *user);
 /* The user with that address, created when there is none. */
 int user_store_ensure(struct db *db, const char *email, struct user *user_out,
                       struct error *err) NONNULL MUST_CHECK;
+/* ERROR_NOT_FOUND when there is no such user. */
 int user_store_get(struct db *db, const struct uuid *id, struct user *user_out,
                    struct error *err) NONNULL MUST_CHECK;
 
+/* Stores a one-time link by the hash of its token; it is valid for valid_s. */
 int user_store_add_link(struct db *db, const struct uuid *user_id, const char *token_hash,
                         int64_t valid_s, struct error *err) NONNULL MUST_CHECK;
 /* Uses a link up and opens a session, atomically. ERROR_UNAUTHENTICATED when it is unknown, used or
@@ -41,12 +43,14 @@ int user_store_use_link(struct db *db, const char *token_hash, const char *sessi
 /* The owner of a link, without using it up. ERROR_UNAUTHENTICATED as user_store_use_link(). */
 int user_store_find_link(struct db *db, const char *token_hash, struct user *owner_out,
                          struct error *err) NONNULL MUST_CHECK;
+/* Deletes the session, and sends the hint that closes its sockets; success if there is none. */
 int user_store_end_session(struct db *db, const char *session_hash,
                            struct error *err) NONNULL MUST_CHECK;
 /* ERROR_UNAUTHENTICATED when there is no live session. */
 int user_store_find_session(struct db *db, const char *session_hash, struct uuid *user_id_out,
                             struct error *err) NONNULL MUST_CHECK;
 
+/* Stores a key by its hash. name: shown to its owner. */
 int user_store_add_key(struct db *db, const struct uuid *user_id, const char *name,
                        const char *key_hash, struct error *err) NONNULL MUST_CHECK;
 /* A key as shown to its owner. Times are UTC, to the minute. */

@@ -19,6 +19,7 @@ struct event_list;
 struct history;
 struct stored_event;
 
+/* True for an event of that kind. */
 bool stored_event_is(const struct stored_event *event, const char *kind) NONNULL MUST_CHECK;
 /* True for a MessageEvent from that source. */
 bool stored_event_is_message(const struct stored_event *event,
@@ -39,6 +40,7 @@ struct index_list {
 /* clang-format on */
 
 void index_list_done(struct index_list *list);
+/* Appends an index. */
 void index_list_add(struct index_list *list, size_t index) NONNULL;
 
 /* Adds the indexes of executable actions without a result, oldest first. */

@@ -25,6 +25,7 @@ enum takeover_step {
     TAKEOVER_ASK, /* send it only if this sandbox knows it; else it was lost with the earlier one */
 };
 
+/* The step for one call. */
 enum takeover_step takeover_decide(const struct takeover_facts *facts) NONNULL MUST_CHECK;
 
 #endif

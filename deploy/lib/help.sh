@@ -8,7 +8,7 @@ deft: a self-hosted platform for AI coding agents that work in sandboxes.
   ./deft up               build what changed, start what is not running, print a sign-in link
   ./deft down [--purge]   stop what `up` started; --purge also removes sandboxes and all data
   ./deft status           show each process with its memory; exit status 1 if one is down
-  ./deft logs [process]   follow the logs: postgres, nginx, fcgi, gateway, worker, runtime
+  ./deft logs [process]   follow the logs: postgres, nginx, fcgi, gateway, worker, runtime, resolver
   ./deft key [NAME]       print a new API key
   ./deft key --runtime NAME  print a new key of the Runtime API (/runtime-api)
   ./deft key --list       list the keys: id, time of creation, state, kind, name
@@ -87,7 +87,7 @@ help_logs() {
     cat <<'HELP'
 Usage: ./deft logs [PROCESS]
 
-Follows the logs of all processes or of one: postgres, nginx, fcgi, gateway, worker, runtime.
+Follows the logs of all processes or of one: postgres, nginx, fcgi, gateway, worker, runtime, resolver.
 The files are var/log/PROCESS/current, readable by root and members of the group deft-log.
 Settings: DEFT_VAR (which instance), LINES_SHOWN (20: earlier lines to show).
 HELP

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Includes go up the list of STYLE.md, section 1, never down or sideways, and a library's headers
-# appear only in the folder that is named beside it. In a folder with rooms they go from later rooms
-# to earlier ones; no modules (x.c and x.h) include each other in a circle; a folder holds at most 30
+# Includes go up the table of folders in docs/architecture.md, never down or sideways, and a library's
+# headers appear only in the folders named below. In a folder with rooms they go from later rooms to
+# earlier ones; no modules (x.c and x.h) include each other in a circle; a folder holds at most 30
 # modules. Prints file:line of each offence; exit 1 then.
 set -eu
 

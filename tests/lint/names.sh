@@ -1,5 +1,5 @@
 #!/bin/sh
-# Names of the production tree by STYLE.md, sections 1 and 3: one type name has one meaning, a stem stands in
+# Names of the production tree: one type name has one meaning, a stem stands in
 # one folder, and no stem is a metaphor or a vague word. Prints each offence; exit 1 when there is one.
 # Exceptions are in names.txt, each with a reason.
 set -eu

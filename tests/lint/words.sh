@@ -1,5 +1,5 @@
 #!/bin/sh
-# Words and forms that STYLE.md does not want. Prints file:line of each; exit 1 when there is one.
+# Words and forms that are not used here. Prints file:line of each; exit 1 when there is one.
 set -eu
 
 cd "$(dirname "$0")/../.."

@@ -13,9 +13,9 @@ struct request;
 struct start_context;
 
 /*
- * start_store_order(), and for START_PENDING the wait for the worktree: then *stored_out is the
- * conversation as it is now, and the outcome START_STORED. Takes a waiting slot where it may wait:
- * also errors of wait_slot_take(). ERROR_INVALID with git's message, or ERROR_UNAVAILABLE or
+ * start_store_order(), and for START_PENDING the wait for the worktree: then the order's
+ * conversation is loaded again, and the outcome is START_STORED. Takes a waiting slot where it may
+ * wait: also errors of wait_slot_take(). ERROR_INVALID with git's message, or ERROR_UNAVAILABLE or
  * ERROR_TIMEOUT without a worktree: then the conversation is deleted again.
  */
 int worktree_store(const struct request *request, const struct start_context *context,

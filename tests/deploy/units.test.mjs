@@ -54,6 +54,16 @@ for (const [name, user] of Object.entries(USERS)) {
   });
 }
 
+test('sandboxes get deft\'s seccomp profile, unless the administrator names another', async () => {
+  const { stdout: known } = await run(`${process.env.DEFT_BIN}/deft-runtime`, ['--help-config']);
+  assert.match(known, /DEFT_SANDBOX_SECCOMP/);
+  const lines = (await readFile(new URL('deft-runtime.service', FOLDER), 'utf8')).split('\n');
+  const profile = lines.indexOf('Environment=DEFT_SANDBOX_SECCOMP=/usr/share/deft/seccomp.json');
+  assert.ok(profile >= 0, 'the profile is set');
+  // systemd: settings of EnvironmentFile= override those of Environment=.
+  assert.ok(lines.includes('EnvironmentFile=/etc/deft/runtime.env'));
+});
+
 const DROP_INS = ['nginx.service', 'postgresql@.service'];
 
 for (const name of DROP_INS) {

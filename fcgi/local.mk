@@ -117,7 +117,8 @@ FCGI_OPENAPI = \
 	fcgi/openapi/sandbox_operations.c \
 	fcgi/openapi/schema_object.c fcgi/openapi/schema_object.h \
 	fcgi/openapi/server_operations.c \
-	fcgi/openapi/settings_operations.c
+	fcgi/openapi/settings_operations.c \
+	fcgi/openapi/success_schema.c fcgi/openapi/success_schema.h
 
 # The page that shows the description; nginx serves it.
 apipagedir = $(pkgdatadir)/docs

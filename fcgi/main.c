@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "client/http.h"
 #include "fcgi/core/fcgi_context.h"
+#include "fcgi/core/router.h"
 #include "fcgi/key_command.h"
 #include "fcgi/listeners.h"
 #include "llm/llm.h"
@@ -284,7 +285,8 @@ static int run_command(enum command command, const char *argument, struct error 
     _Atomic(int64_t) last_active_ms = clock_monotonic_ms();
     _Atomic(bool) has_begun = false;
     struct crash_points crash;
-    struct fcgi_context context = {.started_ms = clock_monotonic_ms(),
+    struct fcgi_context context = {.routes = route_tables,
+                                   .started_ms = clock_monotonic_ms(),
                                    .started_at_us = clock_utc_us(),
                                    .last_active_ms = &last_active_ms,
                                    .has_begun = &has_begun,

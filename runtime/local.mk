@@ -5,6 +5,7 @@ RUNTIME_SOURCES = \
 	runtime/api/api.c \
 	runtime/api/build_api.c runtime/api/build_api.h \
 	runtime/api/denials_api.c runtime/api/denials_api.h \
+	runtime/api/front_body.c runtime/api/front_body.h \
 	runtime/api/front_route.h \
 	runtime/api/http_front.c runtime/api/http_front.h \
 	runtime/api/image_api.c runtime/api/image_api.h \

@@ -42,6 +42,7 @@ worker_agent_sources = \
 	worker/jobs/goal.c \
 	worker/jobs/job.c worker/jobs/job.h \
 	worker/jobs/job_conversation.c worker/jobs/job_conversation.h \
+	worker/jobs/job_refusal.c worker/jobs/job_refusal.h \
 	worker/jobs/title.c \
 	worker/jobs/worktree.c \
 	worker/delta_outbox.c worker/delta_outbox.h \

@@ -23,6 +23,7 @@ struct error;
 struct hints;
 struct http;
 struct llm;
+struct route;
 struct uuid;
 struct wait_slots;
 struct wrong_keys;
@@ -69,6 +70,7 @@ struct fcgi_settings {
 
 struct fcgi_context {
     const struct fcgi_settings *settings;
+    const struct route *const *routes; /* all tables, for their description; ends with NULL */
     struct db *db;
     struct http *http;
     struct llm *llm;     /* for tests of a model; conversations use the workers' */

@@ -3,6 +3,7 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
+#include "fcgi/openapi/success_schema.h"
 #include "model/agent/agent_fields.h"
 #include "model/agent/agent_spec.h"
 #include "model/limits.h"

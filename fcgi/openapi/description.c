@@ -3,6 +3,7 @@
  */
 #include "base/json.h"
 #include "fcgi/agent/agent_api.h"
+#include "fcgi/core/fcgi_context.h"
 #include "fcgi/core/reply.h"
 #include "fcgi/core/request.h"
 #include "fcgi/core/router.h"
@@ -11,9 +12,8 @@
 /* GET -> 200 the OpenAPI document */
 static int openapi(const struct request *request, struct reply *reply, struct error *err)
 {
-    json_auto_t *document = openapi_document(CONTRACT_VERSION);
+    json_auto_t *document = openapi_document(CONTRACT_VERSION, request->context->routes);
 
-    (void)request;
     (void)err;
     return reply_json(reply, 200, document);
 }

@@ -112,14 +112,14 @@ static json_t *security(void)
     return list;
 }
 
-json_t *openapi_document(const char *version)
+json_t *openapi_document(const char *version, const struct route *const *tables)
 {
     struct openapi_build document = {json_object(), json_object()};
     json_t *components = json_object();
     json_t *root = json_object();
 
     operation_object_put_refusals(document.schemas);
-    for (const struct route *const *table = route_tables; *table != NULL; table++) {
+    for (const struct route *const *table = tables; *table != NULL; table++) {
         for (const struct route *route = *table; route->handle != NULL; route++) {
             if ((route->origins & ORIGIN_AGENT) != 0)
                 add_route(&document, route);

@@ -15,7 +15,10 @@
 
 extern const struct route description_routes[];
 
-/* The whole document, for the given contract version; a new reference. */
-json_t *openapi_document(const char *version) NONNULL MUST_CHECK;
+/*
+ * The whole document, for the given contract version; a new reference. tables: as route_tables.
+ */
+json_t *openapi_document(const char *version,
+                         const struct route *const *tables) NONNULL MUST_CHECK;
 
 #endif

@@ -1,12 +1,6 @@
 #include "fcgi/openapi/operation.h"
 
 #include "base/text.h"
-#include "model/schema/object_schema.h"
-
-static const struct field success_fields[] = {
-    {.name = "success", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
-};
-const struct object_schema success_schema = SCHEMA(success_fields);
 
 const struct operation *const operation_tables[] = {
     server_operations,   conversation_operations, sandbox_operations,

@@ -67,9 +67,6 @@ extern const struct operation profile_operations[];
 /* All tables; ends with NULL. */
 extern const struct operation *const operation_tables[];
 
-/* {"success": true} */
-extern const struct object_schema success_schema;
-
 /* The entry of a route, or NULL. */
 const struct operation *operation_find(const struct route *route) NONNULL MUST_CHECK;
 

@@ -3,6 +3,7 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
+#include "fcgi/openapi/success_schema.h"
 #include "model/plugins/repository.h"
 #include "model/schema/object_schema.h"
 

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/api/http_front.h"
+#include "runtime/api/front_body.h"
 #include "runtime/backend/backend.h"
 #include "runtime/build/build_form.h"
 #include "runtime/core/runtime_record.h"
@@ -43,7 +43,7 @@ static int read_form(struct service *service, const struct front_request *reques
     const struct runtime_settings *settings = service->settings;
     int64_t max_bytes = settings->build_max_bytes / 3 * 4 + settings->build_max_bytes / 32;
 
-    if (front_read_body(request, max_bytes + FORM_MAX_BYTES, &body, err) < 0 ||
+    if (front_body_read(request->input, max_bytes + FORM_MAX_BYTES, &body, err) < 0 ||
         build_form_read(request->content_type, &body, form, err) < 0)
         return -1;
     if ((int64_t)form->context.len > settings->build_max_bytes)

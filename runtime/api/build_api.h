@@ -2,7 +2,7 @@
 #ifndef DEFT_RUNTIME_API_BUILD_API_H
 #define DEFT_RUNTIME_API_BUILD_API_H
 
-#include "runtime/api/http_front.h"
+#include "runtime/api/front_route.h"
 
 /* POST /build, a form -> 200 {"build_id"} | 400 | 413 | 429 | 501 | 503 */
 front_handle build_handle_post;

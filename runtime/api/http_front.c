@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/api/admin_auth.h"
+#include "runtime/api/front_body.h"
 #include "runtime/core/service.h"
 #include "runtime/core/tenant.h"
 #include "store/runtime/runtime_key_store.h"
@@ -70,27 +71,6 @@ static void write_error(const struct reply_output *output, const struct error *e
     write_reply(output, *status_out, body);
 }
 
-static int read_body(const struct request_input *input, int64_t max_bytes, struct strbuf *body,
-                     struct error *err)
-{
-    int64_t length = 0;
-
-    if (request_input_content_length(input, &length, err) < 0)
-        return error_wrap(err, "Content-Length");
-    if (length < 0)
-        return 0;
-    if (length > max_bytes)
-        return error_set(err, ERROR_TOO_LARGE, "the body is larger than %lld bytes",
-                         (long long)max_bytes);
-    return request_input_read_body(input, length, (size_t)max_bytes, body, err);
-}
-
-int front_read_body(const struct front_request *request, int64_t max_bytes, struct strbuf *body,
-                    struct error *err)
-{
-    return read_body(request->input, max_bytes, body, err);
-}
-
 static const char *param(const struct request_input *input, const char *name)
 {
     const char *value = request_input_param(input, name);
@@ -104,7 +84,7 @@ static int read_json(const struct request_input *input, long max_bytes, json_t *
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     const char *type = param(input, "CONTENT_TYPE");
 
-    if (read_body(input, max_bytes, &text, err) < 0)
+    if (front_body_read(input, max_bytes, &text, err) < 0)
         return -1;
     if (text.len == 0)
         return 0;

@@ -19,6 +19,7 @@
 #include "worker/context.h"
 #include "worker/jobs/job.h"
 #include "worker/jobs/job_conversation.h"
+#include "worker/jobs/job_refusal.h"
 
 #define USAGE_ID "ask-agent-llm"
 #define QUESTION_TEXT                                                                              \

@@ -15,6 +15,7 @@
 #include "worker/agent/llm/summary.h"
 #include "worker/jobs/job.h"
 #include "worker/jobs/job_conversation.h"
+#include "worker/jobs/job_refusal.h"
 
 #define NOTHING_TEXT "There is nothing in this conversation to condense."
 

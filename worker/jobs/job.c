@@ -4,12 +4,12 @@
 
 #include "base/attr.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "store/conversation/job_store.h"
 #include "worker/context.h"
 #include "worker/jobs/job_conversation.h"
+#include "worker/jobs/job_refusal.h"
 
 enum { ATTEMPTS_MAX = 5, RETRY_MS = 2000 };
 
@@ -34,14 +34,6 @@ static const struct job_kind *find_kind(const char *name)
             return &kinds[i];
     }
     return NULL;
-}
-
-json_t *job_refusal(const char *words)
-{
-    json_t *result = json_object();
-
-    json_put_text(result, "error", words);
-    return result;
 }
 
 static int run_kind(struct worker_context *context, struct run_control *control,

@@ -36,7 +36,4 @@ int job_goal(struct job_conversation *target, const struct job *job, json_t **re
 int job_worktree(struct job_conversation *target, const struct job *job, json_t **result_out,
                  struct error *err) NONNULL MUST_CHECK;
 
-/* {"error": words}, the result for a refused job. A new reference. */
-json_t *job_refusal(const char *words) NONNULL MUST_CHECK;
-
 #endif

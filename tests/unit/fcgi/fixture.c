@@ -21,6 +21,7 @@
 #include "fcgi/core/dispatch.h"
 #include "fcgi/core/reply.h"
 #include "fcgi/core/request.h"
+#include "fcgi/core/router.h"
 #include "fcgi/core/wait_slots.h"
 #include "llm/llm.h"
 #include "store/db/db.h"
@@ -80,6 +81,7 @@ int fixture_setup(void **state)
     secret_set(&fixture->settings.secret_key,
                "0011223344556677889900112233445566778899001122334455667788990011");
     context->settings = &fixture->settings;
+    context->routes = route_tables;
     context->started_ms = clock_monotonic_ms();
     context->started_at_us = clock_utc_us();
     context->last_active_ms = &fixture->last_active_ms;

@@ -46,7 +46,7 @@ static json_t *route_in(json_t *document, const char *path, const char *method)
 
 static void routes_of_the_agent_origin_are_in_the_document(void **state)
 {
-    json_auto_t *document = openapi_document("1.2.3");
+    json_auto_t *document = openapi_document("1.2.3", route_tables);
 
     (void)state;
     assert_non_null(route_in(document, "/api/conversations", "post"));
@@ -58,7 +58,7 @@ static void routes_of_the_agent_origin_are_in_the_document(void **state)
 
 static void parameters_come_from_the_pattern_and_the_table(void **state)
 {
-    json_auto_t *document = openapi_document("1");
+    json_auto_t *document = openapi_document("1", route_tables);
     json_t *search =
         route_in(document, "/api/conversations/{conversation_id}/events/search", "get");
     json_t *parameters = json_object_get(search, "parameters");
@@ -90,7 +90,7 @@ static void check_references(const json_t *schemas, json_t *json)
 
 static void every_reference_has_its_component(void **state)
 {
-    json_auto_t *document = openapi_document("1");
+    json_auto_t *document = openapi_document("1", route_tables);
 
     (void)state;
     check_references(json_object_get(json_object_get(document, "components"), "schemas"), document);

@@ -22,7 +22,7 @@
 #define KILL_MS 5000
 
 /* Uses rm, which handles paths longer than the kernel accepts and skips other file systems. */
-int folder_remove(const char *path, struct error *err)
+int bwrap_folder_remove(const char *path, struct error *err)
 {
     const char *const argv[] = {"rm", "-rf", "--one-file-system", "--", path, NULL};
     CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
@@ -138,7 +138,7 @@ int box_end(struct bwrap_host *host, const char *box, struct error *err)
     if (end_processes(host, box, err) < 0 || cgroup_remove(&host->cgroups, box, err) < 0)
         return -1;
     box_append_path(host, box, "", &path);
-    return folder_remove(path.text, err);
+    return bwrap_folder_remove(path.text, err);
 }
 
 static bool is_of(const char *box, const char *runtime_id)

@@ -17,6 +17,6 @@ int box_end(struct bwrap_host *host, const char *box, struct error *err) NONNULL
 int boxes_end(struct bwrap_host *host, const char *runtime_id,
               struct error *err) NONNULL MUST_CHECK;
 /* Removes a folder recursively. */
-int folder_remove(const char *path, struct error *err) NONNULL MUST_CHECK;
+int bwrap_folder_remove(const char *path, struct error *err) NONNULL MUST_CHECK;
 
 #endif

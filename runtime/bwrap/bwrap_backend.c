@@ -259,7 +259,7 @@ static int do_remove_all(struct backend *backend, struct error *err)
         if (box_end(host, list.items[i].container_id, err) < 0)
             return -1;
     }
-    return folder_remove(host->settings.folder, err);
+    return bwrap_folder_remove(host->settings.folder, err);
 }
 
 static void do_free(struct backend *backend)

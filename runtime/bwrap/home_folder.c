@@ -97,7 +97,7 @@ int home_remove(struct bwrap_host *host, const char *home, struct error *err)
     if (strspn(home, "0123456789abcdef") != strlen(home) || home[0] == '\0')
         return error_set(err, ERROR_INVALID, "'%.40s' is not a workspace name", home);
     home_append_path(host, home, "", &path);
-    if (folder_remove(path.text, err) < 0)
+    if (bwrap_folder_remove(path.text, err) < 0)
         return error_wrap(err, "removing a workspace");
     prealloc_forget(host->prealloc, PREALLOC_HOME, home);
     return 0;

@@ -1,6 +1,6 @@
 # tests/lint: what a machine can say about style and faults without running anything
 EXTRA_DIST += tests/lint/layers.sh tests/lint/words.sh tests/lint/words.awk tests/lint/rules_test.sh \
-	tests/lint/parsers.sh tests/lint/parsers.txt tests/lint/names.sh tests/lint/names.txt \
+	tests/lint/parsers.sh tests/lint/parsers.txt tests/lint/circles.sh tests/lint/names.sh tests/lint/names.txt \
 	tests/lint/waits.sh tests/lint/tidy.sh tests/lint/changed.awk tests/lint/tidy_test.sh tests/lint/cppcheck
 TESTS += tests/lint/rules_test.sh tests/lint/tidy_test.sh
 
@@ -23,7 +23,7 @@ LINT_CFLAGS = -std=gnu17 -Wall -Wextra
 LINT_FIND = cd $(top_srcdir) && for folder in $(LINT_FOLDERS); do \
 	test ! -d $$folder || find $$folder -name
 
-lint: lint-words lint-shell lint-format lint-cppcheck lint-tidy
+lint: lint-words lint-circles lint-shell lint-format lint-cppcheck lint-tidy
 
 lint-words:
 	$(top_srcdir)/tests/lint/layers.sh
@@ -31,6 +31,10 @@ lint-words:
 	$(top_srcdir)/tests/lint/parsers.sh
 	$(top_srcdir)/tests/lint/names.sh
 	$(top_srcdir)/tests/lint/waits.sh
+
+# By the symbols of the objects, so after a build.
+lint-circles: $(bin_PROGRAMS) $(noinst_PROGRAMS)
+	$(top_srcdir)/tests/lint/circles.sh
 
 # With what each sources; deploy/lib's parts are read as parts of ./deft.
 lint-shell:
@@ -117,5 +121,5 @@ run-fuzzers: $(filter fuzz-%, $(EXTRA_PROGRAMS))
 
 check-programs: $(check_LIBRARIES) $(check_PROGRAMS)
 
-.PHONY: format lint lint-words lint-shell lint-format lint-cppcheck lint-tidy lint-tidy-all iwyu analyze \
+.PHONY: format lint lint-words lint-circles lint-shell lint-format lint-cppcheck lint-tidy lint-tidy-all iwyu analyze \
 	build-asan check-asan build-tsan build-tsan-all check-tsan check-tsan-all check-fuzz run-fuzzers check-programs

@@ -1,6 +1,6 @@
 #!/bin/sh
-# layers.sh, words.sh, parsers.sh, names.sh and waits.sh find what they are for, and leave alone what only looks
-# like it.
+# layers.sh, words.sh, parsers.sh, names.sh, waits.sh and circles.sh find what they are for, and leave alone what
+# only looks like it.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,7 +9,7 @@ trap 'rm -rf "$tree"' EXIT
 
 mkdir -p "$tree/tests/lint" "$tree/lib/model" "$tree/worker"
 cp "$here/layers.sh" "$here/words.sh" "$here/words.awk" "$here/parsers.sh" "$here/names.sh" "$here/waits.sh" \
-    "$tree/tests/lint/"
+    "$here/circles.sh" "$tree/tests/lint/"
 
 cat >"$tree/lib/model/bad.c" <<'C'
 #include "store/db/db.h"
@@ -176,6 +176,33 @@ T
 if ! [ "$(cut -d: -f2 "$found" | tr '\n' ' ')" = '1 2 ' ]; then
     echo "waits.sh finds something else"
     cat "$found"
+    n_failed=1
+fi
+
+# Two modules call each other; two others meet through a function that is passed; two know each other only in an
+# object whose source has gone.
+mkdir -p "$tree/build/worker"
+write_module() {
+    printf '%s\n' "$2" >"$tree/worker/$1.c"
+    cc -w -c -o "$tree/build/worker/deft_worker-$1.o" "$tree/worker/$1.c"
+}
+write_module caller 'void second(void); void first(void) { second(); }'
+write_module callee 'void first(void); void second(void) { first(); }'
+write_module passing 'void take(void (*done)(void)); void told(void) {} void pass(void) { take(told); }'
+write_module taking 'void take(void (*done)(void)) { done(); }'
+write_module old 'void still(void); void was(void) { still(); }'
+write_module kept 'void was(void); void still(void) { was(); }'
+rm "$tree/worker/old.c"
+"$tree/tests/lint/circles.sh" "$tree/build" >"$found" && n_failed=1
+if ! [ "$(tr '\n' ' ' <"$found")" = \
+    'worker/callee.c:1: in a circle of calls worker/caller.c:1: in a circle of calls ' ]; then
+    echo "circles.sh finds something else"
+    cat "$found"
+    n_failed=1
+fi
+write_module callee 'void second(void) {}'
+if ! "$tree/tests/lint/circles.sh" "$tree/build"; then
+    echo "circles.sh finds a circle where there is none"
     n_failed=1
 fi
 exit "$n_failed"

@@ -10,7 +10,7 @@ import { waitUntil } from '../e2e/support/wait.mjs';
 /** Deadline of a run with a crash, on a busy machine. */
 export const RUN_MS = 180_000;
 
-export const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 'a step' } });
+export { terminal } from '../e2e/support/model_calls.mjs';
 export const finish = (message) => ({ name: 'finish', arguments: { message, summary: 'the end' } });
 
 /** A new conversation in a folder of its own, or in the given one. */

@@ -1,15 +1,15 @@
 // Skills and plugins from repositories: inspect, install, refresh, disable, remove; and
 // the sources in a client's request for skills. The repositories are real, served by git.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { call, must } from './support/api.mjs';
 import { Box } from './support/box.mjs';
 import { startRequest } from './support/conversation.mjs';
 import { part } from './support/client.mjs';
+import { execute } from './support/database.mjs';
 import { GitServer } from './support/git_server.mjs';
-import { DATABASE_URL, WORKING_DIR } from './support/instance.mjs';
+import { WORKING_DIR } from './support/instance.mjs';
 import { killAndAwait } from './support/processes.mjs';
 import { waitUntil } from './support/wait.mjs';
 
@@ -191,7 +191,7 @@ describe('a private repository', () => {
     const { status, json, text } = await post('/api/skills/install', { source });
     assert.deepEqual([status, json.source], [200, address], text);
     assert.ok(!text.includes('secret'));
-    const dump = execFileSync('psql', [DATABASE_URL, '-XAtc', "SELECT body, sealed FROM documents WHERE collection = 'installed_skills'"], { encoding: 'utf8' });
+    const dump = await execute("SELECT body, sealed FROM documents WHERE collection = 'installed_skills'");
     assert.ok(dump.includes(name) && !dump.includes(encodeURIComponent(password)) && !dump.includes(password));
     await must(200, 'POST', `/api/skills/installed/${name}/refresh`);
     await must(200, 'DELETE', `/api/skills/installed/${name}`);

@@ -1,13 +1,13 @@
 // Signing in at an MCP server: discovery, registration, redirects, the tokens that a client
 // keeps, and failures.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { randomUUID } from 'node:crypto';
 import { start } from '../fakes/mcp_oauth.mjs';
 import { call, must } from './support/api.mjs';
 import { part } from './support/client.mjs';
-import { APP_URL, DATABASE_URL } from './support/instance.mjs';
+import { execute } from './support/database.mjs';
+import { APP_URL } from './support/instance.mjs';
 import { killAndAwait } from './support/processes.mjs';
 import { waitUntil, within } from './support/wait.mjs';
 
@@ -58,7 +58,7 @@ describe('signing in at an MCP server', () => {
     assert.equal(settings.agent_settings.mcp_config[name].auth.state.tokens.access_token, '**********');
     const plain = await must(200, 'GET', '/api/settings', { headers: { 'x-expose-secrets': 'plaintext' } });
     assert.ok(fake.tokens.has(plain.agent_settings.mcp_config[name].auth.state.tokens.access_token));
-    const dump = execFileSync('psql', [DATABASE_URL, '-XAtc', 'SELECT body, sealed FROM documents UNION ALL SELECT body, sealed FROM mcp_sign_ins'], { encoding: 'utf8' });
+    const dump = await execute('SELECT body, sealed FROM documents UNION ALL SELECT body, sealed FROM mcp_sign_ins');
     assert.ok(given.every((token) => !dump.includes(token)));
     assert.ok(!dump.includes(new URL(begun.authorization_url).searchParams.get('state')));
     await must(200, 'DELETE', `/api/settings/mcp/${name}`);
@@ -200,7 +200,7 @@ describe('failed sign-ins are reported', () => {
       return answer.status === 200 && answer;
     }, 'the new process answers');
     assert.equal(status.json.status, 'authorizing');
-    execFileSync('psql', [DATABASE_URL, '-XAtc', `UPDATE mcp_sign_ins SET changed_at = changed_at - interval '2 minutes' WHERE id = '${begun.job_id}'`]);
+    await execute("UPDATE mcp_sign_ins SET changed_at = changed_at - interval '2 minutes' WHERE id = :'id'", { id: begun.job_id });
     const late = await statusOf(begun.job_id);
     assert.deepEqual([late.ok, late.status, late.callback_ready], [false, 'failed', false]);
     assert.match(late.error, /interrupted/);

@@ -6,9 +6,9 @@ import { Box } from './support/box.mjs';
 import { Conversation, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
 import { execute, query } from './support/database.mjs';
 import { WORKING_DIR } from './support/instance.mjs';
+import { terminal } from './support/model_calls.mjs';
 import { waitUntil } from './support/wait.mjs';
 
-const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } });
 const RUNTIME = "SELECT r.id, r.status, r.url, r.spec ->> 'home' AS home FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id WHERE c.id = :'id'";
 
 let fake;

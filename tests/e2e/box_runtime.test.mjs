@@ -7,6 +7,7 @@ import { call, must } from './support/api.mjs';
 import { Box } from './support/box.mjs';
 import { Conversation, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
 import { WORKING_DIR } from './support/instance.mjs';
+import { terminal } from './support/model_calls.mjs';
 import { Socket } from './support/socket.mjs';
 
 const STATUSES = ['available', 'starting', 'missing', 'ownership_lost', 'error'];
@@ -115,8 +116,7 @@ test('agent-server 78: a container has the requested limits', async (t) => {
 });
 
 test('conversations of one sandbox have shells of their own', async (t) => {
-  const terminal = (command) => ({ calls: [{ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } }] });
-  const stays = (name) => [terminal(`cd /tmp && OWN=${name}`), terminal('echo "[$OWN] in $PWD"'), { text: 'done' }];
+  const stays = (name) => [{ calls: [terminal(`cd /tmp && OWN=${name}`)] }, { calls: [terminal('echo "[$OWN] in $PWD"')] }, { text: 'done' }];
   for (const name of ['first', 'second']) fake.setScenario(name, stays(name));
   const two = await Promise.all(['first', 'second', 'text'].map(async (name) => {
     const one = await Conversation.start(fake, name, { conversation_runtime: 'local' });

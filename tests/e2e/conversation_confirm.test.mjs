@@ -3,14 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Conversation, llmOf, ofKind, startRequest, text } from './support/conversation.mjs';
 import { strictModel } from './support/model.mjs';
+import { terminal } from './support/model_calls.mjs';
 import { Socket } from './support/socket.mjs';
 import { waitUntil } from './support/wait.mjs';
 
 const fake = await strictModel();
-const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'HIGH', summary: 's' } });
+const risky = (command) => terminal(command, 'HIGH');
 const RESPOND = '/events/respond_to_confirmation';
-fake.setScenario('one', [{ calls: [terminal('echo one')] }, { text: 'done' }]);
-fake.setScenario('two', [{ calls: [terminal('echo one')] }, { calls: [terminal('echo two'), terminal('echo three')] }, { text: 'done' }]);
+fake.setScenario('one', [{ calls: [risky('echo one')] }, { text: 'done' }]);
+fake.setScenario('two', [{ calls: [risky('echo one')] }, { calls: [risky('echo two'), risky('echo three')] }, { text: 'done' }]);
 
 async function waiting(t, scenario) {
   const conversation = await Conversation.create(startRequest(llmOf(fake, scenario), { confirmation_policy: { kind: 'AlwaysConfirm' } }));

@@ -6,12 +6,11 @@ import { call } from './support/api.mjs';
 import { Conversation, isAction, llmOf, ofKind, startRequest, text } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
 import { strictModel } from './support/model.mjs';
+import { finish, terminal } from './support/model_calls.mjs';
 import { restingSnapshot } from './support/socket.mjs';
 import { waitUntil } from './support/wait.mjs';
 
-const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } });
 const think = { name: 'think', arguments: { thought: 'hm' } };
-const finish = { name: 'finish', arguments: { message: 'done' } };
 
 const fake = await strictModel();
 fake.setScenario('talk', [{ text: 'an answer' }]);

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Conversation, llmOf, ofKind, startRequest } from './support/conversation.mjs';
 import { strictModel } from './support/model.mjs';
+import { terminal } from './support/model_calls.mjs';
 
 const ANALYZER = { kind: 'LLMSecurityAnalyzer' };
 const RISKY = { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true };
-const terminal = (command, risk) => ({ name: 'terminal', arguments: { command, security_risk: risk, summary: 's' } });
 
 const fake = await strictModel();
 fake.setScenario('risks', [

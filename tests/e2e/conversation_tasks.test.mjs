@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { Conversation, isAction, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
 import { assertSound, execute, query } from './support/database.mjs';
 import { strictModel } from './support/model.mjs';
+import { terminal } from './support/model_calls.mjs';
 import { newUser } from './support/users.mjs';
 import { waitUntil } from './support/wait.mjs';
 
@@ -12,7 +13,6 @@ const PART = 'do the part';
 const fake = await strictModel();
 
 const taskCall = (more = {}) => ({ name: 'task', arguments: { prompt: PART, security_risk: 'LOW', summary: 's', ...more } });
-const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } });
 
 /** A scenario whose steps depend on the user's last message; '' is the default. */
 function play(parts) {

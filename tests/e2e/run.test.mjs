@@ -5,12 +5,11 @@ import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
 import { call } from './support/api.mjs';
 import { Conversation, isAction, isResult, llmOf, observed, ofKind, startRequest, text } from './support/conversation.mjs';
+import { finish, terminal } from './support/model_calls.mjs';
 import { isSnapshot, restingSnapshot } from './support/socket.mjs';
 import { waitUntil } from './support/wait.mjs';
 
-const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } });
 const think = (thought) => ({ name: 'think', arguments: { thought } });
-const finish = { name: 'finish', arguments: { message: 'done' } };
 const ACTIONS = ['ActionEvent', 'ObservationEvent', 'AgentErrorEvent'];
 
 let fake;

@@ -7,6 +7,7 @@ import { Receiver } from '../fakes/receiver.mjs';
 import { Validator, contract } from './support/contract.mjs';
 import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
 import { execute, query } from './support/database.mjs';
+import { finish, terminal } from './support/model_calls.mjs';
 import { Worker, start as startService, stop as stopService } from './support/processes.mjs';
 import { waitUntil, within } from './support/wait.mjs';
 
@@ -17,8 +18,6 @@ const SECRET = 'a-header-that-nobody-else-may-see';
 
 const validator = new Validator(contract);
 const ref = (name) => ({ $ref: `#/components/schemas/${name}` });
-const finish = { name: 'finish', arguments: { message: 'done' } };
-const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } });
 
 let model;
 

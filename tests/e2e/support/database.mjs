@@ -15,7 +15,7 @@ export async function query(sql, values = {}) {
   return JSON.parse(stdout);
 }
 
-/** A statement that returns nothing of interest. */
+/** A statement; what it returns, as psql's unaligned text. */
 export async function execute(sql, values = {}) {
   const variables = Object.entries(values).flatMap(([name, value]) => ['-v', `${name}=${value}`]);
   const child = run('psql', ['-XqAt', '-v', 'ON_ERROR_STOP=1', ...variables, DATABASE_URL]);

@@ -10,15 +10,7 @@
 #include "client/http1.h"
 #include "cut.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    return 0;
-}
 
 /* Lines and body as one text; 1 when the answer is whole, 0 when more is to come, -1 for none. */
 static int read_answer(const char *bytes, size_t len, size_t cut, struct strbuf *out)

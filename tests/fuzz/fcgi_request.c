@@ -8,22 +8,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/mem.h"
+#include "json_setup.h"
 #include "unit/support/raw_request.h"
 
 enum { PARAMS_MAX = 16, BODY_MAX_BYTES = 65536 };
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    json_setup();
-    return 0;
-}
 
 /* Ends each line in place; the rest of the text is the body. */
 static void split(char *text, size_t len, struct raw_request *raw)

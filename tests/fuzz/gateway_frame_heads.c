@@ -6,19 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "gateway/ws/frame_heads.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    json_setup();
-    return 0;
-}
 
 /* Where the first frame begins that is not masked; len without one. */
 static size_t find_unmasked(const uint8_t *bytes, size_t len, size_t piece)

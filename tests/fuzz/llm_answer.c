@@ -10,20 +10,12 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "json_setup.h"
 #include "llm/json_repair.h"
 #include "llm/llm_error.h"
 #include "llm/response_builder.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    json_setup();
-    return 0;
-}
 
 static int take_line(struct response_builder *builder, const char *line, size_t len,
                      struct llm_error *llm_error)

@@ -2,7 +2,7 @@
 # it. libFuzzer looks further, in a build tree of its own:
 #   ../configure CC=clang --enable-fuzz --with-sanitizer=fuzzer-no-link,address,undefined
 #   make fuzz-model_tool_call && ./fuzz-model_tool_call -max_total_time=60 corpus/
-EXTRA_DIST += tests/fuzz/corpus
+EXTRA_DIST += tests/fuzz/corpus tests/fuzz/json_setup.h
 MODEL_FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
 check_PROGRAMS += replay-model_front_matter replay-model_masker replay-model_preview_answer replay-model_settings replay-model_plugin_source replay-model_start_request replay-model_tool_call

@@ -10,18 +10,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "json_setup.h"
 #include "model/plugins/front_matter.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    json_setup();
-    return 0;
-}
 
 /* A string without NUL, a boolean, or a list of these. */
 static void check_value(const json_t *value)

@@ -8,15 +8,7 @@
 #include "cut.h"
 #include "model/masking/masker.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    return 0;
-}
 
 static int mask(const char *text, size_t len, size_t piece, struct strbuf *out)
 {

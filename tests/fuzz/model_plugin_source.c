@@ -14,19 +14,11 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "json_setup.h"
 #include "model/plugins/plugin_folder.h"
 #include "model/plugins/plugin_source.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    json_setup();
-    return 0;
-}
 
 static void check_source(const char *text, const char *repo_path)
 {

@@ -8,15 +8,7 @@
 
 #include "model/conversation/preview_answer.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    return 0;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {

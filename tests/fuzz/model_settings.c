@@ -15,25 +15,17 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/secret.h"
+#include "json_setup.h"
 #include "model/agent/agent_profile.h"
 #include "model/agent/agent_settings.h"
 #include "model/conversation/conversation.h"
 #include "model/schema/validation_error.h"
 #include "model/secrets/secret_walk.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct json_path place = {NULL, "body", 0};
 static const struct conversation_defaults defaults = {RUNTIME_LOCAL, "scripted/hello", NULL, false};
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    json_setup();
-    return 0;
-}
 
 static void check_secrets(json_t *settings)
 {

@@ -12,20 +12,12 @@
 #include "base/json.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
+#include "json_setup.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/prompt/planned_events.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    json_setup();
-    return 0;
-}
 
 static void show(struct conversation *conversation, json_t *content)
 {

@@ -13,20 +13,12 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "json_setup.h"
 #include "model/conversation/conversation.h"
 #include "model/event/observation_text.h"
 #include "model/tools/tools.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    json_setup();
-    return 0;
-}
 
 static json_t *spec_with_all_tools(void)
 {

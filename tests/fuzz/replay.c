@@ -16,7 +16,8 @@
 
 enum { FILE_MAX_BYTES = 1 << 20, CHANGES_MAX = 8, VARIANTS = 400 };
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
+/* Optional, as with libFuzzer. */
+__attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* xorshift64: the same sequence in every run. */
@@ -100,7 +101,8 @@ int main(int argc, char **argv)
     int n_files = scandir(FUZZ_CORPUS, &files, NULL, alphasort);
     int n_failed = n_files > 2 ? 0 : 1;
 
-    (void)LLVMFuzzerInitialize(&argc, &argv);
+    if (LLVMFuzzerInitialize != NULL)
+        (void)LLVMFuzzerInitialize(&argc, &argv);
     for (int i = 0; i < n_files; i++) {
         if (files[i]->d_name[0] != '.' && replay_file(files[i]->d_name, n_variants) < 0)
             n_failed++;

@@ -10,22 +10,14 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "json_setup.h"
 #include "runtime/build/build_context.h"
 #include "runtime/build/build_form.h"
 #include "runtime/build/dockerfile.h"
 
 enum { UNPACKED_MAX_BYTES = 1 << 20 };
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    json_setup();
-    return 0;
-}
 
 static int count(void *owner, const unsigned char *bytes, size_t len, struct error *err)
 {

@@ -10,15 +10,7 @@
 #include "base/text.h"
 #include "runtime/egress/dns_message.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    return 0;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {

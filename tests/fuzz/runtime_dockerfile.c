@@ -11,19 +11,11 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "json_setup.h"
 #include "runtime/build/dockerfile.h"
 #include "runtime/build/image_source.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    json_setup();
-    return 0;
-}
 
 static void check(const json_t *images)
 {

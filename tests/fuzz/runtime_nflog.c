@@ -9,15 +9,7 @@
 #include "runtime/egress/denial_counter.h"
 #include "runtime/egress/nflog_parse.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    return 0;
-}
 
 static void hear(void *context, const struct denied_packet *packet)
 {

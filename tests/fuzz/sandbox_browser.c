@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "json_setup.h"
 #include "sandbox/browser/browser.h"
 #include "sandbox/browser/browser_session.h"
 #include "sandbox/browser/cdp.h"
@@ -22,18 +23,9 @@
 #include "sandbox/browser/page_state.h"
 #include "sandbox/browser/tabs.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { WAIT_MS = 60000 };
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    json_setup();
-    return 0;
-}
 
 static int make_input(const uint8_t *data, size_t size)
 {

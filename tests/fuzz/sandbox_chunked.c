@@ -10,15 +10,7 @@
 #include "base/strbuf.h"
 #include "cut.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    return 0;
-}
 
 /* The data of one piece; every call uses up input or is the last. */
 static int read_piece(struct chunked *chunked, struct chunked_input *input, struct strbuf *out)

@@ -13,15 +13,7 @@
 #include "sandbox/core/action_limits.h"
 #include "sandbox/http/http_head.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    return 0;
-}
 
 static void describe(const struct http_head *head, struct strbuf *out)
 {

@@ -11,15 +11,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    return 0;
-}
 
 static int collect(void *state, const char *bytes, size_t len, struct error *err)
 {

@@ -15,15 +15,7 @@
 #include "sandbox/terminal/shell_split.h"
 #include "sandbox/terminal/terminal_filter.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    return 0;
-}
 
 static void filter_in_pieces(const char *bytes, size_t size, size_t piece, struct strbuf *out)
 {

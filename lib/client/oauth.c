@@ -154,19 +154,20 @@ static bool offers(const json_t *methods, const char *method)
     return false;
 }
 
-const char *oauth_pick_method(const json_t *provider, bool has_secret)
+const char *oauth_pick_method(const json_t *provider, enum oauth_client_type type)
 {
     static const char *const methods[] = {"none", "client_secret_post", "client_secret_basic"};
     const json_t *offered = json_object_get(provider, "auth_methods");
+    size_t simplest = type == OAUTH_CONFIDENTIAL ? 1 : 0;
 
     /* Without the member, the default is "basic" (RFC 8414, section 2). */
     if (json_array_size(offered) == 0)
-        return has_secret ? methods[2] : methods[0];
-    for (size_t i = has_secret ? 1 : 0; i < ARRAY_SIZE(methods); i++) {
+        return type == OAUTH_CONFIDENTIAL ? methods[2] : methods[0];
+    for (size_t i = simplest; i < ARRAY_SIZE(methods); i++) {
         if (offers(offered, methods[i]))
             return methods[i];
     }
-    return methods[has_secret ? 1 : 0];
+    return methods[simplest];
 }
 
 /* "Basic" with both parts encoded as in a form (RFC 6749, section 2.3.1). */

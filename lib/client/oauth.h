@@ -13,7 +13,6 @@
 #ifndef DEFT_CLIENT_OAUTH_H
 #define DEFT_CLIENT_OAUTH_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -54,11 +53,15 @@ int oauth_register(const struct oauth *oauth, const json_t *provider, const json
 int oauth_ask_tokens(const struct oauth *oauth, const json_t *provider, const json_t *client,
                      const json_t *form, json_t **tokens_out, struct error *err) NONNULL MUST_CHECK;
 
+/* RFC 6749, section 2.1: whether the client has a secret. */
+enum oauth_client_type { OAUTH_PUBLIC, OAUTH_CONFIDENTIAL };
+
 /*
  * The client authentication method for the token endpoint: the simplest that the provider offers.
  * Static storage.
  */
-const char *oauth_pick_method(const json_t *provider, bool has_secret) NONNULL MUST_CHECK;
+const char *oauth_pick_method(const json_t *provider,
+                              enum oauth_client_type type) NONNULL MUST_CHECK;
 /* Appends the object's string members as application/x-www-form-urlencoded. */
 void oauth_append_form(struct strbuf *out, const json_t *form) NONNULL;
 /* Appends the S256 challenge of a verifier (RFC 7636, section 4.2). */

@@ -116,17 +116,24 @@ static int parse_answer(const char *text, size_t len, json_t **json_out,
     return 0;
 }
 
-/* Passes what a piece added on to the listener. */
-static void emit_piece(const struct chat_reader *reader, const struct strbuf *text,
-                       size_t len_before, bool is_reasoning)
+static void emit_piece(const struct chat_reader *reader, const struct llm_piece *piece)
 {
-    struct llm_piece piece = {.is_reasoning = is_reasoning,
-                              .text = text->text + len_before,
-                              .len = text->len - len_before,
-                              .response_id = reader->builder->response_id.text};
+    if (reader->listener != NULL && piece->len > 0)
+        reader->listener->piece(reader->listener->owner, piece);
+}
 
-    if (reader->listener != NULL && piece.len > 0)
-        reader->listener->piece(reader->listener->owner, &piece);
+/* Passes the text added to a response on to the listener. */
+static void emit_added(const struct chat_reader *reader, size_t reasoning_len, size_t text_len)
+{
+    const struct response_builder *builder = reader->builder;
+
+    emit_piece(reader, &(struct llm_piece){.is_reasoning = true,
+                                           .text = builder->reasoning.text + reasoning_len,
+                                           .len = builder->reasoning.len - reasoning_len,
+                                           .response_id = builder->response_id.text});
+    emit_piece(reader, &(struct llm_piece){.text = builder->text.text + text_len,
+                                           .len = builder->text.len - text_len,
+                                           .response_id = builder->response_id.text});
 }
 
 static int take_piece(struct chat_reader *reader, const json_t *json, struct llm_error *llm_error)
@@ -136,8 +143,7 @@ static int take_piece(struct chat_reader *reader, const json_t *json, struct llm
 
     if (response_builder_add_answer(reader->builder, json, llm_error) < 0)
         return -1;
-    emit_piece(reader, &reader->builder->reasoning, reasoning_len, true);
-    emit_piece(reader, &reader->builder->text, text_len, false);
+    emit_added(reader, reasoning_len, text_len);
     return 0;
 }
 

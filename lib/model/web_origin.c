@@ -73,11 +73,6 @@ bool web_origin_read(const char *text, struct web_origin *origin_out)
     return authority != NULL && read_authority(is_https, authority, strlen(authority), origin_out);
 }
 
-bool web_origin_of_host(bool is_https, const char *host, struct web_origin *origin_out)
-{
-    return read_authority(is_https, host, strlen(host), origin_out);
-}
-
 bool web_origin_equal(const struct web_origin *a, const struct web_origin *b)
 {
     return a->is_https == b->is_https && a->port == b->port && text_equal(a->host, b->host);
@@ -97,9 +92,9 @@ bool web_origin_is_loopback(const struct web_origin *origin)
 bool web_origin_of_request(const char *app_url, bool is_tls, const char *host,
                            struct web_origin *origin_out)
 {
-    if (!web_origin_of_host(is_tls, host, origin_out))
+    if (!read_authority(is_tls, host, strlen(host), origin_out))
         return false;
     if (is_tls || !text_starts_with(app_url, https) || web_origin_is_loopback(origin_out))
         return true;
-    return web_origin_of_host(true, host, origin_out);
+    return read_authority(true, host, strlen(host), origin_out);
 }

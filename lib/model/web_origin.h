@@ -22,9 +22,6 @@ struct web_origin {
  * path, a user, another scheme, a list.
  */
 bool web_origin_read(const char *text, struct web_origin *origin_out) NONNULL MUST_CHECK;
-/* Gives the origin that a Host header addresses. */
-bool web_origin_of_host(bool is_https, const char *host,
-                        struct web_origin *origin_out) NONNULL MUST_CHECK;
 bool web_origin_equal(const struct web_origin *a, const struct web_origin *b) NONNULL MUST_CHECK;
 /* True for localhost and the usual loopback addresses. */
 bool web_origin_is_loopback(const struct web_origin *origin) NONNULL MUST_CHECK;

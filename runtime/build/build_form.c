@@ -40,7 +40,10 @@ static bool has_name(const json_t *names, const char *name)
     return false;
 }
 
-static int add_name(struct build_form *form, bool is_target, const struct strbuf *value,
+enum form_field { FIELD_OTHER, FIELD_TARGET, FIELD_TAG, FIELD_CONTEXT };
+
+/* The target's name comes first, wherever it is in the form. */
+static int add_name(struct build_form *form, enum form_field field, const struct strbuf *value,
                     struct error *err)
 {
     json_t *name = NULL;
@@ -54,7 +57,7 @@ static int add_name(struct build_form *form, bool is_target, const struct strbuf
     }
     if (has_name(form->names, json_string_value(name)))
         json_decref(name);
-    else if (is_target)
+    else if (field == FIELD_TARGET)
         json_array_insert_new(form->names, 0, name);
     else
         json_push(form->names, name);
@@ -74,8 +77,6 @@ static int take_context(struct build_form *form, const struct strbuf *value, str
         return error_wrap(err, "context");
     return 0;
 }
-
-enum form_field { FIELD_OTHER, FIELD_TARGET, FIELD_TAG, FIELD_CONTEXT };
 
 /* A form that is being read. */
 struct form_reader {
@@ -122,9 +123,9 @@ static int end_part(void *state, struct error *err)
     switch (reader->field) {
     case FIELD_TARGET:
         reader->has_target = true;
-        return add_name(reader->form, true, &reader->value, err);
+        return add_name(reader->form, FIELD_TARGET, &reader->value, err);
     case FIELD_TAG:
-        return add_name(reader->form, false, &reader->value, err);
+        return add_name(reader->form, FIELD_TAG, &reader->value, err);
     case FIELD_CONTEXT:
         reader->has_context = true;
         return take_context(reader->form, &reader->value, err);

@@ -373,7 +373,7 @@ static int follow(struct box_start *launch, struct error *err)
 
     if (pidfd < 0)
         return error_set(err, ERROR_UNAVAILABLE, "starting the sandbox's process: %m");
-    box_watch(launch->host, launch->box, pidfd, true);
+    box_watch_child(launch->host, launch->box, pidfd);
     return 0;
 }
 

@@ -28,15 +28,19 @@ static void wake(const struct bwrap_host *host)
     (void)!write(host->wake_fd, &one, sizeof(one));
 }
 
-void box_watch(struct bwrap_host *host, const char *box, int pidfd, bool is_child)
+static void watch(struct bwrap_host *host, const char *box, struct watched_box watched)
 {
+    (void)snprintf(watched.box, sizeof(watched.box), "%s", box);
     lock_take(&host->lock);
     host->watched = mem_resize(host->watched, (host->n_watched + 1) * sizeof(host->watched[0]));
-    host->watched[host->n_watched] = (struct watched_box){.pidfd = pidfd, .is_child = is_child};
-    (void)snprintf(host->watched[host->n_watched].box, BOX_ID_BYTES, "%s", box);
-    host->n_watched++;
+    host->watched[host->n_watched++] = watched;
     lock_release(&host->lock);
     wake(host);
+}
+
+void box_watch_child(struct bwrap_host *host, const char *box, int pidfd)
+{
+    watch(host, box, (struct watched_box){.pidfd = pidfd, .is_child = true});
 }
 
 static bool is_watched(struct bwrap_host *host, const char *box)
@@ -79,7 +83,7 @@ static int find_all(struct bwrap_host *host, struct error *err)
 
         if (list.items[i].state != SEEN_ENDED && !is_watched(host, box) &&
             box_open(host, box, &pidfd, &pid, &ended) == 0)
-            box_watch(host, box, open_followed(host, box, pidfd), false);
+            watch(host, box, (struct watched_box){.pidfd = open_followed(host, box, pidfd)});
     }
     return 0;
 }

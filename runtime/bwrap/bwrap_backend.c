@@ -126,27 +126,30 @@ static int do_remove_container(struct backend *backend, const char *box, struct 
 }
 
 /* Freezes the control group if there is one, else stops each process by signal. */
-static int set_frozen(struct bwrap_host *host, const char *box, bool is_held, struct error *err)
+static int do_pause(struct backend *backend, const char *box, struct error *err)
 {
+    struct bwrap_host *host = bwrap_host_of(backend);
     CLEANUP(fd_close) int pidfd = -1;
     pid_t pid = 0;
 
     if (box_open(host, box, &pidfd, &pid, err) < 0)
         return -1;
     if (cgroup_has_freezer(&host->cgroups, box))
-        return is_held ? cgroup_freeze(&host->cgroups, box, err)
-                       : cgroup_thaw(&host->cgroups, box, err);
-    return is_held ? process_tree_stop(pid, err) : process_tree_continue(pid, err);
-}
-
-static int do_pause(struct backend *backend, const char *box, struct error *err)
-{
-    return set_frozen(bwrap_host_of(backend), box, true, err);
+        return cgroup_freeze(&host->cgroups, box, err);
+    return process_tree_stop(pid, err);
 }
 
 static int do_resume(struct backend *backend, const char *box, struct error *err)
 {
-    return set_frozen(bwrap_host_of(backend), box, false, err);
+    struct bwrap_host *host = bwrap_host_of(backend);
+    CLEANUP(fd_close) int pidfd = -1;
+    pid_t pid = 0;
+
+    if (box_open(host, box, &pidfd, &pid, err) < 0)
+        return -1;
+    if (cgroup_has_freezer(&host->cgroups, box))
+        return cgroup_thaw(&host->cgroups, box, err);
+    return process_tree_continue(pid, err);
 }
 
 static int do_is_paused(struct backend *backend, const char *box, bool *is_paused_out,

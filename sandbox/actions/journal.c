@@ -277,23 +277,28 @@ static int compact(struct journal *journal, struct error *err)
     return journal_file_open(&journal->file, dir, &reader, err);
 }
 
-static struct journal_entry **oldest_to_drop(struct journal *journal, bool acknowledged)
+/* Acknowledged entries go first. */
+static struct journal_entry **oldest_to_drop(struct journal *journal)
 {
+    struct journal_entry **unacknowledged = NULL;
     struct journal_entry **link = &journal->first;
 
-    while (*link != NULL &&
-           ((*link)->state != JOURNAL_FINISHED || (*link)->acknowledged != acknowledged))
-        link = &(*link)->next;
-    return link;
+    for (; *link != NULL; link = &(*link)->next) {
+        if ((*link)->state != JOURNAL_FINISHED)
+            continue;
+        if ((*link)->acknowledged)
+            return link;
+        if (unacknowledged == NULL)
+            unacknowledged = link;
+    }
+    return unacknowledged != NULL ? unacknowledged : link;
 }
 
 static void drop_old(struct journal *journal)
 {
     while (journal->n > MAX_JOURNAL_ENTRIES || journal->kept_bytes > MAX_JOURNAL_BYTES) {
-        struct journal_entry **link = oldest_to_drop(journal, true);
+        struct journal_entry **link = oldest_to_drop(journal);
 
-        if (*link == NULL)
-            link = oldest_to_drop(journal, false);
         if (*link == NULL || (*link)->next == NULL)
             return;
         remove_entry(journal, link);

@@ -57,12 +57,12 @@ static bool is_inside(const struct scanner *scan, enum syntax_frame frame)
     return scan->depth > 0 && scan->frames[scan->depth - 1] == frame;
 }
 
-/* After '…' or $'…'; a missing end makes the text broken. */
-static void skip_single_quotes(struct scanner *scan, bool has_escapes)
+/* After '…' or $'…'; a missing end makes the text broken. escape: '\\' in $'…', else NUL. */
+static void skip_single_quotes(struct scanner *scan, char escape)
 {
     scan->at++;
     while (*scan->at != '\0' && *scan->at != '\'') {
-        if (has_escapes && scan->at[0] == '\\' && scan->at[1] != '\0')
+        if (scan->at[0] == escape && scan->at[1] != '\0')
             scan->at++;
         scan->at++;
     }
@@ -84,7 +84,7 @@ static void take_dollar(struct scanner *scan)
 
     scan->at++;
     if (next == '\'' && !is_inside(scan, FRAME_QUOTE)) {
-        skip_single_quotes(scan, true);
+        skip_single_quotes(scan, '\\');
     } else if (next == '{') {
         scan->at++;
         push(scan, FRAME_PARAMETER);
@@ -146,7 +146,7 @@ static void take_inner(struct scanner *scan)
         return;
     }
     if (is_inside(scan, FRAME_PARAMETER) && c == '\'') {
-        skip_single_quotes(scan, false);
+        skip_single_quotes(scan, '\0');
         return;
     }
     if (is_inside(scan, FRAME_PARAMETER) && (c == '}' || c == ')'))
@@ -376,7 +376,7 @@ static bool take_quoted(struct scanner *scan)
     if (c == '\\')
         skip_escaped(scan);
     else if (c == '\'')
-        skip_single_quotes(scan, false);
+        skip_single_quotes(scan, '\0');
     else if (c == '"') {
         scan->at++;
         push(scan, FRAME_QUOTE);

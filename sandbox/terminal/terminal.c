@@ -228,7 +228,7 @@ static void on_silence(void *owner)
         return;
     }
     terminal_text_silent(&suffix, (double)terminal->spec.no_change_ms / 1000, terminal->spec.face);
-    report_running(terminal, suffix.text, false);
+    report_running(terminal, suffix.text);
 }
 
 static void on_timeout(void *owner)
@@ -237,7 +237,7 @@ static void on_timeout(void *owner)
     struct terminal *terminal = owner;
 
     terminal_text_timed_out(&suffix, terminal->timeout_s, terminal->spec.face);
-    report_running(terminal, suffix.text, false);
+    report_running(terminal, suffix.text);
 }
 
 static void type_interrupt(struct terminal *terminal)
@@ -382,7 +382,7 @@ static void continue_running(struct terminal *terminal, bool is_input)
         begin_wait(terminal);
     } else {
         terminal_text_not_executed(&suffix, terminal->text, terminal->spec.face);
-        report_running(terminal, suffix.text, true);
+        report_busy(terminal, suffix.text);
     }
 }
 

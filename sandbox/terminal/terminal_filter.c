@@ -305,12 +305,17 @@ static bool is_silent_csi(const struct strbuf *sequence)
     return (is_private && strchr("hlpqu", final) != NULL) || (final == 'p' || final == 'q');
 }
 
-static void end_sequence(struct terminal_filter *filter, bool keep_it)
+static void drop_sequence(struct terminal_filter *filter)
 {
-    if (keep_it && !filter->is_plain)
-        strbuf_append_bytes(&filter->line, filter->sequence.text, filter->sequence.len);
     strbuf_reset(&filter->sequence);
     filter->state = FILTER_TEXT;
+}
+
+static void end_csi(struct terminal_filter *filter)
+{
+    if (!filter->is_plain && !is_silent_csi(&filter->sequence))
+        strbuf_append_bytes(&filter->line, filter->sequence.text, filter->sequence.len);
+    drop_sequence(filter);
 }
 
 static bool string_is_marker(const struct terminal_filter *filter)
@@ -329,7 +334,7 @@ static void take_escape(struct terminal_filter *filter, char c)
     else if (c == ']' || c == 'P' || c == '_' || c == '^' || c == 'X')
         filter->state = FILTER_STRING;
     else if (c < 0x20 || c > 0x2F) /* ESC ( B and the like have intermediate bytes */
-        end_sequence(filter, false);
+        drop_sequence(filter);
 }
 
 /* Takes one byte of a control sequence; true when it completed the marker. ECMA-48, section 5.4. */
@@ -344,9 +349,9 @@ static bool take_sequence(struct terminal_filter *filter, char c)
     if (filter->state == FILTER_CSI) {
         strbuf_append_char(&filter->sequence, c);
         if (c >= 0x40 && c <= 0x7E)
-            end_sequence(filter, !is_silent_csi(&filter->sequence));
+            end_csi(filter);
         else if ((unsigned char)c < 0x20)
-            end_sequence(filter, false);
+            drop_sequence(filter);
         return false;
     }
     if (c == ESC) {
@@ -355,7 +360,7 @@ static bool take_sequence(struct terminal_filter *filter, char c)
     }
     if (c == BEL || (filter->state == FILTER_STRING_ESCAPE && c == '\\')) {
         is_marker = string_is_marker(filter);
-        end_sequence(filter, false);
+        drop_sequence(filter);
         return is_marker;
     }
     filter->state = FILTER_STRING;
@@ -380,7 +385,7 @@ size_t terminal_filter_feed(struct terminal_filter *filter, const char *bytes, s
         }
         /* A binary file may open a string that never ends. */
         if (filter->sequence.len > SEQUENCE_MAX_BYTES)
-            end_sequence(filter, false);
+            drop_sequence(filter);
     }
     return used;
 }

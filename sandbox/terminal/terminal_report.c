@@ -83,21 +83,27 @@ json_t *report_observation(struct terminal *terminal, int exit_code, const char 
     return action_observation_from_terminal(&result);
 }
 
-void report_running(struct terminal *terminal, const char *suffix, bool is_error)
+static void report_continuing(struct terminal *terminal, struct terminal_result *result)
 {
     CLEANUP(strbuf_done) struct strbuf content = STRBUF_INIT;
-    struct terminal_result result = {
-        .is_error = is_error,
-        .command = terminal->command,
-        .has_exit_code = true,
-        .exit_code = -1,
-        .prefix = terminal->reported ? TERMINAL_TEXT_PREVIOUS : "",
-        .suffix = suffix,
-    };
 
-    take_content(terminal, &content, &result);
+    result->command = terminal->command;
+    result->has_exit_code = true;
+    result->exit_code = -1;
+    result->prefix = terminal->reported ? TERMINAL_TEXT_PREVIOUS : "";
+    take_content(terminal, &content, result);
     terminal->reported = true;
-    report_and_end(terminal, action_observation_from_terminal(&result));
+    report_and_end(terminal, action_observation_from_terminal(result));
+}
+
+void report_running(struct terminal *terminal, const char *suffix)
+{
+    report_continuing(terminal, &(struct terminal_result){.suffix = suffix});
+}
+
+void report_busy(struct terminal *terminal, const char *suffix)
+{
+    report_continuing(terminal, &(struct terminal_result){.suffix = suffix, .is_error = true});
 }
 
 void report_reset(struct terminal *terminal)

@@ -71,7 +71,9 @@ void report_and_end(struct terminal *terminal, json_t *observation) NONNULL;
 /* The call was refused, with the reason. */
 void report_refusal(struct terminal *terminal, const char *reason) NONNULL;
 /* The call ends while the command continues. */
-void report_running(struct terminal *terminal, const char *suffix, bool is_error) NONNULL;
+void report_running(struct terminal *terminal, const char *suffix) NONNULL;
+/* As above, and the call has failed: its input was not used. */
+void report_busy(struct terminal *terminal, const char *suffix) NONNULL;
 /* Returns the observation of a finished command, with its output. The caller owns the result. */
 json_t *report_observation(struct terminal *terminal, int exit_code,
                            const char *suffix) NONNULL MUST_CHECK;

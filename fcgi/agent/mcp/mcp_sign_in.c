@@ -71,12 +71,13 @@ static json_t *known_client(const json_t *authentication, const json_t *provider
 {
     const char *secret = json_text_or(authentication, "client_secret", NULL);
     const char *method = json_text_or(authentication, "client_auth_method", NULL);
+    enum oauth_client_type type = secret != NULL ? OAUTH_CONFIDENTIAL : OAUTH_PUBLIC;
     json_t *client = json_object();
 
     json_put_text(client, "client_id", json_text_or(authentication, "client_id", ""));
     json_put_text(client, "client_secret", secret);
     json_put_text(client, "token_endpoint_auth_method",
-                  method != NULL ? method : oauth_pick_method(provider, secret != NULL));
+                  method != NULL ? method : oauth_pick_method(provider, type));
     return client;
 }
 
@@ -85,7 +86,7 @@ static int register_client(const struct oauth *oauth, const json_t *authenticati
                            struct error *err)
 {
     const char *method = json_text_or(authentication, "client_auth_method", NULL);
-    const char *asked = method != NULL ? method : oauth_pick_method(provider, false);
+    const char *asked = method != NULL ? method : oauth_pick_method(provider, OAUTH_PUBLIC);
     json_auto_t *metadata = registration(authentication, provider, redirect_uri, asked);
 
     if (oauth_register(oauth, provider, metadata, client_out, err) < 0)

@@ -106,9 +106,10 @@ static bool take_scalar(struct entry_reader *reader, const yaml_event_t *scalar)
 }
 
 /* A list of scalars is kept; a mapping counts as an empty list, and what is deeper is skipped. */
-static bool open_node(struct entry_reader *reader, bool is_list)
+static bool open_node(struct entry_reader *reader, yaml_event_type_t type)
 {
     bool is_value = reader->depth == 1 && reader->has_key;
+    bool is_list = type == YAML_SEQUENCE_START_EVENT;
 
     if (reader->depth == DEPTH_MAX || (reader->depth == 0 && is_list) ||
         (reader->depth == 1 && !is_value))
@@ -128,9 +129,8 @@ static bool take_event(struct entry_reader *reader, const yaml_event_t *event)
 {
     switch (event->type) {
     case YAML_MAPPING_START_EVENT:
-        return open_node(reader, false);
     case YAML_SEQUENCE_START_EVENT:
-        return open_node(reader, true);
+        return open_node(reader, event->type);
     case YAML_MAPPING_END_EVENT:
     case YAML_SEQUENCE_END_EVENT:
         reader->depth--;

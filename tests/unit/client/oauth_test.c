@@ -87,10 +87,10 @@ static void client_shows_itself_as_the_provider_can_read(void **state)
     json_push(methods, json_string("private_key_jwt"));
     json_push(methods, json_string("client_secret_basic"));
     json_put(basic, "auth_methods", methods);
-    assert_string_equal(oauth_pick_method(silent, false), "none");
-    assert_string_equal(oauth_pick_method(silent, true), "client_secret_basic");
-    assert_string_equal(oauth_pick_method(basic, false), "client_secret_basic");
-    assert_string_equal(oauth_pick_method(basic, true), "client_secret_basic");
+    assert_string_equal(oauth_pick_method(silent, OAUTH_PUBLIC), "none");
+    assert_string_equal(oauth_pick_method(silent, OAUTH_CONFIDENTIAL), "client_secret_basic");
+    assert_string_equal(oauth_pick_method(basic, OAUTH_PUBLIC), "client_secret_basic");
+    assert_string_equal(oauth_pick_method(basic, OAUTH_CONFIDENTIAL), "client_secret_basic");
 }
 
 /* Asks a server that gives this answer for tokens; the code of the error. */

@@ -82,10 +82,11 @@ FCGI_HANDLERS = \
 FCGI_PREVIEW = \
 	fcgi/preview/preview_check.c fcgi/preview/preview_check.h \
 	fcgi/preview/cookies.c \
-	fcgi/preview/preview_editor.c fcgi/preview/enter.c \
 	fcgi/preview/page.c \
 	fcgi/preview/pass.c \
+	fcgi/preview/preview_editor.c \
 	fcgi/preview/preview_origin.c fcgi/preview/preview_origin.h \
+	fcgi/preview/sign_in_redirect.c \
 	fcgi/preview/urls.c
 
 FCGI_SETTINGS = \

@@ -24,7 +24,7 @@ deft_gateway_SOURCES = \
 	gateway/feed/stream.c gateway/feed/stream.h \
 	gateway/feed/stream_registry.c gateway/feed/stream_registry.h \
 	gateway/main.c \
-	gateway/preview/refusal.c gateway/preview/refusal.h \
+	gateway/preview/error_page.c gateway/preview/error_page.h \
 	gateway/preview/relay.c gateway/preview/relay.h \
 	gateway/preview/request_head.c gateway/preview/request_head.h \
 	gateway/ws/acceptor.c gateway/ws/acceptor.h \

@@ -17,7 +17,7 @@
 #include "fcgi/settings/user_settings.h"
 #include "model/event/event.h"
 #include "model/openai/openai_answer.h"
-#include "model/openai/openai_ask.h"
+#include "model/openai/openai_request.h"
 #include "model/schema/object_schema.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
@@ -29,7 +29,7 @@
 
 /* A call in progress: the request, its conversation, and the result. */
 struct turn {
-    struct openai_ask ask;
+    struct openai_request ask;
     struct uuid id;             /* unset: a new conversation */
     struct openai_usage before; /* usage of that conversation before this call */
     struct strbuf text;
@@ -38,12 +38,12 @@ struct turn {
 };
 
 /* clang-format off */
-#define TURN_INIT {.ask = OPENAI_ASK_INIT, .id = UUID_INIT, .text = STRBUF_INIT}
+#define TURN_INIT {.ask = OPENAI_REQUEST_INIT, .id = UUID_INIT, .text = STRBUF_INIT}
 /* clang-format on */
 
 static void turn_done(struct turn *turn)
 {
-    openai_ask_done(&turn->ask);
+    openai_request_done(&turn->ask);
     strbuf_done(&turn->text);
 }
 
@@ -109,7 +109,8 @@ static int find_agent_profile(const struct request *request, struct uuid *id_out
 }
 
 /* A start request: the active agent profile with that LLM profile and system text. */
-static json_t *start_request(const struct openai_ask *run_turn, const struct uuid *agent_profile_id)
+static json_t *start_request(const struct openai_request *run_turn,
+                             const struct uuid *agent_profile_id)
 {
     json_t *body = json_object();
     json_t *workspace = json_need_object(body, "workspace");
@@ -260,7 +261,7 @@ static int chat(const struct request *request, struct reply *reply, struct error
         return -1;
     if (uuid_is_set(&turn.id))
         turns = OPENAI_NEW_TURNS;
-    openai_ask_read_chat(values, turns, &turn.ask, request->problems);
+    openai_request_read_chat(values, turns, &turn.ask, request->problems);
     if (run_turn(request, reply, &turn, err) < 0)
         return -1;
     if (turn.is_answered)
@@ -279,7 +280,7 @@ static int response(const struct request *request, struct reply *reply, struct e
 
     if (request_json_schema(request, &openai_response_schema, &values, err) < 0)
         return -1;
-    openai_ask_read_response(values, &turn.ask, request->problems);
+    openai_request_read_response(values, &turn.ask, request->problems);
     if (run_turn(request, reply, &turn, err) < 0)
         return -1;
     if (turn.is_answered)

@@ -4,7 +4,7 @@
 #include "base/attr.h"
 #include "fcgi/agent/agent_api.h"
 #include "fcgi/openapi/operation.h"
-#include "model/openai/openai_ask.h"
+#include "model/openai/openai_request.h"
 #include "model/schema/object_schema.h"
 
 static const struct field health_status_fields[] = {

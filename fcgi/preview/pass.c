@@ -24,7 +24,7 @@ static const struct preview_words not_signed_in = {
     "This address shows a server in a sandbox of deft. Sign in, then open it again.", "Sign in"};
 
 /* Parameters sent by the preview's origin. */
-struct wish {
+struct pass_params {
     const char *label;
     const char *runtime_id;
     const char *state;
@@ -32,23 +32,24 @@ struct wish {
     int port;
 };
 
-static bool read_wish(const struct request *request, struct wish *wish)
+static bool read_params(const struct request *request, struct pass_params *params)
 {
-    wish->label = request_query(request, "label");
-    wish->runtime_id = request_query(request, "sandbox");
-    wish->state = request_query(request, "state");
-    wish->to = request_query(request, "to");
-    if (wish->label == NULL || wish->runtime_id == NULL || wish->state == NULL || wish->to == NULL)
+    params->label = request_query(request, "label");
+    params->runtime_id = request_query(request, "sandbox");
+    params->state = request_query(request, "state");
+    params->to = request_query(request, "to");
+    if (params->label == NULL || params->runtime_id == NULL || params->state == NULL ||
+        params->to == NULL)
         return false;
-    wish->port = preview_port_of_label(wish->label);
-    return preview_port_is_allowed(wish->port);
+    params->port = preview_port_of_label(params->label);
+    return preview_port_is_allowed(params->port);
 }
 
-static int add_pass(const struct request *request, const struct wish *wish,
+static int add_pass(const struct request *request, const struct pass_params *params,
                     const char *session_token, char pass[CRYPTO_TOKEN_BYTES], struct error *err)
 {
     const struct keyring *keyring = &request->context->keyring;
-    const struct preview_key key = {wish->runtime_id, wish->port};
+    const struct preview_key key = {params->runtime_id, params->port};
     char pass_hash[CRYPTO_HASH_HEX_BYTES] = "";
     char state_hash[CRYPTO_HASH_HEX_BYTES] = "";
     char session_hash[CRYPTO_HASH_HEX_BYTES] = "";
@@ -56,7 +57,7 @@ static int add_pass(const struct request *request, const struct wish *wish,
 
     crypto_random_token(pass);
     keyring_hash_token(keyring, pass, pass_hash);
-    keyring_hash_token(keyring, wish->state, state_hash);
+    keyring_hash_token(keyring, params->state, state_hash);
     keyring_hash_token(keyring, session_token, session_hash);
     return preview_store_add_pass(request->context->db, &key, &grant, err);
 }
@@ -70,21 +71,21 @@ static int check_session(const struct request *request, const char *token, struc
     return user_store_find_session(request->context->db, hash, &user, err);
 }
 
-static void append_entry(const struct request *request, const struct wish *wish, const char *pass,
-                         struct strbuf *url)
+static void append_entry(const struct request *request, const struct pass_params *params,
+                         const char *pass, struct strbuf *url)
 {
     const char *host = request_param(request, "HTTP_HOST");
 
     strbuf_appendf(url, "%s://%s-%s.sandbox.%s/.deft/enter?pass=%s&to=", preview_scheme(request),
-                   wish->label, wish->runtime_id, host != NULL ? host : "localhost", pass);
-    percent_append(url, wish->to);
+                   params->label, params->runtime_id, host != NULL ? host : "localhost", pass);
+    percent_append(url, params->to);
 }
 
 /* GET ?label=&sandbox=&state=&to= -> 303 to the preview's origin | 401, 404 text pages */
 static int give_pass(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
-    struct wish wish = {.label = NULL};
+    struct pass_params params = {.label = NULL};
     char token[SESSION_TOKEN_MAX_BYTES];
     char pass[CRYPTO_TOKEN_BYTES] = "";
 
@@ -92,11 +93,11 @@ static int give_pass(const struct request *request, struct reply *reply, struct 
         return preview_page(reply, &not_signed_in, "/");
     if (check_session(request, token, err) < 0)
         return err->code == ERROR_UNAUTHENTICATED ? preview_page(reply, &not_signed_in, "/") : -1;
-    if (!read_wish(request, &wish))
+    if (!read_params(request, &params))
         return preview_page(reply, &not_found, "/");
-    if (add_pass(request, &wish, token, pass, err) < 0)
+    if (add_pass(request, &params, token, pass, err) < 0)
         return err->code == ERROR_NOT_FOUND ? preview_page(reply, &not_found, "/") : -1;
-    append_entry(request, &wish, pass, &url);
+    append_entry(request, &params, pass, &url);
     reply_header(reply, "Location", url.text);
     return reply_empty(reply, 303);
 }

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "gateway/core/listener.h"
-#include "gateway/preview/refusal.h"
+#include "gateway/preview/error_page.h"
 #include "gateway/preview/request_head.h"
 #include "model/conversation/preview_answer.h"
 
@@ -257,7 +257,7 @@ static void refuse(struct preview_link *link, int status)
     log_info("preview.response_rejected", LOG_INT("status", status));
     fd_close(&link->program.fd);
     strbuf_reset(&link->answer);
-    preview_refusal_append(&link->answer, status);
+    error_page_append(&link->answer, status);
     link->phase = LINK_ENDING;
     give_answer(link);
 }

@@ -19,7 +19,7 @@ static const char CUT_NOTE[] =
     "\n[... the middle of this output was left out because it is too long ...]\n";
 
 /* Message features that the model accepts. */
-struct manners {
+struct message_features {
     bool keeps_litellm; /* cache_control, thinking_blocks */
     bool keeps_images;
     bool keeps_reasoning;
@@ -37,13 +37,13 @@ static bool takes_litellm(const json_t *spec)
            route.provider->takes_litellm;
 }
 
-static struct manners manners_of(const json_t *spec)
+static struct message_features features_of(const json_t *spec)
 {
     const char *model = json_text_or(spec, "model_canonical_name", json_text_or(spec, "model", ""));
     int wants_plain =
         json_bool_or(spec, "force_string_serializer", model_info_wants_plain_text(model));
 
-    return (struct manners){
+    return (struct message_features){
         .keeps_litellm = takes_litellm(spec),
         .keeps_images = json_bool_or(spec, "disable_vision", false) == 0,
         .keeps_reasoning = model_info_wants_reasoning_back(model),
@@ -72,20 +72,20 @@ static json_t *clipped(const char *text)
 }
 
 /* The part in the form to send, or NULL to leave it out. A new reference. */
-static json_t *adapt_part(json_t *part, const struct manners *manners, bool is_tool)
+static json_t *adapt_part(json_t *part, const struct message_features *features, bool is_tool)
 {
     const char *type = json_text_or(part, "type", "text");
     const char *text = json_text_or(part, "text", "");
     json_t *copy = NULL;
 
     if (text_equal(type, "image_url"))
-        return manners->keeps_images ? json_incref(part) : NULL;
+        return features->keeps_images ? json_incref(part) : NULL;
     if (!text_equal(type, "text"))
         return json_incref(part);
     if (text_is_blank(text))
         return NULL;
     copy = json_copy(part);
-    if (!manners->keeps_litellm)
+    if (!features->keeps_litellm)
         (void)json_object_del(copy, "cache_control");
     if (is_tool)
         json_put(copy, "text", clipped(text));
@@ -106,7 +106,8 @@ static json_t *join_parts(const json_t *parts)
     return json_text(text.text, text.len);
 }
 
-static json_t *adapt_content(const json_t *content, const struct manners *manners, bool is_tool)
+static json_t *adapt_content(const json_t *content, const struct message_features *features,
+                             bool is_tool)
 {
     json_t *parts = json_array();
     json_t *part = NULL;
@@ -114,12 +115,12 @@ static json_t *adapt_content(const json_t *content, const struct manners *manner
     size_t i = 0;
 
     json_array_foreach (content, i, part) {
-        json_t *adapted = adapt_part(part, manners, is_tool);
+        json_t *adapted = adapt_part(part, features, is_tool);
 
         if (adapted != NULL)
             json_push(parts, adapted);
     }
-    if (!manners->is_plain)
+    if (!features->is_plain)
         return parts;
     joined = join_parts(parts);
     json_decref(parts);
@@ -132,7 +133,8 @@ static bool is_empty_content(const json_t *content)
                                    : json_array_size(content) == 0;
 }
 
-static void put_content(json_t *copy, const json_t *message, const struct manners *manners)
+static void put_content(json_t *copy, const json_t *message,
+                        const struct message_features *features)
 {
     const char *role = json_text_or(message, "role", "");
     bool is_tool = text_equal(role, "tool");
@@ -140,7 +142,7 @@ static void put_content(json_t *copy, const json_t *message, const struct manner
     json_t *content = json_object_get(message, "content");
 
     if (json_is_array(content))
-        json_put(copy, "content", adapt_content(content, manners, is_tool));
+        json_put(copy, "content", adapt_content(content, features, is_tool));
     content = json_object_get(copy, "content");
     if (!is_empty_content(content))
         return;
@@ -150,24 +152,24 @@ static void put_content(json_t *copy, const json_t *message, const struct manner
         json_put(copy, "content", json_text_of(""));
 }
 
-static json_t *adapt_message(json_t *message, const struct manners *manners)
+static json_t *adapt_message(json_t *message, const struct message_features *features)
 {
     json_t *copy = json_copy(message);
 
-    put_content(copy, message, manners);
-    if (!manners->keeps_litellm) {
+    put_content(copy, message, features);
+    if (!features->keeps_litellm) {
         (void)json_object_del(copy, "cache_control");
         (void)json_object_del(copy, "thinking_blocks");
     }
-    if (!manners->keeps_reasoning)
+    if (!features->keeps_reasoning)
         (void)json_object_del(copy, "reasoning_content");
     return copy;
 }
 
 void llm_append_message(const json_t *spec, json_t *message, struct strbuf *out)
 {
-    struct manners manners = manners_of(spec);
-    json_auto_t *adapted = adapt_message(message, &manners);
+    struct message_features features = features_of(spec);
+    json_auto_t *adapted = adapt_message(message, &features);
 
     if (out->len > 0)
         strbuf_append_char(out, ',');

@@ -26,18 +26,18 @@ libmodel_a_SOURCES = \
 	lib/model/plugins/front_matter.c lib/model/plugins/front_matter.h \
 	lib/model/agent/hooks.c lib/model/agent/hooks.h \
 	lib/model/limits.h \
-	lib/model/start/memory_size.c lib/model/start/memory_size.h \
-	lib/model/masking/mask_border.c lib/model/masking/mask_border.h \
+	lib/model/markdown_line.c lib/model/markdown_line.h \
+	lib/model/masking/mask_escapes.c lib/model/masking/mask_escapes.h \
 	lib/model/masking/mask_forms.c lib/model/masking/mask_forms.h \
-	lib/model/masking/mask_views.c lib/model/masking/mask_views.h \
+	lib/model/masking/mask_omission.c lib/model/masking/mask_omission.h \
 	lib/model/masking/masker.c lib/model/masking/masker.h \
 	lib/model/tools/mcp.c lib/model/tools/mcp.h \
+	lib/model/start/memory_size.c lib/model/start/memory_size.h \
 	lib/model/event/observation_text.c lib/model/event/observation_text.h \
 	lib/model/openai/openai_answer.c lib/model/openai/openai_answer.h \
-	lib/model/openai/openai_ask.c lib/model/openai/openai_ask.h \
+	lib/model/openai/openai_request.c lib/model/openai/openai_request.h \
 	lib/model/plugins/plugin_folder.c lib/model/plugins/plugin_folder.h \
 	lib/model/schema/regex.c lib/model/schema/regex.h \
-	lib/model/plain_line.c lib/model/plain_line.h \
 	lib/model/prompt/planned_events.c lib/model/prompt/planned_events.h \
 	lib/model/agent/policy.c lib/model/agent/policy.h \
 	lib/model/conversation/preview.c lib/model/conversation/preview.h \

@@ -31,27 +31,29 @@ int bwrap_folder_remove(const char *path, struct error *err)
 }
 
 /* Processes of a box that still exist; -1: gone. */
-struct remains {
+struct box_processes {
     int first; /* the sandbox's first process: all others end with it */
     int guardian;
     pid_t first_pid;
     pid_t guardian_pid;
 };
 
-static void remains_done(struct remains *remains)
+static void box_processes_done(struct box_processes *processes)
 {
-    fd_close(&remains->first);
-    fd_close(&remains->guardian);
+    fd_close(&processes->first);
+    fd_close(&processes->guardian);
 }
 
-static void open_remains(const struct bwrap_host *host, const char *box, struct remains *remains)
+static void open_processes(const struct bwrap_host *host, const char *box,
+                           struct box_processes *processes)
 {
     struct error ended = ERROR_INIT;
 
-    error_ignore(box_open(host, box, &remains->first, &remains->first_pid, &ended),
+    error_ignore(box_open(host, box, &processes->first, &processes->first_pid, &ended),
                  "a process that has ended needs no signal");
-    error_ignore(box_open_guardian(host, box, &remains->guardian, &remains->guardian_pid, &ended),
-                 "a process that has ended needs no signal");
+    error_ignore(
+        box_open_guardian(host, box, &processes->guardian, &processes->guardian_pid, &ended),
+        "a process that has ended needs no signal");
 }
 
 /* Waits until one of the two has ended; -1 is ignored. */
@@ -93,42 +95,42 @@ static void ask_to_end(pid_t pid)
 }
 
 /* Waits for either: the guardian ends with the server, even if programs keep the first process. */
-static void let_end(struct bwrap_host *host, const char *box, const struct remains *remains)
+static void let_end(struct bwrap_host *host, const char *box, const struct box_processes *processes)
 {
-    let_go_on(host, box, remains->first_pid);
+    let_go_on(host, box, processes->first_pid);
     if (box_exit_code(host, box) >= 0)
         return;
-    ask_to_end(remains->first_pid);
-    (void)has_ended(remains->first, remains->guardian, END_MS);
+    ask_to_end(processes->first_pid);
+    (void)has_ended(processes->first, processes->guardian, END_MS);
 }
 
 /* If the start was interrupted, the guardian is known but not the first process. */
-static int end_by_force(struct bwrap_host *host, const char *box, const struct remains *remains,
-                        struct error *err)
+static int end_by_force(struct bwrap_host *host, const char *box,
+                        const struct box_processes *processes, struct error *err)
 {
     struct error gone = ERROR_INIT;
 
-    if (remains->first >= 0)
-        (void)pidfd_send_signal(remains->first, SIGKILL, NULL, 0);
-    else if (remains->guardian >= 0)
-        error_ignore(process_tree_end(remains->guardian_pid, &gone),
+    if (processes->first >= 0)
+        (void)pidfd_send_signal(processes->first, SIGKILL, NULL, 0);
+    else if (processes->guardian >= 0)
+        error_ignore(process_tree_end(processes->guardian_pid, &gone),
                      "the wait below reports a failure");
     if (cgroup_end(&host->cgroups, box, err) < 0)
         return -1;
-    if ((remains->first >= 0 && !has_ended(remains->first, -1, KILL_MS)) ||
-        (remains->guardian >= 0 && !has_ended(remains->guardian, -1, KILL_MS)))
+    if ((processes->first >= 0 && !has_ended(processes->first, -1, KILL_MS)) ||
+        (processes->guardian >= 0 && !has_ended(processes->guardian, -1, KILL_MS)))
         return error_set(err, ERROR_TIMEOUT, "the sandbox's processes did not end");
     return 0;
 }
 
 static int end_processes(struct bwrap_host *host, const char *box, struct error *err)
 {
-    CLEANUP(remains_done) struct remains remains = {.first = -1, .guardian = -1};
+    CLEANUP(box_processes_done) struct box_processes processes = {.first = -1, .guardian = -1};
 
-    open_remains(host, box, &remains);
-    if (remains.first >= 0)
-        let_end(host, box, &remains);
-    return end_by_force(host, box, &remains, err);
+    open_processes(host, box, &processes);
+    if (processes.first >= 0)
+        let_end(host, box, &processes);
+    return end_by_force(host, box, &processes, err);
 }
 
 int box_end(struct bwrap_host *host, const char *box, struct error *err)

@@ -200,26 +200,27 @@ static void unassign_gone(struct egress *egress)
 
 int egress_assign_all(struct service *service, struct error *err)
 {
-    CLEANUP(egress_seats_done) struct egress_seats seats = EGRESS_SEATS_INIT;
+    CLEANUP(egress_network_list_done) struct egress_network_list networks =
+        EGRESS_NETWORK_LIST_INIT;
     static const char nowhere[] = "none";
     bool is_changed = false;
 
-    if (egress_store_list(service->db, &seats, err) < 0)
+    if (egress_store_list(service->db, &networks, err) < 0)
         return -1;
     unassign_gone(service->egress);
     dns_sockets_close_gone(service->egress);
-    for (size_t i = 0; i < seats.n; i++) {
+    for (size_t i = 0; i < networks.n; i++) {
         struct error why = ERROR_INIT;
         const struct egress_choice none = {(char *)(uintptr_t)nowhere, (char *)(uintptr_t)""};
 
-        if (assign_policy(service->egress, seats.items[i].network, &seats.items[i].choice,
+        if (assign_policy(service->egress, networks.items[i].network, &networks.items[i].choice,
                           &is_changed, &why) == 0)
             continue;
         /* With an unreadable policy a sandbox may reach nothing. */
-        log_error("egress.policy_rejected", LOG_STR("network", seats.items[i].network),
+        log_error("egress.policy_rejected", LOG_STR("network", networks.items[i].network),
                   LOG_ERROR(&why));
         error_ignore(
-            assign_policy(service->egress, seats.items[i].network, &none, &is_changed, &why),
+            assign_policy(service->egress, networks.items[i].network, &none, &is_changed, &why),
             "the failure was already logged");
     }
     return egress_load(service->egress, err);

@@ -18,7 +18,7 @@ static const char *const mode_texts[] = {
 
 void egress_policy_done(struct egress_policy *policy)
 {
-    mem_free(policy->places);
+    mem_free(policy->destinations);
     *policy = (struct egress_policy)EGRESS_POLICY_INIT;
 }
 
@@ -135,7 +135,7 @@ bool egress_is_denied(uint32_t address)
     return is_denied_range(address, ADDRESS_BITS);
 }
 
-/* --- places --- */
+/* --- destinations --- */
 
 static int read_port(char *text, uint16_t *port_out, struct error *err)
 {
@@ -151,56 +151,57 @@ static int read_port(char *text, uint16_t *port_out, struct error *err)
     return 0;
 }
 
-static int read_range(const char *text, struct egress_place *place, struct error *err)
+static int read_range(const char *text, struct egress_destination *destination, struct error *err)
 {
-    place->kind = PLACE_RANGE;
-    if (!range_read(text, &place->address, &place->prefix))
+    destination->kind = DESTINATION_RANGE;
+    if (!range_read(text, &destination->address, &destination->prefix))
         return error_set(err, ERROR_INVALID, "it is not an IPv4 address or range");
-    if ((place->address & ~mask_of(place->prefix)) != 0)
+    if ((destination->address & ~mask_of(destination->prefix)) != 0)
         return error_set(err, ERROR_INVALID, "the address has bits beyond its prefix");
-    if (is_denied_range(place->address, place->prefix))
+    if (is_denied_range(destination->address, destination->prefix))
         return error_set(err, ERROR_INVALID,
                          "sandboxes can never reach private and reserved addresses");
     return 0;
 }
 
-static int read_place(char *text, struct egress_place *place, struct error *err)
+static int read_destination(char *text, struct egress_destination *destination, struct error *err)
 {
     const char *name = text;
 
-    if (read_port(text, &place->port, err) < 0)
+    if (read_port(text, &destination->port, err) < 0)
         return -1;
     if (is_digit(text[0]) && text[strspn(text, "0123456789./")] == '\0')
-        return read_range(text, place, err);
+        return read_range(text, destination, err);
     if (text_starts_with(text, "*.")) {
-        place->kind = PLACE_BELOW;
+        destination->kind = DESTINATION_BELOW;
         name += 2;
     }
-    if (egress_name_read(name, strlen(name), place->name))
+    if (egress_name_read(name, strlen(name), destination->name))
         return 0;
     return error_set(err, ERROR_INVALID,
                      "it is not a host name (letters, digits, '-' and dots, optionally after *.; "
                      "other alphabets as xn--…), address or range");
 }
 
-static int add_place(struct egress_policy *policy, const char *text, size_t len, struct error *err)
+static int add_destination(struct egress_policy *policy, const char *text, size_t len,
+                           struct error *err)
 {
     char copy[PLACE_BYTES] = "";
-    struct egress_place place = {.kind = PLACE_NAME};
+    struct egress_destination destination = {.kind = DESTINATION_NAME};
 
     if (len >= sizeof(copy))
         return error_set(err, ERROR_INVALID, "an entry is longer than a host name can be");
     if (policy->n == EGRESS_PLACES_MAX)
         return error_set(err, ERROR_INVALID, "there may be at most %d entries", EGRESS_PLACES_MAX);
     memcpy(copy, text, len);
-    if (read_place(copy, &place, err) < 0)
+    if (read_destination(copy, &destination, err) < 0)
         return error_wrap(err, "%.*s", (int)len, text);
-    policy->places = mem_resize(policy->places, (policy->n + 1) * sizeof(place));
-    policy->places[policy->n++] = place;
+    policy->destinations = mem_resize(policy->destinations, (policy->n + 1) * sizeof(destination));
+    policy->destinations[policy->n++] = destination;
     return 0;
 }
 
-static int read_places(struct egress_policy *policy, const char *list, struct error *err)
+static int read_destinations(struct egress_policy *policy, const char *list, struct error *err)
 {
     for (;;) {
         size_t len = 0;
@@ -209,7 +210,7 @@ static int read_places(struct egress_policy *policy, const char *list, struct er
         len = strcspn(list, SEPARATORS);
         if (len == 0)
             return 0;
-        if (add_place(policy, list, len, err) < 0)
+        if (add_destination(policy, list, len, err) < 0)
             return -1;
         list += len;
     }
@@ -231,7 +232,7 @@ int egress_policy_parse(const char *mode, const char *list, struct egress_policy
 {
     CLEANUP(egress_policy_done) struct egress_policy policy = EGRESS_POLICY_INIT;
 
-    if (read_mode(mode, &policy.mode, err) < 0 || read_places(&policy, list, err) < 0)
+    if (read_mode(mode, &policy.mode, err) < 0 || read_destinations(&policy, list, err) < 0)
         return -1;
     if (policy.mode == EGRESS_LIST && policy.n == 0)
         return error_set(err, ERROR_INVALID,
@@ -241,21 +242,21 @@ int egress_policy_parse(const char *mode, const char *list, struct egress_policy
     return 0;
 }
 
-bool egress_place_holds(const struct egress_place *place, const char *name)
+bool egress_destination_holds(const struct egress_destination *destination, const char *name)
 {
     size_t len = strlen(name);
-    size_t tail = strlen(place->name);
+    size_t tail = strlen(destination->name);
 
-    if (place->kind == PLACE_NAME)
-        return text_equal(place->name, name);
-    return place->kind == PLACE_BELOW && len > tail + 1 && name[len - tail - 1] == '.' &&
-           text_equal(name + len - tail, place->name);
+    if (destination->kind == DESTINATION_NAME)
+        return text_equal(destination->name, name);
+    return destination->kind == DESTINATION_BELOW && len > tail + 1 &&
+           name[len - tail - 1] == '.' && text_equal(name + len - tail, destination->name);
 }
 
 bool egress_policy_holds(const struct egress_policy *policy, const char *name)
 {
     for (size_t i = 0; policy->mode == EGRESS_LIST && i < policy->n; i++) {
-        if (egress_place_holds(&policy->places[i], name))
+        if (egress_destination_holds(&policy->destinations[i], name))
             return true;
     }
     return false;

@@ -1,13 +1,13 @@
 /*
- * Egress policies: any public address, none, or the places of a list: names, names below a name,
- * ranges of addresses; each with one port or all.
+ * Egress policies: any public address, none, or the destinations of a list: names, names below a
+ * name, ranges of addresses; each with one port or all.
  *
  *     github.com:443 *.pypi.org 140.82.112.0/20:22
  *
  * Names are compared in normalized form: lower case, A-labels, no trailing dot. Anything else is
  * invalid: other spellings of addresses, users, paths.
  *
- * Ownership: egress_policy_done() releases the places.
+ * Ownership: egress_policy_done() releases the destinations.
  * Threading: no state.
  */
 #ifndef DEFT_RUNTIME_EGRESS_EGRESS_POLICY_H
@@ -27,19 +27,19 @@ struct error;
 
 enum egress_mode { EGRESS_INTERNET, EGRESS_NONE, EGRESS_LIST };
 
-enum egress_kind { PLACE_NAME, PLACE_BELOW, PLACE_RANGE };
+enum egress_destination_kind { DESTINATION_NAME, DESTINATION_BELOW, DESTINATION_RANGE };
 
-struct egress_place {
-    enum egress_kind kind;
-    char name[EGRESS_NAME_BYTES]; /* of PLACE_BELOW without "*." */
-    uint32_t address;             /* of PLACE_RANGE, in host order */
+struct egress_destination {
+    enum egress_destination_kind kind;
+    char name[EGRESS_NAME_BYTES]; /* of DESTINATION_BELOW without "*." */
+    uint32_t address;             /* of DESTINATION_RANGE, in host order */
     unsigned prefix;
     uint16_t port; /* 0: all */
 };
 
 struct egress_policy {
     enum egress_mode mode;
-    struct egress_place *places; /* of EGRESS_LIST */
+    struct egress_destination *destinations; /* of EGRESS_LIST */
     size_t n;
 };
 
@@ -49,11 +49,13 @@ struct egress_policy {
 
 void egress_policy_done(struct egress_policy *policy);
 /* mode: internet, none, list; list: as above, separated by white space or commas. ERROR_INVALID
- * names the place and the problem. */
+ * names the destination and the problem. */
 int egress_policy_parse(const char *mode, const char *list, struct egress_policy *policy_out,
                         struct error *err) NONNULL MUST_CHECK;
-/* True if the place is that name or, for PLACE_BELOW, a parent domain; `name` is normalized. */
-bool egress_place_holds(const struct egress_place *place, const char *name) NONNULL MUST_CHECK;
+/* True if the destination is that name or, for DESTINATION_BELOW, a parent domain; `name` is
+ * normalized. */
+bool egress_destination_holds(const struct egress_destination *destination,
+                              const char *name) NONNULL MUST_CHECK;
 bool egress_policy_holds(const struct egress_policy *policy, const char *name) NONNULL MUST_CHECK;
 /* Normalizes a name; false if it is invalid. */
 bool egress_name_read(const char *text, size_t len,

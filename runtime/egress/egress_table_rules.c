@@ -156,16 +156,17 @@ static void append_target(struct strbuf *target, uint32_t address, unsigned pref
     strbuf_appendf(target, "%s/%u", inet_ntop(AF_INET, &in, text, sizeof(text)), prefix);
 }
 
-static void append_known(const struct egress_table *table, const struct egress_place *place,
-                         const char *chain, struct strbuf *out)
+static void append_known(const struct egress_table *table,
+                         const struct egress_destination *destination, const char *chain,
+                         struct strbuf *out)
 {
     CLEANUP(strbuf_done) struct strbuf target = STRBUF_INIT;
 
     for (size_t i = 0; i < table->n_known; i++) {
-        if (!egress_place_holds(place, table->known[i].name))
+        if (!egress_destination_holds(destination, table->known[i].name))
             continue;
         append_target(&target, table->known[i].address, 32);
-        append_place(out, chain, target.text, place->port);
+        append_place(out, chain, target.text, destination->port);
     }
 }
 
@@ -189,13 +190,13 @@ static void append_policy(const struct egress_table *table, size_t index,
 
     strbuf_appendf(&chain, "DEFT-P%d-%s", (int)index, rules->tag);
     for (size_t i = 0; policy->mode == EGRESS_LIST && i < policy->n; i++) {
-        const struct egress_place *place = &policy->places[i];
+        const struct egress_destination *destination = &policy->destinations[i];
 
-        append_known(table, place, chain.text, out);
-        if (place->kind != PLACE_RANGE)
+        append_known(table, destination, chain.text, out);
+        if (destination->kind != DESTINATION_RANGE)
             continue;
-        append_target(&target, place->address, place->prefix);
-        append_place(out, chain.text, target.text, place->port);
+        append_target(&target, destination->address, destination->prefix);
+        append_place(out, chain.text, target.text, destination->port);
     }
     append_refusal(rules, chain.text, out);
 }

@@ -78,7 +78,7 @@ static int add_row(struct service *service, const struct start_spec *spec,
 
 /* --- claiming a warm sandbox --- */
 
-struct taking {
+struct warm_claim {
     struct service *service;
     struct start_spec *spec;
 };
@@ -87,15 +87,15 @@ struct taking {
 static int take_member(void *context, const struct warm_sandbox *member,
                        struct runtime *runtime_out, struct error *err)
 {
-    struct taking *taking = context;
+    struct warm_claim *claim = context;
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
     memcpy(runtime.id, member->id, sizeof(runtime.id));
-    (void)snprintf(taking->spec->home, sizeof(taking->spec->home), "%s", member->home);
+    (void)snprintf(claim->spec->home, sizeof(claim->spec->home), "%s", member->home);
     runtime_record_set_text(&runtime.container_id, member->container_id);
     runtime_record_set_text(&runtime.network, member->network);
     runtime_record_set_text(&runtime.url, member->url);
-    if (fill_row(taking->service, taking->spec, &runtime, err) < 0)
+    if (fill_row(claim->service, claim->spec, &runtime, err) < 0)
         return -1;
     json_put_text(runtime.spec, "init_key", member->init_key);
     *runtime_out = runtime;
@@ -106,9 +106,9 @@ static int take_member(void *context, const struct warm_sandbox *member,
 static int claim(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
                  struct error *err)
 {
-    struct taking taking = {.service = service, .spec = spec};
+    struct warm_claim claim = {.service = service, .spec = spec};
     const struct warm_taker taker = {
-        .context = &taking, .fill = take_member, .max_runtimes = most_runtimes(spec)};
+        .context = &claim, .fill = take_member, .max_runtimes = most_runtimes(spec)};
 
     if (egress_check(service, &spec->tenant.id, &spec->owner_id, err) < 0)
         return -1;

@@ -27,7 +27,7 @@ struct terminal_spec {
     const char *workspace;
     int64_t no_change_ms;
     double foreground_cap_s; /* 0: none */
-    enum terminal_face face;
+    enum terminal_api face;
     const struct credentials *credentials; /* masked in the output */
     const char *save_dir;                  /* for output that is too long; NULL, "": nowhere */
 };

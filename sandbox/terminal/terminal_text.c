@@ -40,18 +40,18 @@ void terminal_text_completed(struct strbuf *out, int exit_code, char control_let
     strbuf_append_char(out, ']');
 }
 
-static void end_with_hint(struct strbuf *out, enum terminal_face face)
+static void end_with_hint(struct strbuf *out, enum terminal_api face)
 {
     strbuf_appendf(out, "%s%s tool for later commands.]", hint, tool_names[face]);
 }
 
-void terminal_text_silent(struct strbuf *out, double seconds, enum terminal_face face)
+void terminal_text_silent(struct strbuf *out, double seconds, enum terminal_api face)
 {
     strbuf_appendf(out, "\n[The command has no new output after %.15g seconds. ", seconds);
     end_with_hint(out, face);
 }
 
-void terminal_text_timed_out(struct strbuf *out, double seconds, enum terminal_face face)
+void terminal_text_timed_out(struct strbuf *out, double seconds, enum terminal_api face)
 {
     strbuf_append(out, "\n[The command timed out after ");
     if (face == TERMINAL_TOOL)
@@ -62,7 +62,7 @@ void terminal_text_timed_out(struct strbuf *out, double seconds, enum terminal_f
     end_with_hint(out, face);
 }
 
-void terminal_text_not_executed(struct strbuf *out, const char *command, enum terminal_face face)
+void terminal_text_not_executed(struct strbuf *out, const char *command, enum terminal_api face)
 {
     strbuf_appendf(out,
                    "\n[Your command \"%s\" is NOT executed. The previous command is still running "

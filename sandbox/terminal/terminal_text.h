@@ -11,7 +11,7 @@
 struct strbuf;
 
 /* The API whose messages a terminal uses. */
-enum terminal_face {
+enum terminal_api {
     TERMINAL_TOOL, /* agents' terminal tool */
     TERMINAL_RUN,  /* the older run action */
 };
@@ -36,10 +36,10 @@ enum terminal_face {
 
 /* Each appends to *out. */
 void terminal_text_completed(struct strbuf *out, int exit_code, char control_letter) NONNULL;
-void terminal_text_silent(struct strbuf *out, double seconds, enum terminal_face face) NONNULL;
-void terminal_text_timed_out(struct strbuf *out, double seconds, enum terminal_face face) NONNULL;
+void terminal_text_silent(struct strbuf *out, double seconds, enum terminal_api face) NONNULL;
+void terminal_text_timed_out(struct strbuf *out, double seconds, enum terminal_api face) NONNULL;
 void terminal_text_not_executed(struct strbuf *out, const char *command,
-                                enum terminal_face face) NONNULL;
+                                enum terminal_api face) NONNULL;
 void terminal_text_shell_exited(struct strbuf *out, int exit_code) NONNULL;
 void terminal_text_several(struct strbuf *out, const char *command) NONNULL;
 void terminal_text_too_long(struct strbuf *out, double asked_s, double idle_s,

@@ -76,7 +76,7 @@ static json_t *read_verdict(const char *text)
 }
 
 /* The outcome to store: a verdict, or a failure that ends the loop. */
-struct judgement {
+struct goal_outcome {
     json_t *verdict;  /* NULL: the run failed, or there is no verdict */
     const char *code; /* of a failure to report; NULL: none */
     const char *detail;
@@ -88,7 +88,7 @@ static void plan_next_round(struct conversation *now, json_t *verdict, struct ev
     CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     json_auto_t *content = json_array();
-    const char *stats = change->stats; /* includes the judgement's cost */
+    const char *stats = change->stats; /* includes the outcome's cost */
     struct error ignored = ERROR_INIT;
 
     if (!goal_next_round(now, verdict, events))
@@ -104,30 +104,30 @@ static void plan_next_round(struct conversation *now, json_t *verdict, struct ev
     change->stats = stats;
 }
 
-static void plan_judgement(struct conversation *now, const void *what, struct event_list *events,
-                           struct conversation_write *change)
+static void plan_outcome(struct conversation *now, const void *what, struct event_list *events,
+                         struct conversation_write *change)
 {
-    const struct judgement *judgement = what;
+    const struct goal_outcome *outcome = what;
 
     /* The user acted first. */
     if (!goal_is_active(now) || now->is_wanted)
         return;
     change->spec = now->spec;
-    if (judgement->code != NULL)
-        event_add_conversation_error(events, judgement->code, judgement->detail);
-    if (judgement->verdict == NULL)
+    if (outcome->code != NULL)
+        event_add_conversation_error(events, outcome->code, outcome->detail);
+    if (outcome->verdict == NULL)
         goal_set(now, GOAL_INTERRUPTED, NULL, events);
-    else if (json_bool_or(judgement->verdict, "complete", 0) != 0)
-        goal_set(now, GOAL_COMPLETE, judgement->verdict, events);
+    else if (json_bool_or(outcome->verdict, "complete", 0) != 0)
+        goal_set(now, GOAL_COMPLETE, outcome->verdict, events);
     else
-        plan_next_round(now, judgement->verdict, events, change);
+        plan_next_round(now, outcome->verdict, events, change);
 }
 
-static int write_judgement(struct job_conversation *target, const struct llm_reply *reply,
-                           const struct judgement *judgement, struct error *err)
+static int write_outcome(struct job_conversation *target, const struct llm_reply *reply,
+                         const struct goal_outcome *outcome, struct error *err)
 {
     const struct job_note note = {
-        .reply = reply, .tells_cost = true, .plan = plan_judgement, .what = judgement};
+        .reply = reply, .tells_cost = true, .plan = plan_outcome, .what = outcome};
 
     return job_conversation_write(target, &note, err);
 }
@@ -150,13 +150,13 @@ static int judge(struct job_conversation *target, struct error *err)
         log_info("goal.judgement_failed", LOG_STR("code", llm_failure_code(&failure)),
                  LOG_ERROR(err));
         secret_list_mask_text(&agent->secrets, failure.detail, &detail);
-        return write_judgement(
+        return write_outcome(
             target, NULL,
-            &(struct judgement){.code = llm_failure_code(&failure), .detail = detail.text}, err);
+            &(struct goal_outcome){.code = llm_failure_code(&failure), .detail = detail.text}, err);
     }
     secret_list_mask_text(&agent->secrets, reply.text, &detail);
     verdict = read_verdict(detail.text);
-    return write_judgement(target, &reply, &(struct judgement){.verdict = verdict}, err);
+    return write_outcome(target, &reply, &(struct goal_outcome){.verdict = verdict}, err);
 }
 
 int job_goal(struct job_conversation *target, const struct job *job, json_t **result_out,
@@ -172,5 +172,5 @@ int job_goal(struct job_conversation *target, const struct job *job, json_t **re
         return 0;
     if (conversation->status == STATUS_FINISHED)
         return judge(target, err);
-    return write_judgement(target, NULL, &(struct judgement){.verdict = NULL}, err);
+    return write_outcome(target, NULL, &(struct goal_outcome){.verdict = NULL}, err);
 }

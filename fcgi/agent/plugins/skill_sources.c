@@ -67,26 +67,26 @@ json_t *skill_set_count(const struct skill_set *set)
 /* --- fetched sources --- */
 
 /* The fetches of one request, whose number is limited. */
-struct gathering {
+struct fetch_batch {
     const struct request *request;
     struct skill_set *set;
     int n_fetches;
 };
 
-static bool fetch_or_report(struct gathering *gathering, const struct source_fetch *fetch,
+static bool fetch_or_report(struct fetch_batch *batch, const struct source_fetch *fetch,
                             struct fetched *fetched)
 {
     struct error err = ERROR_INIT;
 
-    if (++gathering->n_fetches > MAX_FETCHES)
+    if (++batch->n_fetches > MAX_FETCHES)
         error_set(&err, ERROR_RATE_LIMITED, "a request may name %d sources", (int)MAX_FETCHES);
-    else if (source_fetch_run(gathering->request, fetch, fetched, &err) == 0)
+    else if (source_fetch_run(batch->request, fetch, fetched, &err) == 0)
         return true;
     log_warning("skills.source_skipped", LOG_ERROR(&err));
     return false;
 }
 
-static void add_all(struct gathering *gathering, const struct fetched *fetched, const char *below,
+static void add_all(struct fetch_batch *batch, const struct fetched *fetched, const char *below,
                     enum skill_origin origin)
 {
     const struct plugin_folder folder = fetched_folder(fetched);
@@ -95,17 +95,17 @@ static void add_all(struct gathering *gathering, const struct fetched *fetched, 
     size_t i = 0;
 
     json_array_foreach (skills, i, skill)
-        skill_set_add(gathering->set, json_incref(skill), origin);
+        skill_set_add(batch->set, json_incref(skill), origin);
 }
 
-static void add_organisation(struct gathering *gathering, const json_t *config)
+static void add_organisation(struct fetch_batch *batch, const json_t *config)
 {
     CLEANUP(fetched_done) struct fetched fetched = FETCHED_INIT;
     const struct source_fetch fetch = {.source = json_text_or(config, "org_repo_url", ""),
                                        .timeout_s = FETCH_S};
 
-    if (fetch_or_report(gathering, &fetch, &fetched))
-        add_all(gathering, &fetched, "", SKILL_OF_ORGANISATION);
+    if (fetch_or_report(batch, &fetch, &fetched))
+        add_all(batch, &fetched, "", SKILL_OF_ORGANISATION);
 }
 
 /* "auto_load": true for a whole marketplace, or a list of names. */
@@ -140,8 +140,7 @@ static void append_source(struct strbuf *out, const json_t *source)
 }
 
 /* A marketplace's offer is in the marketplace's repository, or in one of its own. */
-static void add_offer(struct gathering *gathering, const struct fetched *market,
-                      const json_t *offer)
+static void add_offer(struct fetch_batch *batch, const struct fetched *market, const json_t *offer)
 {
     CLEANUP(fetched_done) struct fetched fetched = FETCHED_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -154,15 +153,15 @@ static void add_offer(struct gathering *gathering, const struct fetched *market,
     if (strchr(text.text, ':') == NULL && text.text[0] != '/') {
         const char *below = text_starts_with(text.text, "./") ? text.text + 2 : text.text;
 
-        add_all(gathering, market, text_equal(below, ".") ? "" : below, SKILL_OF_MARKET);
+        add_all(batch, market, text_equal(below, ".") ? "" : below, SKILL_OF_MARKET);
         return;
     }
     fetch.source = text.text;
-    if (fetch_or_report(gathering, &fetch, &fetched))
-        add_all(gathering, &fetched, "", SKILL_OF_MARKET);
+    if (fetch_or_report(batch, &fetch, &fetched))
+        add_all(batch, &fetched, "", SKILL_OF_MARKET);
 }
 
-static void add_market(struct gathering *gathering, const json_t *market)
+static void add_market(struct fetch_batch *batch, const json_t *market)
 {
     CLEANUP(fetched_done) struct fetched fetched = FETCHED_INIT;
     const json_t *wanted = json_object_get(market, "auto_load");
@@ -177,28 +176,28 @@ static void add_market(struct gathering *gathering, const json_t *market)
 
     if (!json_is_true(wanted) && json_array_size(wanted) == 0)
         return;
-    if (!fetch_or_report(gathering, &fetch, &fetched))
+    if (!fetch_or_report(batch, &fetch, &fetched))
         return;
     folder = fetched_folder(&fetched);
     offers = plugin_folder_read_market(&folder, NULL);
     json_array_foreach (offers, i, offer) {
         if (is_loaded(market, json_text_or(offer, "name", "")))
-            add_offer(gathering, &fetched, offer);
+            add_offer(batch, &fetched, offer);
     }
 }
 
 void skill_sources_add(const struct request *request, const json_t *body, struct skill_set *set)
 {
-    struct gathering gathering = {.request = request, .set = set};
+    struct fetch_batch batch = {.request = request, .set = set};
     const json_t *item = NULL;
     size_t i = 0;
 
     json_array_foreach (json_object_get(body, "registered_marketplaces"), i, item)
-        add_market(&gathering, item);
+        add_market(&batch, item);
     if (!json_bool_or(body, "load_org", 1))
         return;
     json_array_foreach (json_object_get(body, "org_configs"), i, item)
-        add_organisation(&gathering, item);
+        add_organisation(&batch, item);
 }
 
 /* --- the sandbox --- */

@@ -27,35 +27,35 @@ enum {
 struct preparation {
     const struct request *request;
     const struct conversation *conversation;
-    const struct repository_wish *wish;
+    const struct repository_spec *spec;
     const char *path; /* of the repository, once it is known; borrowed from `result` */
     json_t *result;
 };
 
-static int read_wish(const struct request *request, const struct object_schema *schema,
-                     struct repository_wish *wish_out, struct error *err)
+static int read_spec(const struct request *request, const struct object_schema *schema,
+                     struct repository_spec *spec_out, struct error *err)
 {
     static const struct json_path where = {NULL, "body", 0};
     json_auto_t *body = NULL;
-    json_auto_t *wish = NULL;
+    json_auto_t *spec = NULL;
 
     if (request_json_object(request, &body, err) < 0)
         return -1;
-    wish = object_schema_read(schema, body, &where, request->problems);
+    spec = object_schema_read(schema, body, &where, request->problems);
     if (json_array_size(request->problems) > 0)
         return request_problems_noted(err);
-    return repository_wish_read(wish, wish_out, err);
+    return repository_spec_read(spec, spec_out, err);
 }
 
 static int give_credentials(const struct request *request, const struct conversation *conversation,
-                            const struct repository_wish *wish, struct error *err)
+                            const struct repository_spec *spec, struct error *err)
 {
     json_auto_t *answer = NULL;
     json_auto_t *body = NULL;
 
-    if (!secret_is_set(&wish->token))
+    if (!secret_is_set(&spec->token))
         return 0;
-    body = repository_credentials(wish);
+    body = repository_credentials(spec);
     return sandbox_request_send(
         request->context,
         &(struct sandbox_request){.owner = {&request->principal, conversation},
@@ -69,13 +69,13 @@ static int give_credentials(const struct request *request, const struct conversa
 static int repository_renew(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
-    CLEANUP(repository_wish_done) struct repository_wish wish = REPOSITORY_WISH_INIT;
+    CLEANUP(repository_spec_done) struct repository_spec spec = REPOSITORY_SPEC_INIT;
     json_auto_t *answer = NULL;
 
-    if (read_wish(request, &repository_credentials_request_schema, &wish, err) < 0 ||
+    if (read_spec(request, &repository_credentials_request_schema, &spec, err) < 0 ||
         agent_load_runtime_conversation(request, &conversation, err) < 0)
         return -1;
-    if (give_credentials(request, &conversation, &wish, err) < 0)
+    if (give_credentials(request, &conversation, &spec, err) < 0)
         return sandbox_request_failed(reply, err);
     answer = json_object();
     json_put(answer, "success", json_true());
@@ -92,7 +92,7 @@ static int64_t patience_ms(const struct preparation *preparation, enum repositor
     if (step == REPOSITORY_CLONE)
         own_s = REPOSITORY_CLONE_S;
     if (step == REPOSITORY_SETUP)
-        own_s = preparation->wish->setup_timeout_s;
+        own_s = preparation->spec->setup_timeout_s;
     return own_s * MS_PER_S + SLACK_MS;
 }
 
@@ -133,7 +133,7 @@ static int run_step(const struct preparation *preparation, enum repository_step 
                     const char *path, json_t **answer_out, struct error *err)
 {
     json_auto_t *body =
-        repository_action(preparation->wish, step,
+        repository_action(preparation->spec, step,
                           conversation_working_dir(preparation->conversation), preparation->path);
     struct sandbox_request to_sandbox = {
         .method = "PUT", .path = path, .body = body, .timeout_ms = patience_ms(preparation, step)};
@@ -166,7 +166,7 @@ static int run_once(const struct preparation *preparation, enum repository_step 
         const char *state = NULL;
 
         strbuf_append(&path, "/actions/");
-        repository_append_id(preparation->wish, &preparation->conversation->id, step, attempt,
+        repository_append_id(preparation->spec, &preparation->conversation->id, step, attempt,
                              &path);
         if (read_workspace(preparation, path.text, &known, err) < 0)
             return -1;
@@ -252,7 +252,7 @@ static int run_setup(struct preparation *preparation, struct error *err)
         if (stop_setup(preparation, err) < 0)
             return -1;
         strbuf_appendf(&words, "%sThe set-up took longer than %lld seconds and was stopped.",
-                       words.len > 0 ? "\n" : "", (long long)preparation->wish->setup_timeout_s);
+                       words.len > 0 ? "\n" : "", (long long)preparation->spec->setup_timeout_s);
     } else if (code != 0) {
         strbuf_appendf(&words, "%sThe set-up ended with exit code %lld.", words.len > 0 ? "\n" : "",
                        (long long)code);
@@ -284,7 +284,7 @@ static int prepare(struct preparation *preparation, struct error *err)
     observation = json_object_get(cloned, "observation");
     put_members(preparation->result, observation);
     preparation->path = json_text_or(preparation->result, "path", "");
-    if (preparation->path[0] != '/' || preparation->wish->url == NULL)
+    if (preparation->path[0] != '/' || preparation->spec->url == NULL)
         return 0;
     if (json_bool_or(observation, "has_setup", 0) && run_setup(preparation, err) < 0)
         return -1;
@@ -298,14 +298,14 @@ static int prepare(struct preparation *preparation, struct error *err)
 static int repository_prepare(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
-    CLEANUP(repository_wish_done) struct repository_wish wish = REPOSITORY_WISH_INIT;
+    CLEANUP(repository_spec_done) struct repository_spec spec = REPOSITORY_SPEC_INIT;
     json_auto_t *result = json_object();
-    struct preparation preparation = {request, &conversation, &wish, "", result};
+    struct preparation preparation = {request, &conversation, &spec, "", result};
 
-    if (read_wish(request, &repository_request_schema, &wish, err) < 0 ||
+    if (read_spec(request, &repository_request_schema, &spec, err) < 0 ||
         agent_load_runtime_conversation(request, &conversation, err) < 0)
         return -1;
-    if (give_credentials(request, &conversation, &wish, err) < 0 || prepare(&preparation, err) < 0)
+    if (give_credentials(request, &conversation, &spec, err) < 0 || prepare(&preparation, err) < 0)
         return sandbox_request_failed(reply, err);
     return reply_json(reply, 200, result);
 }

@@ -5,7 +5,7 @@
 
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/plain_line.h"
+#include "model/markdown_line.h"
 
 static const char BLANKS[] = " \t\r\f\v";
 static const char DOTS[] = "...";
@@ -71,7 +71,7 @@ char *title_from_text(const char *text)
         CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
         size_t len = strcspn(line, "\n");
 
-        plain_line_append(&plain, line, len);
+        markdown_line_append(&plain, line, len);
         append_squeezed(&title, plain.text, plain.len);
         line += len + (line[len] == '\n' ? 1 : 0);
     }

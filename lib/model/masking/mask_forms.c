@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "model/limits.h"
-#include "model/masking/mask_views.h"
+#include "model/masking/mask_escapes.h"
 
 enum { ALL_VIEWS = (1 << VIEW_N) - 1, FIRST_NODES = 256 };
 
@@ -138,10 +138,10 @@ static void add_for_percent(struct mask_forms *forms, const char *text, size_t l
 static void add_unescaped(struct mask_forms *forms, const char *text, size_t len)
 {
     CLEANUP(strbuf_wipe) struct strbuf form = STRBUF_INIT;
-    struct mask_meaning meaning = {.n_read = 0};
+    struct mask_decoded meaning = {.n_read = 0};
 
     for (size_t at = 0; at < len; at += meaning.n_read) {
-        meaning = mask_escape_meaning(text + at, len - at);
+        meaning = mask_decode_escape(text + at, len - at);
         if (meaning.n_read == 0)
             break;
         strbuf_append_bytes(&form, meaning.bytes, meaning.n);

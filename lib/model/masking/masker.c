@@ -6,9 +6,9 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "model/masking/mask_border.h"
+#include "model/masking/mask_escapes.h"
 #include "model/masking/mask_forms.h"
-#include "model/masking/mask_views.h"
+#include "model/masking/mask_omission.h"
 #include "model/secrets/secret_length.h"
 
 enum { BLOCK_BYTES = 4096 };
@@ -17,7 +17,7 @@ enum { BLOCK_BYTES = 4096 };
 enum { SKIPPED_MAX = 32 };
 
 /* The sandbox leaves out one part of a text; further marks come from other programs. */
-enum { BORDERS_MAX = 4 };
+enum { OMISSIONS_MAX = 4 };
 
 struct masker {
     struct mask_forms forms;
@@ -209,10 +209,10 @@ static void see_unwrapped(struct masking *masking, unsigned char byte)
 
 /* Decodes as much of the pending bytes as is complete; returns the number left. */
 static size_t see_meanings(struct masking *masking, unsigned view, char *pending, size_t n,
-                           mask_meaning_of *meaning_of)
+                           mask_decode *meaning_of)
 {
     while (n > 0) {
-        struct mask_meaning meaning = meaning_of(pending, n);
+        struct mask_decoded meaning = meaning_of(pending, n);
         size_t start = masking->at + 1 - n;
         struct seen seen = {0, start, start + meaning.n_read};
 
@@ -253,10 +253,10 @@ static void read_byte(struct masking *masking, char byte)
     see_unwrapped(masking, seen.byte);
     masking->percent[masking->n_percent++] = byte;
     masking->n_percent = see_meanings(masking, VIEW_PERCENT, masking->percent, masking->n_percent,
-                                      mask_percent_meaning);
+                                      mask_decode_percent);
     masking->escape[masking->n_escape++] = byte;
-    masking->n_escape = see_meanings(masking, VIEW_ESCAPED, masking->escape, masking->n_escape,
-                                     mask_escape_meaning);
+    masking->n_escape =
+        see_meanings(masking, VIEW_ESCAPED, masking->escape, masking->n_escape, mask_decode_escape);
     masking->at++;
 }
 
@@ -381,16 +381,16 @@ void masker_append(struct masker *masker, const char *text, size_t len, struct s
 {
     struct masking *masking = masking_new(masker);
     const char *end = text + len;
-    const char *border = mask_border_find(text, len);
+    const char *omission = mask_omission_find(text, len);
 
-    for (int n = 0; border != NULL && n < BORDERS_MAX; n++) {
-        masking_feed(masking, text, (size_t)(border - text), out);
+    for (int n = 0; omission != NULL && n < OMISSIONS_MAX; n++) {
+        masking_feed(masking, text, (size_t)(omission - text), out);
         finish_broken(masking, out);
-        text = mask_border_end(border, (size_t)(end - border));
-        masking_feed(masking, border, (size_t)(text - border), out);
+        text = mask_omission_end(omission, (size_t)(end - omission));
+        masking_feed(masking, omission, (size_t)(text - omission), out);
         masking_finish(masking, out);
-        masking->n_to_hide = mask_border_ended(&masker->forms, text, (size_t)(end - text));
-        border = mask_border_find(text, (size_t)(end - text));
+        masking->n_to_hide = mask_omission_tail_bytes(&masker->forms, text, (size_t)(end - text));
+        omission = mask_omission_find(text, (size_t)(end - text));
     }
     masking_feed(masking, text, (size_t)(end - text), out);
     masking_finish(masking, out);

@@ -6,7 +6,7 @@
  *
  * A value of more than MASKER_HEAD_BYTES is detected by its first bytes: they are hidden, and so is
  * the text after them as far as it matches the value. Where the sandbox left out a part of a text,
- * the rest of a value on either side is hidden, too (mask_border.h).
+ * the rest of a value on either side is hidden, too (mask_omission.h).
  *
  * Ownership: a masker owns copies of the values and wipes them; a masking borrows its masker.
  * Threading: a masker and its maskings belong to one thread.

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
-#include "model/openai/openai_ask.h"
+#include "model/openai/openai_request.h"
 
 struct openai_usage openai_usage_of(const json_t *stats)
 {

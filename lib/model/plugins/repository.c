@@ -65,16 +65,16 @@ static const struct forge_account forges[] = {
     {"bitbucket", "https://bitbucket.org/", "x-token-auth"},
 };
 
-void repository_wish_done(struct repository_wish *wish)
+void repository_spec_done(struct repository_spec *spec)
 {
-    if (wish == NULL)
+    if (spec == NULL)
         return;
-    mem_free(wish->url);
-    mem_free(wish->name);
-    mem_free(wish->branch);
-    mem_free(wish->username);
-    secret_done(&wish->token);
-    *wish = (struct repository_wish)REPOSITORY_WISH_INIT;
+    mem_free(spec->url);
+    mem_free(spec->name);
+    mem_free(spec->branch);
+    mem_free(spec->username);
+    secret_done(&spec->token);
+    *spec = (struct repository_spec)REPOSITORY_SPEC_INIT;
 }
 
 static char *dup_or_null(const char *text)
@@ -93,79 +93,79 @@ static const char *username_of(const char *provider, const char *url)
 }
 
 /* Bitbucket's app passwords are passed as "user:password" in the token. */
-static void read_credentials(const json_t *credentials, struct repository_wish *wish)
+static void read_credentials(const json_t *credentials, struct repository_spec *spec)
 {
     const char *provider = json_text_or(credentials, "provider", NULL);
     const char *username = json_text_or(credentials, "username", NULL);
     const char *token = json_text_or(credentials, "token", "");
     const char *colon = strchr(token, ':');
 
-    mem_free(wish->username);
+    mem_free(spec->username);
     if (username == NULL && provider != NULL && text_equal(provider, "bitbucket") &&
         colon != NULL) {
-        wish->username = mem_dup_bytes(token, (size_t)(colon - token));
+        spec->username = mem_dup_bytes(token, (size_t)(colon - token));
         token = colon + 1;
     } else {
-        wish->username =
-            mem_dup_text(username != NULL ? username : username_of(provider, wish->url));
+        spec->username =
+            mem_dup_text(username != NULL ? username : username_of(provider, spec->url));
     }
-    secret_set(&wish->token, token);
-    wish->expires_in_s = json_int_or(credentials, "expires_in_s", 0);
+    secret_set(&spec->token, token);
+    spec->expires_in_s = json_int_or(credentials, "expires_in_s", 0);
 }
 
-static int read_url(const char *text, struct repository_wish *wish, struct error *err)
+static int read_url(const char *text, struct repository_spec *spec, struct error *err)
 {
     CLEANUP(plugin_source_done) struct plugin_source source = PLUGIN_SOURCE_INIT;
 
     if (plugin_source_read(text, NULL, NULL, &source, err) < 0)
         return -1;
-    wish->url = TAKE_PTR(source.address);
-    wish->branch = dup_or_null(source.ref);
+    spec->url = TAKE_PTR(source.address);
+    spec->branch = dup_or_null(source.ref);
     if (source.password == NULL)
         return 0;
-    wish->username = mem_dup_text(source.username != NULL && source.username[0] != '\0'
+    spec->username = mem_dup_text(source.username != NULL && source.username[0] != '\0'
                                       ? source.username
-                                      : username_of(NULL, wish->url));
-    secret_set(&wish->token, source.password);
+                                      : username_of(NULL, spec->url));
+    secret_set(&spec->token, source.password);
     return 0;
 }
 
-int repository_wish_read(const json_t *request, struct repository_wish *wish_out, struct error *err)
+int repository_spec_read(const json_t *request, struct repository_spec *spec_out, struct error *err)
 {
-    CLEANUP(repository_wish_done) struct repository_wish wish = REPOSITORY_WISH_INIT;
+    CLEANUP(repository_spec_done) struct repository_spec spec = REPOSITORY_SPEC_INIT;
     const char *url = json_text_or(request, "url", NULL);
     const char *branch = json_text_or(request, "branch", NULL);
     const json_t *credentials = json_object_get(request, "credentials");
 
-    if (url != NULL && read_url(url, &wish, err) < 0)
+    if (url != NULL && read_url(url, &spec, err) < 0)
         return -1;
     if (branch != NULL) {
-        mem_free(wish.branch);
-        wish.branch = dup_or_null(branch);
+        mem_free(spec.branch);
+        spec.branch = dup_or_null(branch);
     }
-    wish.name = dup_or_null(json_text_or(request, "name", NULL));
-    wish.setup_timeout_s = json_int_or(request, "setup_timeout_s", REPOSITORY_SETUP_S);
-    if (wish.setup_timeout_s > REPOSITORY_SETUP_S)
+    spec.name = dup_or_null(json_text_or(request, "name", NULL));
+    spec.setup_timeout_s = json_int_or(request, "setup_timeout_s", REPOSITORY_SETUP_S);
+    if (spec.setup_timeout_s > REPOSITORY_SETUP_S)
         return error_set(err, ERROR_INVALID, "setup_timeout_s must be at most %d",
                          REPOSITORY_SETUP_S);
-    if (json_is_object(credentials) && wish.url == NULL)
+    if (json_is_object(credentials) && spec.url == NULL)
         return error_set(err, ERROR_INVALID, "credentials need a url");
     if (json_is_object(credentials))
-        read_credentials(credentials, &wish);
-    *wish_out = wish;
-    wish = (struct repository_wish)REPOSITORY_WISH_INIT;
+        read_credentials(credentials, &spec);
+    *spec_out = spec;
+    spec = (struct repository_spec)REPOSITORY_SPEC_INIT;
     return 0;
 }
 
-json_t *repository_credentials(const struct repository_wish *wish)
+json_t *repository_credentials(const struct repository_spec *spec)
 {
     json_t *body = json_object();
 
-    json_put_text(body, "url", wish->url);
-    json_put_text(body, "username", wish->username);
-    json_put_text(body, "password", secret_reveal(&wish->token));
-    if (wish->expires_in_s > 0)
-        json_put(body, "expires_in_s", json_integer(wish->expires_in_s));
+    json_put_text(body, "url", spec->url);
+    json_put_text(body, "username", spec->username);
+    json_put_text(body, "password", secret_reveal(&spec->token));
+    if (spec->expires_in_s > 0)
+        json_put(body, "expires_in_s", json_integer(spec->expires_in_s));
     return body;
 }
 
@@ -189,15 +189,15 @@ static const char *or_empty(const char *text)
     return text != NULL ? text : "";
 }
 
-void repository_append_id(const struct repository_wish *wish, const struct uuid *conversation,
+void repository_append_id(const struct repository_spec *spec, const struct uuid *conversation,
                           enum repository_step step, int attempt, struct strbuf *out)
 {
     static const char *const names[] = {"clone", "setup", "stop", "reset", "hooks"};
     CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;
     char hash[CRYPTO_HASH_HEX_BYTES];
 
-    strbuf_appendf(&what, "%s\n%s\n%s\n%s", conversation->text, or_empty(wish->url),
-                   or_empty(wish->name), or_empty(wish->branch));
+    strbuf_appendf(&what, "%s\n%s\n%s\n%s", conversation->text, or_empty(spec->url),
+                   or_empty(spec->name), or_empty(spec->branch));
     crypto_sha256_hex(what.text, what.len, hash);
     strbuf_appendf(out, "repository:%.*s:%s:%d", ID_HASH_CHARS, hash, names[step], attempt);
 }
@@ -213,20 +213,20 @@ static void append_setup(struct strbuf *out, const char *working_dir, const char
     strbuf_append(out, "; (exit $_setup_status)");
 }
 
-static json_t *clone_args(const struct repository_wish *wish)
+static json_t *clone_args(const struct repository_spec *spec)
 {
     json_t *args = json_object();
 
-    if (wish->url == NULL) {
+    if (spec->url == NULL) {
         json_put_text(args, "step", "init");
         return args;
     }
     json_put_text(args, "step", "clone");
-    json_put_text(args, "url", wish->url);
-    if (wish->name != NULL)
-        json_put_text(args, "name", wish->name);
-    if (wish->branch != NULL)
-        json_put_text(args, "branch", wish->branch);
+    json_put_text(args, "url", spec->url);
+    if (spec->name != NULL)
+        json_put_text(args, "name", spec->name);
+    if (spec->branch != NULL)
+        json_put_text(args, "branch", spec->branch);
     json_put(args, "timeout_ms", json_integer((json_int_t)REPOSITORY_CLONE_S * MS_PER_S));
     return args;
 }
@@ -240,7 +240,7 @@ static json_t *terminal_args(const char *command, int64_t timeout_s)
     return args;
 }
 
-static json_t *args_of(const struct repository_wish *wish, enum repository_step step,
+static json_t *args_of(const struct repository_spec *spec, enum repository_step step,
                        const char *working_dir, const char *path)
 {
     CLEANUP(strbuf_done) struct strbuf command = STRBUF_INIT;
@@ -248,10 +248,10 @@ static json_t *args_of(const struct repository_wish *wish, enum repository_step 
 
     switch (step) {
     case REPOSITORY_CLONE:
-        return clone_args(wish);
+        return clone_args(spec);
     case REPOSITORY_SETUP:
         append_setup(&command, working_dir, path);
-        return terminal_args(command.text, wish->setup_timeout_s);
+        return terminal_args(command.text, spec->setup_timeout_s);
     case REPOSITORY_STOP:
         args = terminal_args("C-c", REPOSITORY_STOP_S);
         json_put(args, "is_input", json_true());
@@ -268,14 +268,14 @@ static json_t *args_of(const struct repository_wish *wish, enum repository_step 
     return json_object();
 }
 
-json_t *repository_action(const struct repository_wish *wish, enum repository_step step,
+json_t *repository_action(const struct repository_spec *spec, enum repository_step step,
                           const char *working_dir, const char *path)
 {
     json_t *action = json_object();
     bool is_tool = step == REPOSITORY_CLONE || step == REPOSITORY_HOOKS;
 
     json_put_text(action, "tool", is_tool ? "repository" : "terminal");
-    json_put(action, "args", args_of(wish, step, working_dir, path));
+    json_put(action, "args", args_of(spec, step, working_dir, path));
     json_put_text(action, "working_dir", step == REPOSITORY_HOOKS ? path : working_dir);
     return action;
 }

@@ -2,7 +2,7 @@
  * Steps that set up the repository in a conversation's workspace. Each is an action of deft-action,
  * which runs an id once, however often it is requested. The caller sends them to the sandbox.
  *
- * Ownership: repository_wish_done().
+ * Ownership: repository_spec_done().
  * Threading: no state.
  */
 #ifndef DEFT_MODEL_PLUGINS_REPOSITORY_H
@@ -31,7 +31,7 @@ enum repository_step {
 enum { REPOSITORY_CLONE_S = 600, REPOSITORY_SETUP_S = 600, REPOSITORY_STOP_S = 5 };
 
 /* The requested repository. */
-struct repository_wish {
+struct repository_spec {
     char *url;    /* without credentials; NULL: an empty repository */
     char *name;   /* of the folder; NULL: the repository's; ".": the working directory itself */
     char *branch; /* NULL: a new one */
@@ -42,7 +42,7 @@ struct repository_wish {
 };
 
 /* clang-format off */
-#define REPOSITORY_WISH_INIT {NULL, NULL, NULL, REPOSITORY_SETUP_S, NULL, SECRET_INIT, 0}
+#define REPOSITORY_SPEC_INIT {NULL, NULL, NULL, REPOSITORY_SETUP_S, NULL, SECRET_INIT, 0}
 /* clang-format on */
 
 /* Request bodies of clients. */
@@ -50,27 +50,27 @@ extern const struct object_schema repository_request_schema;
 extern const struct object_schema repository_credentials_schema;
 extern const struct object_schema repository_credentials_request_schema;
 
-void repository_wish_done(struct repository_wish *wish);
+void repository_spec_done(struct repository_spec *spec);
 /*
  * Reads a request that was validated by repository_request_schema or
  * repository_credentials_request_schema. Credentials in the URL are removed from it. ERROR_INVALID
  * with the reason.
  */
-int repository_wish_read(const json_t *request, struct repository_wish *wish_out,
+int repository_spec_read(const json_t *request, struct repository_spec *spec_out,
                          struct error *err) NONNULL MUST_CHECK;
 /* Returns the body of deft-action's POST /git/credentials. A new reference. */
-json_t *repository_credentials(const struct repository_wish *wish) NONNULL MUST_CHECK;
+json_t *repository_credentials(const struct repository_spec *spec) NONNULL MUST_CHECK;
 
 /* The wire's name for a step in progress: PREPARING_REPOSITORY, … */
 const char *repository_status(enum repository_step step) MUST_CHECK;
 /* Appends the id of a step's action: the same for the same request of the same conversation. */
-void repository_append_id(const struct repository_wish *wish, const struct uuid *conversation,
+void repository_append_id(const struct repository_spec *spec, const struct uuid *conversation,
                           enum repository_step step, int attempt, struct strbuf *out) NONNULL;
 /*
  * Returns the body of the action. working_dir: the conversation's; path: the repository's, from the
  * clone's result ("" before). A new reference.
  */
-json_t *repository_action(const struct repository_wish *wish, enum repository_step step,
+json_t *repository_action(const struct repository_spec *spec, enum repository_step step,
                           const char *working_dir, const char *path) NONNULL MUST_CHECK;
 
 #endif

@@ -27,14 +27,14 @@ void egress_choice_done(struct egress_choice *choice)
     *choice = (struct egress_choice)EGRESS_CHOICE_INIT;
 }
 
-void egress_seats_done(struct egress_seats *seats)
+void egress_network_list_done(struct egress_network_list *networks)
 {
-    for (size_t i = 0; i < seats->n; i++) {
-        mem_free(seats->items[i].network);
-        egress_choice_done(&seats->items[i].choice);
+    for (size_t i = 0; i < networks->n; i++) {
+        mem_free(networks->items[i].network);
+        egress_choice_done(&networks->items[i].choice);
     }
-    mem_free(seats->items);
-    *seats = (struct egress_seats)EGRESS_SEATS_INIT;
+    mem_free(networks->items);
+    *networks = (struct egress_network_list)EGRESS_NETWORK_LIST_INIT;
 }
 
 static struct egress_choice read_choice(const PGresult *rows, int row, int column)
@@ -56,18 +56,18 @@ int egress_store_find(struct db *db, const struct uuid *tenant_id, const struct 
     return 0;
 }
 
-int egress_store_list(struct db *db, struct egress_seats *seats_out, struct error *err)
+int egress_store_list(struct db *db, struct egress_network_list *networks_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
-    struct egress_seats seats = EGRESS_SEATS_INIT;
+    struct egress_network_list networks = EGRESS_NETWORK_LIST_INIT;
 
     if (db_read(db, SQL_LIST, DB_NO_PARAMS, &rows, err) < 0)
         return error_wrap(err, "reading the egress policies");
-    seats.n = (size_t)PQntuples(rows);
-    seats.items = mem_alloc_array(seats.n, sizeof(seats.items[0]));
-    for (size_t i = 0; i < seats.n; i++)
-        seats.items[i] = (struct egress_seat){.network = db_dup(rows, (int)i, 0),
-                                              .choice = read_choice(rows, (int)i, 1)};
-    *seats_out = seats;
+    networks.n = (size_t)PQntuples(rows);
+    networks.items = mem_alloc_array(networks.n, sizeof(networks.items[0]));
+    for (size_t i = 0; i < networks.n; i++)
+        networks.items[i] = (struct egress_network){.network = db_dup(rows, (int)i, 0),
+                                                    .choice = read_choice(rows, (int)i, 1)};
+    *networks_out = networks;
     return 0;
 }

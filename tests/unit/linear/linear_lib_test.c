@@ -27,7 +27,7 @@
 #include "model/conversation/preview_answer.h"
 #include "model/event/event.h"
 #include "model/event/observation_text.h"
-#include "model/plain_line.h"
+#include "model/markdown_line.h"
 #include "model/plugins/plugin_source.h"
 #include "model/plugins/repository.h"
 #include "model/prompt/skills.h"
@@ -157,7 +157,7 @@ static void run_oauth(const char *text, size_t len)
     for (size_t i = 0; i < len / 10; i++)
         json_push(methods, json_string("a"));
     json_put(provider, "auth_methods", methods);
-    assert_non_null(oauth_pick_method(provider, true));
+    assert_non_null(oauth_pick_method(provider, OAUTH_CONFIDENTIAL));
 }
 
 static const char *const urls[] = {"https://|a|", "https://a/|a/|", "https://|a@|",
@@ -248,7 +248,7 @@ static void run_names(const char *text, size_t len)
     struct web_origin origin;
     struct error err = ERROR_INIT;
 
-    plain_line_append(&out, text, len);
+    markdown_line_append(&out, text, len);
     if (plugin_source_read(text, NULL, NULL, &source, &err) < 0)
         assert_int_equal(err.code, ERROR_INVALID);
     (void)!web_origin_read(text, &origin);
@@ -290,13 +290,13 @@ static void run_repo_path(const char *text, size_t len)
 
 static void run_wish(const char *text, size_t len)
 {
-    CLEANUP(repository_wish_done) struct repository_wish wish = REPOSITORY_WISH_INIT;
+    CLEANUP(repository_spec_done) struct repository_spec spec = REPOSITORY_SPEC_INIT;
     json_auto_t *request = json_object();
     struct error err = ERROR_INIT;
 
     json_put(request, "url", json_text(text, len));
     json_put(request, "branch", json_text(text, len));
-    if (repository_wish_read(request, &wish, &err) < 0)
+    if (repository_spec_read(request, &spec, &err) < 0)
         assert_int_equal(err.code, ERROR_INVALID);
 }
 
@@ -490,7 +490,7 @@ static void time_is_linear_in_what_the_libraries_read(void **state)
         {"plugin_source_read", run_names, origins, LINEAR_FEW_BYTES, 0},
         {"plugin_source_read", run_names, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"plugin_source_read, path", run_repo_path, origins, LINEAR_FEW_BYTES, 0},
-        {"repository_wish_read", run_wish, origins, LINEAR_FEW_BYTES, 0},
+        {"repository_spec_read", run_wish, origins, LINEAR_FEW_BYTES, 0},
         {"content_read", run_content, contents, LINEAR_OBJECTS},
         {"skills_for_message", run_skills, linear_any_text, LINEAR_OBJECTS},
         {"skills_for_message, many", run_many_skills, one_text, LINEAR_OBJECTS},

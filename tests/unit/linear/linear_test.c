@@ -19,7 +19,7 @@
 #include "client/sse.h"
 #include "llm/json_repair.h"
 #include "model/event/title.h"
-#include "model/masking/mask_border.h"
+#include "model/masking/mask_omission.h"
 #include "model/masking/masker.h"
 #include "model/plugins/front_matter.h"
 #include "model/plugins/skill_file.h"

@@ -39,7 +39,7 @@
 #include "model/event/event.h"
 #include "model/event/progress.h"
 #include "model/masking/event_text.h"
-#include "model/openai/openai_ask.h"
+#include "model/openai/openai_request.h"
 #include "model/plugins/plugin_folder.h"
 #include "model/schema/client_arguments.h"
 #include "model/schema/object_schema.h"
@@ -243,15 +243,15 @@ static void use_answers(json_t *json)
     json_auto_t *names = json_array();
     json_auto_t *outcome = mcp_call_outcome(json);
     json_auto_t *problems = json_array();
-    struct openai_ask ask = {.system = STRBUF_INIT};
+    struct openai_request ask = {.system = STRBUF_INIT};
     const json_t *result = NULL;
     struct error err = ERROR_INIT;
 
     mcp_add_tool_names(json, names);
     if (mcp_result(json, &result, &err) == 0)
         assert_non_null(result);
-    openai_ask_read_chat(json, OPENAI_ALL_TURNS, &ask, problems);
-    openai_ask_done(&ask);
+    openai_request_read_chat(json, OPENAI_ALL_TURNS, &ask, problems);
+    openai_request_done(&ask);
     client_arguments_check(json, json, problems);
 }
 
@@ -299,7 +299,7 @@ static void time_is_linear_on_the_wires(void **state)
         {"chat_request_body", run_chat, linear_any_text, LINEAR_OBJECTS},
         {"tools_functions", run_tools, one_text, LINEAR_OBJECTS},
         {"event_texts_visit", run_events, linear_any_text, LINEAR_OBJECTS},
-        {"agent_settings_read, openai_ask_read_chat", run_objects, objects, LINEAR_OBJECTS},
+        {"agent_settings_read, openai_request_read_chat", run_objects, objects, LINEAR_OBJECTS},
     };
 
     (void)state;

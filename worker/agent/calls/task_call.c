@@ -33,16 +33,16 @@
 #include "worker/context.h"
 
 /* A call and its resolved parameters. */
-struct handing {
+struct task_invocation {
     struct agent *agent;
     size_t action;
     const json_t *args;
     json_t *state; /* the future agent_state; takes effect when stored */
 };
 
-static const struct uuid *call_id(const struct handing *handing)
+static const struct uuid *call_id(const struct task_invocation *invocation)
 {
-    return &handing->agent->history.items[handing->action].id;
+    return &invocation->agent->history.items[invocation->action].id;
 }
 
 struct child_load {
@@ -116,12 +116,12 @@ static int try_wait(struct agent *agent, void *call, struct error *err)
 }
 
 /* work: NULL if `store` needs none. */
-static int wait_for(const struct handing *handing, const struct uuid *child_id, store_wait *store,
-                    const struct task_work *work, struct error *err)
+static int wait_for(const struct task_invocation *invocation, const struct uuid *child_id,
+                    store_wait *store, const struct task_work *work, struct error *err)
 {
-    struct agent *agent = handing->agent;
+    struct agent *agent = invocation->agent;
     const struct task_wait wait = {
-        .lease = &agent->lease, .agent_state = handing->state, .child_id = *child_id};
+        .lease = &agent->lease, .agent_state = invocation->state, .child_id = *child_id};
     struct wait_begin begin = {store, &wait, work, ""};
 
     crash_point(&agent->context->crash, CRASH_CHILD_BEFORE_COMMIT);
@@ -135,63 +135,66 @@ static int wait_for(const struct handing *handing, const struct uuid *child_id, 
 
 /* --- a new sub-agent --- */
 
-static int make_child(const struct handing *handing, const json_t *definition,
+static int make_child(const struct task_invocation *invocation, const json_t *definition,
                       struct conversation *child, struct error *err)
 {
-    struct agent *agent = handing->agent;
-    const char *prompt = json_text_or(handing->args, "prompt", "");
+    struct agent *agent = invocation->agent;
+    const char *prompt = json_text_or(invocation->args, "prompt", "");
     CLEANUP(mem_freep) char *title =
-        title_from_text(json_text_or(handing->args, "description", prompt));
+        title_from_text(json_text_or(invocation->args, "description", prompt));
 
-    child->id = child_conversation_id(&agent->conversation.id, call_id(handing));
+    child->id = child_conversation_id(&agent->conversation.id, call_id(invocation));
     return sub_agent_make(&agent->context->keyring, &agent->conversation, definition,
                           title != NULL ? title : "", child, err);
 }
 
 /* The child takes over its parent's place among the runs of their user, so no quota is checked. */
-static int begin_with(const struct handing *handing, const json_t *definition, struct error *err)
+static int begin_with(const struct task_invocation *invocation, const json_t *definition,
+                      struct error *err)
 {
     CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
     CLEANUP(start_rows_done) struct start_rows rows = START_ROWS_INIT;
     const struct task_work work = {&child, &rows.events, &rows.write};
 
-    if (make_child(handing, definition, &child, err) < 0 ||
-        database_retry(handing->agent, try_place, &child, err) < 0 ||
-        agent_start_plan(&child, json_text_or(handing->args, "prompt", ""), &rows, err) < 0)
+    if (make_child(invocation, definition, &child, err) < 0 ||
+        database_retry(invocation->agent, try_place, &child, err) < 0 ||
+        agent_start_plan(&child, json_text_or(invocation->args, "prompt", ""), &rows, err) < 0)
         return -1;
-    task_set_call(task_add(handing->state, &child.id, json_text_or(definition, "name", "")),
-                  call_id(handing));
-    return wait_for(handing, &child.id, task_store_begin, &work, err);
+    task_set_call(task_add(invocation->state, &child.id, json_text_or(definition, "name", "")),
+                  call_id(invocation));
+    return wait_for(invocation, &child.id, task_store_begin, &work, err);
 }
 
-static int refuse_kind(const struct handing *handing, const char *name, struct error *err)
+static int refuse_kind(const struct task_invocation *invocation, const char *name,
+                       struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
 
     strbuf_appendf(&words, "There is no sub-agent of the kind \"%s\". There are:", name);
-    sub_agents_append_list(&handing->agent->conversation, &words);
-    return task_result_refuse(handing->agent, handing->action, words.text, err);
+    sub_agents_append_list(&invocation->agent->conversation, &words);
+    return task_result_refuse(invocation->agent, invocation->action, words.text, err);
 }
 
-static int begin_new(const struct handing *handing, struct error *err)
+static int begin_new(const struct task_invocation *invocation, struct error *err)
 {
-    const char *kind = json_text_or(handing->args, "subagent_type", "");
-    json_auto_t *definition = sub_agent_find(&handing->agent->conversation, kind);
+    const char *kind = json_text_or(invocation->args, "subagent_type", "");
+    json_auto_t *definition = sub_agent_find(&invocation->agent->conversation, kind);
     struct error failure = ERROR_INIT;
 
     if (definition == NULL)
-        return refuse_kind(handing, kind, err);
-    if (begin_with(handing, definition, &failure) == 0)
+        return refuse_kind(invocation, kind, err);
+    if (begin_with(invocation, definition, &failure) == 0)
         return 0;
     if (failure.code == ERROR_INVALID || failure.code == ERROR_TOO_LARGE)
-        return task_result_refuse(handing->agent, handing->action, failure.message, err);
+        return task_result_refuse(invocation->agent, invocation->action, failure.message, err);
     *err = failure;
     return -1;
 }
 
 /* --- more work for an existing one --- */
 
-static int give_more(const struct handing *handing, struct conversation *child, struct error *err)
+static int give_more(const struct task_invocation *invocation, struct conversation *child,
+                     struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
@@ -199,63 +202,66 @@ static int give_more(const struct handing *handing, struct conversation *child, 
     const struct task_work work = {child, &events, &write};
     json_auto_t *content = json_array();
 
-    json_push(content, text_content(json_text_or(handing->args, "prompt", "")));
+    json_push(content, text_content(json_text_or(invocation->args, "prompt", "")));
     if (conversation_plan_message(child, content, MESSAGE_AND_RUN, &events, &planned, err) < 0)
         return -1;
     conversation_write_change(&planned, &write);
-    return wait_for(handing, &child->id, task_store_go_on, &work, err);
+    return wait_for(invocation, &child->id, task_store_go_on, &work, err);
 }
 
 /* Why the sub-agent cannot be given more work; NULL if it can. */
-static const char *why_not(const struct handing *handing, const struct conversation *child)
+static const char *why_not(const struct task_invocation *invocation,
+                           const struct conversation *child)
 {
-    if (!text_equal(child->parent_id.text, handing->agent->conversation.id.text))
+    if (!text_equal(child->parent_id.text, invocation->agent->conversation.id.text))
         return "That task belongs to another conversation.";
     if (child->is_wanted)
         return "The sub-agent of that task is still running.";
     return NULL;
 }
 
-static int go_on(const struct handing *handing, json_t *task, struct error *err)
+static int go_on(const struct task_invocation *invocation, json_t *task, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
     const struct uuid id = task_conversation_id(task);
     struct error failure = ERROR_INIT;
     const char *problem = NULL;
 
-    if (load_child(handing->agent, &id, &child, &failure) < 0) {
+    if (load_child(invocation->agent, &id, &child, &failure) < 0) {
         if (failure.code == ERROR_NOT_FOUND)
-            return task_result_refuse(handing->agent, handing->action,
+            return task_result_refuse(invocation->agent, invocation->action,
                                       "The conversation of that task was deleted.", err);
         *err = failure;
         return -1;
     }
-    problem = why_not(handing, &child);
+    problem = why_not(invocation, &child);
     if (problem != NULL)
-        return task_result_refuse(handing->agent, handing->action, problem, err);
-    task_set_call(task, call_id(handing));
-    return give_more(handing, &child, err);
+        return task_result_refuse(invocation->agent, invocation->action, problem, err);
+    task_set_call(task, call_id(invocation));
+    return give_more(invocation, &child, err);
 }
 
-static int begin(const struct handing *handing, struct error *err)
+static int begin(const struct task_invocation *invocation, struct error *err)
 {
-    const char *resumed = json_text_or(handing->args, "resume", "");
-    json_t *task = task_find(handing->state, resumed);
+    const char *resumed = json_text_or(invocation->args, "resume", "");
+    json_t *task = task_find(invocation->state, resumed);
 
-    if (text_is_blank(json_text_or(handing->args, "prompt", "")))
-        return task_result_refuse(handing->agent, handing->action, "The prompt is empty.", err);
+    if (text_is_blank(json_text_or(invocation->args, "prompt", "")))
+        return task_result_refuse(invocation->agent, invocation->action, "The prompt is empty.",
+                                  err);
     if (text_is_blank(resumed))
-        return begin_new(handing, err);
+        return begin_new(invocation, err);
     if (task == NULL)
-        return task_result_refuse(handing->agent, handing->action,
+        return task_result_refuse(invocation->agent, invocation->action,
                                   "There is no task with that id to resume.", err);
-    return go_on(handing, task, err);
+    return go_on(invocation, task, err);
 }
 
 /* --- one already begun --- */
 
 /* The sub-agent was stopped together with this run, which now continues. */
-static int run_again(const struct handing *handing, struct conversation *child, struct error *err)
+static int run_again(const struct task_invocation *invocation, struct conversation *child,
+                     struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
@@ -264,13 +270,14 @@ static int run_again(const struct handing *handing, struct conversation *child, 
 
     conversation_plan_run(child, &events, &planned);
     conversation_write_change(&planned, &write);
-    return wait_for(handing, &child->id, task_store_go_on, &work, err);
+    return wait_for(invocation, &child->id, task_store_go_on, &work, err);
 }
 
-static int check_task(const struct handing *handing, const json_t *task, struct error *err)
+static int check_task(const struct task_invocation *invocation, const json_t *task,
+                      struct error *err)
 {
     CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
-    struct agent *agent = handing->agent;
+    struct agent *agent = invocation->agent;
     const struct uuid id = task_conversation_id(task);
     bool was_waited_for = text_equal(agent->conversation.waits_for.text, id.text);
     bool is_stopped = false;
@@ -278,30 +285,30 @@ static int check_task(const struct handing *handing, const json_t *task, struct 
 
     if (load_child(agent, &id, &child, &failure) < 0) {
         if (failure.code == ERROR_NOT_FOUND)
-            return task_result_deleted(agent, handing->action, task, err);
+            return task_result_deleted(agent, invocation->action, task, err);
         *err = failure;
         return -1;
     }
     if (child.is_wanted)
-        return wait_for(handing, &id, wait_again, NULL, err);
+        return wait_for(invocation, &id, wait_again, NULL, err);
     is_stopped = child.status == STATUS_PAUSED || child.status == STATUS_IDLE;
     if (is_stopped && run_control_stop(agent->control) == STOP_PAUSE)
         return error_set(err, ERROR_CANCELLED, "both are paused");
     if (is_stopped && !was_waited_for)
-        return run_again(handing, &child, err);
-    return task_result_store(agent, handing->action, task, &child, err);
+        return run_again(invocation, &child, err);
+    return task_result_store(agent, invocation->action, task, &child, err);
 }
 
 int task_call_run(struct agent *agent, size_t action, struct error *err)
 {
     json_auto_t *state = json_deep_copy(agent->conversation.agent_state);
-    const struct handing handing = {
+    const struct task_invocation invocation = {
         .agent = agent,
         .action = action,
         .args = json_object_get(agent->history.items[action].json, "action"),
         .state = state,
     };
-    const json_t *task = task_of_call(state, call_id(&handing));
+    const json_t *task = task_of_call(state, call_id(&invocation));
 
-    return task != NULL ? check_task(&handing, task, err) : begin(&handing, err);
+    return task != NULL ? check_task(&invocation, task, err) : begin(&invocation, err);
 }

@@ -252,10 +252,10 @@ static bool is_outdated(const struct agent *agent, const struct conversation_wri
 }
 
 /* Events of others that invalidate these events, besides a result of the same call. */
-enum concern { CONCERN_NOTHING, CONCERN_USER };
+enum conflict_scope { CONFLICT_CALL, CONFLICT_CALL_OR_USER };
 
 static int append_unless(struct agent *agent, struct event_list *events,
-                         const struct conversation_write *change, enum concern concern,
+                         const struct conversation_write *change, enum conflict_scope scope,
                          struct error *err)
 {
     for (;;) {
@@ -263,7 +263,7 @@ static int append_unless(struct agent *agent, struct event_list *events,
             return 0;
         if (err->code != ERROR_CONFLICT || is_overtaken(agent, events) ||
             is_outdated(agent, change) ||
-            (concern == CONCERN_USER &&
+            (scope == CONFLICT_CALL_OR_USER &&
              history_has_user_message_after(&agent->history, agent->asked_seq)))
             return -1;
     }
@@ -272,11 +272,11 @@ static int append_unless(struct agent *agent, struct event_list *events,
 int event_writer_append(struct agent *agent, struct event_list *events,
                         const struct conversation_write *change, struct error *err)
 {
-    return append_unless(agent, events, change, CONCERN_NOTHING, err);
+    return append_unless(agent, events, change, CONFLICT_CALL, err);
 }
 
 int event_writer_append_unless_spoken(struct agent *agent, struct event_list *events,
                                       const struct conversation_write *change, struct error *err)
 {
-    return append_unless(agent, events, change, CONCERN_USER, err);
+    return append_unless(agent, events, change, CONFLICT_CALL_OR_USER, err);
 }

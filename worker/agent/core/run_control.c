@@ -7,20 +7,25 @@
 #include "base/text.h"
 
 /* Grace period of a model call or command after a pause or shutdown request. */
-#define PATIENCE_MS 5000
+#define GRACE_MS 5000
 
-enum impatience { NEVER, PATIENTLY, AT_ONCE };
+enum interruption { INTERRUPT_NEVER, INTERRUPT_AFTER_GRACE, INTERRUPT_NOW };
 
 /*
  * Which stop may interrupt which wait. On a pause a command runs to its end; on a hand-over it
  * continues in its sandbox, where the next worker finds it.
  */
-static const enum impatience cuts[STOP_N_KINDS][WAIT_N_KINDS] = {
-    [STOP_HAND_OVER] =
-        {[WAIT_MODEL] = PATIENTLY, [WAIT_SANDBOX] = AT_ONCE, [WAIT_TOOL] = PATIENTLY},
-    [STOP_PAUSE] = {[WAIT_MODEL] = PATIENTLY, [WAIT_SANDBOX] = PATIENTLY, [WAIT_TOOL] = NEVER},
-    [STOP_INTERRUPT] = {[WAIT_MODEL] = AT_ONCE, [WAIT_SANDBOX] = AT_ONCE, [WAIT_TOOL] = AT_ONCE},
-    [STOP_LOST] = {[WAIT_MODEL] = AT_ONCE, [WAIT_SANDBOX] = AT_ONCE, [WAIT_TOOL] = AT_ONCE},
+static const enum interruption interruptions[STOP_N_KINDS][WAIT_N_KINDS] = {
+    [STOP_HAND_OVER] = {[WAIT_MODEL] = INTERRUPT_AFTER_GRACE,
+                        [WAIT_SANDBOX] = INTERRUPT_NOW,
+                        [WAIT_TOOL] = INTERRUPT_AFTER_GRACE},
+    [STOP_PAUSE] = {[WAIT_MODEL] = INTERRUPT_AFTER_GRACE,
+                    [WAIT_SANDBOX] = INTERRUPT_AFTER_GRACE,
+                    [WAIT_TOOL] = INTERRUPT_NEVER},
+    [STOP_INTERRUPT] =
+        {[WAIT_MODEL] = INTERRUPT_NOW, [WAIT_SANDBOX] = INTERRUPT_NOW, [WAIT_TOOL] = INTERRUPT_NOW},
+    [STOP_LOST] =
+        {[WAIT_MODEL] = INTERRUPT_NOW, [WAIT_SANDBOX] = INTERRUPT_NOW, [WAIT_TOOL] = INTERRUPT_NOW},
 };
 
 void run_control_init(struct run_control *control, int64_t lease_until_ms)
@@ -46,11 +51,11 @@ static bool run_control_cuts_locked(const struct run_control *control, enum wait
 
 static bool run_control_cuts_locked(const struct run_control *control, enum wait_kind wait)
 {
-    enum impatience impatience = cuts[control->stop][wait];
+    enum interruption interruption = interruptions[control->stop][wait];
 
-    if (impatience == PATIENTLY)
-        return clock_monotonic_ms() - control->stop_at_ms >= PATIENCE_MS;
-    return impatience == AT_ONCE;
+    if (interruption == INTERRUPT_AFTER_GRACE)
+        return clock_monotonic_ms() - control->stop_at_ms >= GRACE_MS;
+    return interruption == INTERRUPT_NOW;
 }
 
 static void run_control_wake_locked(struct run_control *control) REQUIRES(control -> lock);

@@ -11,15 +11,15 @@
 static void assert_credentials(const char *url, const char *credentials, const char *username,
                                const char *password)
 {
-    CLEANUP(repository_wish_done) struct repository_wish wish = REPOSITORY_WISH_INIT;
+    CLEANUP(repository_spec_done) struct repository_spec spec = REPOSITORY_SPEC_INIT;
     struct error err = ERROR_INIT;
     json_auto_t *request = json_object();
     json_auto_t *body = NULL;
 
     json_put_text(request, "url", url);
     json_put(request, "credentials", json_loads(credentials, JSON_DECODE_ANY, NULL));
-    assert_int_equal(repository_wish_read(request, &wish, &err), 0);
-    body = repository_credentials(&wish);
+    assert_int_equal(repository_spec_read(request, &spec, &err), 0);
+    body = repository_credentials(&spec);
     assert_string_equal(json_text_or(body, "username", ""), username);
     assert_string_equal(json_text_or(body, "password", ""), password);
     assert_null(strchr(json_text_or(body, "url", ""), '@'));
@@ -47,19 +47,19 @@ static void an_id_is_that_of_the_wish_without_its_token(void **state)
     CLEANUP(strbuf_done) struct strbuf same = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf other = STRBUF_INIT;
     struct uuid conversation = UUID_INIT;
-    struct repository_wish wish = REPOSITORY_WISH_INIT;
+    struct repository_spec spec = REPOSITORY_SPEC_INIT;
     char url[] = "https://a/b";
     char branch[] = "main";
 
     (void)state;
     assert_true(uuid_parse("0b8f2c1e-5a44-4a0b-9c55-1f2f6f0a000f", &conversation));
-    wish.url = url;
-    repository_append_id(&wish, &conversation, REPOSITORY_SETUP, 1, &one);
-    secret_set(&wish.token, "token");
-    repository_append_id(&wish, &conversation, REPOSITORY_SETUP, 1, &same);
-    wish.branch = branch;
-    repository_append_id(&wish, &conversation, REPOSITORY_SETUP, 1, &other);
-    secret_done(&wish.token);
+    spec.url = url;
+    repository_append_id(&spec, &conversation, REPOSITORY_SETUP, 1, &one);
+    secret_set(&spec.token, "token");
+    repository_append_id(&spec, &conversation, REPOSITORY_SETUP, 1, &same);
+    spec.branch = branch;
+    repository_append_id(&spec, &conversation, REPOSITORY_SETUP, 1, &other);
+    secret_done(&spec.token);
     assert_string_equal(one.text, same.text);
     assert_false(text_equal(one.text, other.text));
     assert_true(text_starts_with(one.text, "repository:"));
@@ -68,8 +68,8 @@ static void an_id_is_that_of_the_wish_without_its_token(void **state)
 
 static void the_set_up_runs_in_the_repository_whatever_it_is_called(void **state)
 {
-    struct repository_wish wish = REPOSITORY_WISH_INIT;
-    json_auto_t *action = repository_action(&wish, REPOSITORY_SETUP, "/w/it's", "/w/it's/$(x)");
+    struct repository_spec spec = REPOSITORY_SPEC_INIT;
+    json_auto_t *action = repository_action(&spec, REPOSITORY_SETUP, "/w/it's", "/w/it's/$(x)");
 
     (void)state;
     assert_string_equal(
@@ -89,11 +89,11 @@ static void what_cannot_be_meant_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        CLEANUP(repository_wish_done) struct repository_wish wish = REPOSITORY_WISH_INIT;
+        CLEANUP(repository_spec_done) struct repository_spec spec = REPOSITORY_SPEC_INIT;
         json_auto_t *request = json_loads(bad[i], 0, NULL);
         struct error err = ERROR_INIT;
 
-        assert_int_equal(repository_wish_read(request, &wish, &err), -1);
+        assert_int_equal(repository_spec_read(request, &spec, &err), -1);
         assert_int_equal(err.code, ERROR_INVALID);
     }
 }

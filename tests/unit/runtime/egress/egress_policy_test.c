@@ -25,14 +25,14 @@ static void places_are_names_names_below_and_ranges(void **state)
                                          &policy, &err),
                      0);
     assert_int_equal(policy.n, 4);
-    assert_string_equal(policy.places[0].name, "github.com");
-    assert_int_equal(policy.places[0].port, 443);
-    assert_int_equal(policy.places[1].kind, PLACE_BELOW);
-    assert_string_equal(policy.places[1].name, "pypi.org");
-    assert_int_equal(policy.places[2].address, ntohl(inet_addr("140.82.112.0")));
-    assert_int_equal(policy.places[2].prefix, 20);
-    assert_int_equal(policy.places[2].port, 22);
-    assert_int_equal(policy.places[3].prefix, 32);
+    assert_string_equal(policy.destinations[0].name, "github.com");
+    assert_int_equal(policy.destinations[0].port, 443);
+    assert_int_equal(policy.destinations[1].kind, DESTINATION_BELOW);
+    assert_string_equal(policy.destinations[1].name, "pypi.org");
+    assert_int_equal(policy.destinations[2].address, ntohl(inet_addr("140.82.112.0")));
+    assert_int_equal(policy.destinations[2].prefix, 20);
+    assert_int_equal(policy.destinations[2].port, 22);
+    assert_int_equal(policy.destinations[3].prefix, 32);
     assert_true(egress_policy_holds(&policy, "github.com"));
     assert_true(egress_policy_holds(&policy, "files.pypi.org"));
     assert_true(egress_policy_holds(&policy, "a.b.pypi.org"));

@@ -72,18 +72,19 @@ static void each_sandbox_in_a_network_is_listed_with_its_own(void **state)
 {
     const struct store_fixture *fixture = *state;
     CLEANUP(runtime_done) struct runtime runtime = store_add_runtime(fixture);
-    CLEANUP(egress_seats_done) struct egress_seats seats = EGRESS_SEATS_INIT;
+    CLEANUP(egress_network_list_done) struct egress_network_list networks =
+        EGRESS_NETWORK_LIST_INIT;
     struct error err = ERROR_INIT;
     bool is_there = false;
 
     set(fixture, SQL_SET_USER, &fixture->user_id, "none", NULL);
-    assert_done(egress_store_list(fixture->db, &seats, &err), &err);
-    for (size_t i = 0; i < seats.n; i++) {
-        if (!text_equal(seats.items[i].network, runtime.network))
+    assert_done(egress_store_list(fixture->db, &networks, &err), &err);
+    for (size_t i = 0; i < networks.n; i++) {
+        if (!text_equal(networks.items[i].network, runtime.network))
             continue;
         is_there = true;
-        assert_string_equal(seats.items[i].choice.mode, "none");
-        assert_string_equal(seats.items[i].choice.list, "");
+        assert_string_equal(networks.items[i].choice.mode, "none");
+        assert_string_equal(networks.items[i].choice.list, "");
     }
     assert_true(is_there);
     set(fixture, SQL_SET_USER, &fixture->user_id, NULL, NULL);

@@ -2,12 +2,12 @@
  * Requests of OpenAI-compatible clients: the profile that is to run, and its input. Both APIs (chat
  * completions, responses) are reduced to one system text and one user message.
  *
- * Ownership: struct openai_ask owns its members until openai_ask_done(), except `profile`.
+ * Ownership: struct openai_request owns its members until openai_request_done(), except `profile`.
  * Threading: pure.
  * Source:    https://platform.openai.com/docs/api-reference/chat, …/responses
  */
-#ifndef DEFT_MODEL_OPENAI_OPENAI_ASK_H
-#define DEFT_MODEL_OPENAI_OPENAI_ASK_H
+#ifndef DEFT_MODEL_OPENAI_OPENAI_REQUEST_H
+#define DEFT_MODEL_OPENAI_OPENAI_REQUEST_H
 
 #include <stdbool.h>
 
@@ -28,7 +28,7 @@ enum openai_turns {
     OPENAI_NEW_TURNS, /* for an existing one: those after the assistant's last */
 };
 
-struct openai_ask {
+struct openai_request {
     const char *profile;  /* borrowed from the values; NULL: not a model of deft's */
     const char *refusal;  /* why the request is refused, a static string; NULL: it is not */
     struct strbuf system; /* "" if there is none */
@@ -36,10 +36,10 @@ struct openai_ask {
 };
 
 /* clang-format off */
-#define OPENAI_ASK_INIT {.system = STRBUF_INIT}
+#define OPENAI_REQUEST_INIT {.system = STRBUF_INIT}
 /* clang-format on */
 
-void openai_ask_done(struct openai_ask *ask);
+void openai_request_done(struct openai_request *ask);
 
 extern const struct object_schema openai_chat_schema;
 extern const struct object_schema openai_response_schema;
@@ -48,8 +48,9 @@ extern const struct object_schema openai_response_schema;
  * Reads the values of a body that was read by its schema above. Malformed members are appended to
  * problems; well-formed requests that are not supported or are empty set ask->refusal.
  */
-void openai_ask_read_chat(json_t *values, enum openai_turns turns, struct openai_ask *ask,
-                          json_t *problems) NONNULL;
-void openai_ask_read_response(json_t *values, struct openai_ask *ask, json_t *problems) NONNULL;
+void openai_request_read_chat(json_t *values, enum openai_turns turns, struct openai_request *ask,
+                              json_t *problems) NONNULL;
+void openai_request_read_response(json_t *values, struct openai_request *ask,
+                                  json_t *problems) NONNULL;
 
 #endif

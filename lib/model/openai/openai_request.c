@@ -1,4 +1,4 @@
-#include "model/openai/openai_ask.h"
+#include "model/openai/openai_request.h"
 
 #include <string.h>
 
@@ -83,12 +83,12 @@ static const struct object_schema content_schema = SCHEMA(content_fields);
 
 /* State while messages are merged into one. */
 struct openai_reader {
-    struct openai_ask *ask;
+    struct openai_request *ask;
     const char *list_name; /* of the member that holds the messages */
     json_t *problems;
 };
 
-void openai_ask_done(struct openai_ask *ask)
+void openai_request_done(struct openai_request *ask)
 {
     if (ask == NULL)
         return;
@@ -97,7 +97,7 @@ void openai_ask_done(struct openai_ask *ask)
 }
 
 /* Keeps the first reason. */
-static void refuse(struct openai_ask *ask, const char *words)
+static void refuse(struct openai_request *ask, const char *words)
 {
     if (ask->refusal == NULL)
         ask->refusal = words;
@@ -271,7 +271,7 @@ static bool says_nothing(const json_t *content)
 }
 
 /* Common to both APIs. */
-static void finish(struct openai_ask *ask, const json_t *values)
+static void finish(struct openai_request *ask, const json_t *values)
 {
     const char *model = json_text_or(values, "model", "");
 
@@ -285,8 +285,8 @@ static void finish(struct openai_ask *ask, const json_t *values)
         refuse(ask, "The system text is longer than 32768 characters");
 }
 
-void openai_ask_read_chat(json_t *values, enum openai_turns turns, struct openai_ask *ask,
-                          json_t *problems)
+void openai_request_read_chat(json_t *values, enum openai_turns turns, struct openai_request *ask,
+                              json_t *problems)
 {
     struct openai_reader reading = {ask, "messages", problems};
 
@@ -295,7 +295,7 @@ void openai_ask_read_chat(json_t *values, enum openai_turns turns, struct openai
     finish(ask, values);
 }
 
-void openai_ask_read_response(json_t *values, struct openai_ask *ask, json_t *problems)
+void openai_request_read_response(json_t *values, struct openai_request *ask, json_t *problems)
 {
     struct openai_reader reading = {ask, "input", problems};
     json_t *input = json_object_get(values, "input");

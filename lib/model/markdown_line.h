@@ -4,8 +4,8 @@
  * Threading: pure.
  * Source:    CommonMark 0.31, sections 4 and 6, as far as a single line allows.
  */
-#ifndef DEFT_MODEL_PLAIN_LINE_H
-#define DEFT_MODEL_PLAIN_LINE_H
+#ifndef DEFT_MODEL_MARKDOWN_LINE_H
+#define DEFT_MODEL_MARKDOWN_LINE_H
 
 #include <stddef.h>
 
@@ -14,13 +14,13 @@
 struct strbuf;
 
 /* The rest of a longer line is ignored. */
-enum { PLAIN_LINE_MAX_BYTES = 2000 };
+enum { MARKDOWN_LINE_MAX_BYTES = 2000 };
 
 /*
  * Appends the text of a line without the markup of headings, quotations, lists, emphasis, code,
  * links and images; appends nothing for a line that is only markup, such as a fence or a rule. Text
  * that merely looks like markup is kept: 2 * 3, *.c, snake_case, #12.
  */
-void plain_line_append(struct strbuf *out, const char *line, size_t len) NONNULL;
+void markdown_line_append(struct strbuf *out, const char *line, size_t len) NONNULL;
 
 #endif

@@ -1,4 +1,4 @@
-#include "model/masking/mask_border.h"
+#include "model/masking/mask_omission.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,17 +12,17 @@ enum { WORDS_MAX_BYTES = 1024 };
 /* A match of this many bytes of a long value is no coincidence. */
 enum { SURE_BYTES = 64 };
 
-const char *mask_border_find(const char *text, size_t len)
+const char *mask_omission_find(const char *text, size_t len)
 {
     return memmem(text, len, CLIPPED_MARK, strlen(CLIPPED_MARK));
 }
 
-const char *mask_border_end(const char *border, size_t len)
+const char *mask_omission_end(const char *omission, size_t len)
 {
-    const char *end = memmem(border, len < WORDS_MAX_BYTES ? len : WORDS_MAX_BYTES, CLIPPED_END,
+    const char *end = memmem(omission, len < WORDS_MAX_BYTES ? len : WORDS_MAX_BYTES, CLIPPED_END,
                              strlen(CLIPPED_END));
 
-    return end != NULL ? end + strlen(CLIPPED_END) : border + strlen(CLIPPED_MARK);
+    return end != NULL ? end + strlen(CLIPPED_END) : omission + strlen(CLIPPED_MARK);
 }
 
 /* A longer run of white space is not a wrap within a form. */
@@ -106,7 +106,7 @@ static size_t ended_in_tail(const struct secret *tail, const char *text, size_t 
     return 0;
 }
 
-size_t mask_border_ended(const struct mask_forms *forms, const char *text, size_t len)
+size_t mask_omission_tail_bytes(const struct mask_forms *forms, const char *text, size_t len)
 {
     size_t longest = 0;
 

@@ -1,4 +1,4 @@
-#include "gateway/preview/refusal.h"
+#include "gateway/preview/error_page.h"
 
 #include "base/strbuf.h"
 
@@ -18,7 +18,7 @@ static const char page[] = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\
                            "<title>The response cannot be shown</title>\n"
                            "<h1>The response cannot be shown</h1>\n";
 
-void preview_refusal_append(struct strbuf *out, int status)
+void error_page_append(struct strbuf *out, int status)
 {
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
 

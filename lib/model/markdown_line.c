@@ -1,4 +1,4 @@
-#include "model/plain_line.h"
+#include "model/markdown_line.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -276,11 +276,11 @@ static void read_next(struct markdown_reader *line, struct strbuf *out)
     }
 }
 
-void plain_line_append(struct strbuf *out, const char *text, size_t len)
+void markdown_line_append(struct strbuf *out, const char *text, size_t len)
 {
     struct markdown_reader line = {
         .at = text,
-        .end = text + (len < PLAIN_LINE_MAX_BYTES ? len : PLAIN_LINE_MAX_BYTES),
+        .end = text + (len < MARKDOWN_LINE_MAX_BYTES ? len : MARKDOWN_LINE_MAX_BYTES),
         .before = ' ',
     };
 

@@ -4,8 +4,8 @@
  *
  * Threading: as the forms.
  */
-#ifndef DEFT_MODEL_MASKING_MASK_BORDER_H
-#define DEFT_MODEL_MASKING_MASK_BORDER_H
+#ifndef DEFT_MODEL_MASKING_MASK_OMISSION_H
+#define DEFT_MODEL_MASKING_MASK_OMISSION_H
 
 #include <stddef.h>
 
@@ -21,15 +21,15 @@ enum { MASK_PART_MIN_BYTES = 3 };
 #define CLIPPED_END "</NOTE>"
 
 /* Returns the mark of the first part left out of the text, or NULL. */
-const char *mask_border_find(const char *text, size_t len) NONNULL MUST_CHECK;
+const char *mask_omission_find(const char *text, size_t len) NONNULL MUST_CHECK;
 /* Returns where the text continues after a mark and its notice. */
-const char *mask_border_end(const char *border, size_t len) NONNULL MUST_CHECK;
+const char *mask_omission_end(const char *omission, size_t len) NONNULL MUST_CHECK;
 
 /*
  * Number of the text's first bytes that are the end of a form, verbatim or wrapped; 0 for fewer
  * than MASK_PART_MIN_BYTES.
  */
-size_t mask_border_ended(const struct mask_forms *forms, const char *text,
-                         size_t len) NONNULL MUST_CHECK;
+size_t mask_omission_tail_bytes(const struct mask_forms *forms, const char *text,
+                                size_t len) NONNULL MUST_CHECK;
 
 #endif

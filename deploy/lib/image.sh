@@ -60,7 +60,7 @@ image_make() {
     rm -rf "$_work"
     engine_call POST "/images/$_repo:$_tag-new/tag?repo=$_repo&tag=$_tag"
     engine_call DELETE "/images/$_repo:$_tag-new"
-    # The one before goes, unless a sandbox still stands on it.
+    # Removes the previous image; the engine refuses while a sandbox uses it.
     [ -z "$_old" ] || engine_call DELETE "/images/$_old" >/dev/null 2>&1 || :
 }
 

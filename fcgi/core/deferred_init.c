@@ -23,7 +23,7 @@ int deferred_init_is_dormant(const struct fcgi_context *context, bool *is_dorman
     return 0;
 }
 
-/* Health, versions and the description stay available; routes that work for a caller do not. */
+/* Health, versions and the description stay available; routes that act for a caller do not. */
 static bool is_deferrable(const char *pattern)
 {
     return !text_equal(pattern, "/api/init") &&

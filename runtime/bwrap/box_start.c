@@ -87,9 +87,9 @@ static int try_listeners(struct box_start *launch, struct error *err)
 }
 
 /*
- * Created here, and so in the host's network, whatever the sandbox's network is: its server accepts
- * connections on them, but nothing in the sandbox can reach the host's network through them. The
- * second one, for previews, has the same port at another loopback address, which tells them apart.
+ * The listeners are created here, so they are in the host's network even if the sandbox has its
+ * own: its server accepts connections on them, but no program in it can reach the host's network
+ * through them. The second one, for previews, has the same port at another loopback address.
  */
 static int open_listeners(struct box_start *launch, struct error *err)
 {

@@ -25,7 +25,7 @@ static unsigned arrival_of(struct msghdr *message)
     return (unsigned)info.ipi_ifindex;
 }
 
-/* Reads a packet; 0: there is none, or none of the sandbox at this gateway. */
+/* Reads a packet. 0: none is waiting, or it is not from the sandbox of this gateway. */
 static size_t receive(int fd, unsigned bridge_index, struct sockaddr_in *from,
                       unsigned char packet[DNS_PACKET_BYTES + 1])
 {

@@ -15,7 +15,7 @@
 
 /* RFC 1035, section 4.2.2: a message follows its length. */
 #define LENGTH_BYTES 2
-/* Time in which a whole query must arrive, the next one after a reply as well. */
+/* Time within which a whole query must arrive; also the next one, after a reply. */
 #define QUERY_MS 250
 /* Queries of one connection: a library sends those of one name, by A and AAAA, together. */
 #define QUERIES_MAX 8

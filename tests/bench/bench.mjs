@@ -41,7 +41,7 @@ if (names.length === 0) {
 }
 for (const name of names) {
   try {
-    // What builds, the bring-up and the last figure left to be written would hold up this one's commits.
+    // Data that earlier steps left unwritten would slow down the commits measured here.
     await run('sync');
     for (const line of await FIGURES[name]()) {
       show(line);

@@ -67,7 +67,7 @@ static void fail(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* Waits for the end of the answer's head; what stands behind it is left in the socket. */
+/* Reads the answer's head; the bytes after it stay in the socket. */
 static void read_head(int fd)
 {
     char head[2048];
@@ -114,7 +114,8 @@ static void open_socket(struct house *house, const char *path)
     house->n++;
 }
 
-/* What open_socket() began since n_before: many at once, so that servers' loops are fewer. */
+/* Finishes what open_socket() began since n_before: in batches, so that servers wake up less often.
+ */
 static void finish_opening(struct house *house, int n_before)
 {
     for (int i = n_before; i < house->n; i++) {

@@ -1,4 +1,4 @@
-// What the figures share: the API, sockets, processes, and sums.
+// Shared by the figures: the API, sockets, processes, and sums.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';

@@ -1,4 +1,4 @@
-// Private addresses that deft calls: the administrator's, and those of users only if nobody else reaches the instance.
+// Private addresses that deft calls: the administrator's, and those of users only if the instance is local.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';

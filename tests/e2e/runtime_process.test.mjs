@@ -16,7 +16,7 @@ const DEADLINE_MS = 120_000;
 const REFUSED = /^(EPERM|ENOSYS|EAFNOSUPPORT|EINVAL)$/;
 const field = (status, name) => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1];
 
-// What this host must allow; the service tests the same, and reports a failure.
+// The host must allow this; the service checks it, too, and reports a failure.
 function whyNot() {
   if (process.getuid() !== 0) return 'needs root';
   const tried = spawnSync('setpriv', ['--reuid', '1900000000', '--regid', '1900000000', '--clear-groups',

@@ -1,6 +1,6 @@
 /*
- * What has an image built: the form, and the archive in it with its Dockerfile. The first line of
- * the input is the content type.
+ * Requests to build an image: the form, and the archive in it with its Dockerfile. The first line
+ * of the input is the content type.
  */
 #include <assert.h>
 #include <stddef.h>

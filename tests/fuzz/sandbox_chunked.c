@@ -33,7 +33,7 @@ static int read_piece(struct chunked *chunked, struct chunked_input *input, stru
     return 0;
 }
 
-/* What follows the body is left alone. */
+/* Bytes after the body are not consumed. */
 static int read_body(const char *text, size_t len, size_t piece, struct strbuf *out)
 {
     struct chunked chunked = {.state = CHUNKED_SIZE};

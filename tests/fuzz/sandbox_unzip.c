@@ -1,6 +1,5 @@
 /*
- * Archives: whatever they say, files are written in the folder alone, though a link in it leads
- * out.
+ * Archives: files are written only inside the folder, even if a link in it points elsewhere.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -26,7 +25,7 @@ enum { FILE_MAX_BYTES = 1 << 20, OPEN_FOLDERS = 16 };
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What unpacks to more ends with the system's words. */
+/* Larger files fail with EFBIG. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     const struct rlimit limit = {FILE_MAX_BYTES, FILE_MAX_BYTES};

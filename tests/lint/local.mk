@@ -77,9 +77,9 @@ analyze:
 		xargs -P $(LINT_JOBS) -I '{}' gcc $(LINT_CPPFLAGS) -std=gnu17 -O1 -fanalyzer \
 		-Werror -c -o /dev/null '{}'
 
-# The tests once more, in build trees of their own; those with threads only where races are looked for. What a
-# sanitizer adds is not in proportion to the text, so that the tests of linear time say nothing there. The CFLAGS
-# replace the -g -O2 that configure would put last: less to compile.
+# The tests under sanitizers, in build trees of their own; for races, only those with threads. The overhead of a
+# sanitizer is not proportional to the input, so the tests of linear time are left out. The CFLAGS replace
+# configure's -g -O2, to compile faster.
 THREADED_TESTS = base-test http_direct_test http_stream_test http_test sse_test chat_test retry_test worker_test worker_run_test \
 	tests/unit/store/hints_test tests/unit/store/conversation_lease_test tests/unit/store/conversation_store_test
 MAKE_THREADED = $(MAKE) check_PROGRAMS='$(THREADED_TESTS)' TESTS='$(THREADED_TESTS)'

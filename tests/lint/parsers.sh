@@ -1,7 +1,7 @@
 #!/bin/sh
-# What walks outside text has a row in tests/unit/linear: each header with a function that takes
+# Every parser of outside text has a row in tests/unit/linear: each header with a function that takes
 # bytes and their number, or text to be parsed, and each module that a fuzz target includes, is
-# included there too, or stands in parsers.txt with the reason. Each fuzz target has a corpus that
+# included there, too, or listed in parsers.txt with the reason. Each fuzz target has a corpus that
 # `make check` plays. Prints what is missing; exit 1 when there is something.
 set -eu
 

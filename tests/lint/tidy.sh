@@ -67,7 +67,7 @@ xargs -P "$LINT_JOBS" -I '{}' sh -c '"$1" --quiet -p . "$2/$4" 2>/dev/null || ec
     sh "$CLANG_TIDY" "$top" "$dir" '{}' <"$dir/analyzed"
 [ ! -s "$dir/failed" ] || status=1
 
-# What was found stays due, and so does what changed and had to wait.
+# Files with findings are analyzed again next time, and so are changed files that were left out.
 : >>"$dir/failed"
 [ $mode = all ] || LC_ALL=C comm -23 "$dir/changed" "$dir/analyzed" >>"$dir/failed"
 awk 'FILENAME == ARGV[1] { due[$1] = 1; next } !($2 in due)' "$dir/failed" "$dir/sums" >"$dir/sums.new"

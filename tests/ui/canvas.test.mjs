@@ -419,5 +419,5 @@ test('agent-server 63: all processes but the database are killed during a comman
   await shown('Still here.');
   await say('Are you there?', [{ text: 'All of me.' }]);
   await shown('All of me.');
-  canvas.faults.splice(0); // what the page asked while nobody was there
+  canvas.faults.splice(0); // requests that failed while the server was down
 });

@@ -103,7 +103,7 @@ static int arrive(const struct request *request, const struct source_fetch *fetc
 
 enum replacing { REPLACE_NEVER, REPLACE_ALWAYS };
 
-/* Stores an result as a new document, or over an existing one. */
+/* Stores a result as a new document, or over an existing one. */
 static int put(const struct request *request, const struct install_result *result,
                enum replacing replacing, struct document *document_out, struct error *err)
 {

@@ -8,7 +8,7 @@ import { bareStart, containerOf, setWarm, startSandbox } from '../sandboxes.mjs'
 const STARTS = 100;
 const WAITING = 20;
 
-// A network of its own, as each sandbox has one; in a range that nobody else uses.
+// A network of its own, as each sandbox has one, in an unused range.
 async function bareNetwork(i) {
   const Name = `deft-bench-net-${process.pid}-${i}`;
   await engine('POST', '/networks/create', { Name, Driver: 'bridge', IPAM: { Config: [{ Subnet: `10.253.${i}.0/29` }] } });

@@ -7,7 +7,7 @@ import { bareStart, containerOf, setWarm, startSandbox } from '../sandboxes.mjs'
 import { median } from '../support.mjs';
 
 const ROUNDS = 20;
-// What is measured next has the engine to itself: networks and workspaces are made ahead after a start.
+// After a start, networks and workspaces are created in advance; the next measurement waits for that.
 const REFILL_MS = 1500;
 
 export async function coldStart() {

@@ -1,7 +1,6 @@
 /*
- * What a program in a sandbox can do that it should not: tries each thing, and says how it ended.
- * A line: the name of the try, and "done" or the name of the error. Static, so that it runs in any
- * image; needs nothing of it.
+ * Attempts what a program in a sandbox must not be able to do. Prints a line for each attempt: its
+ * name, and "done" or the name of the error. Static, so that it runs in any image.
  *
  *   prober server PID       all that is quick; PID: of deft-action
  *   prober processes        how many children there may be
@@ -215,7 +214,7 @@ static void try_write(const char *path)
         (void)close(fd);
 }
 
-/* What is in the server's memory, and may hold its key. */
+/* Reads the server's memory, which may contain its key. */
 static void try_server(long server)
 {
     static const char *const files[] = {"environ", "mem", "maps", "auxv", "fd", "cwd/x", "root/x"};
@@ -232,7 +231,7 @@ static void try_server(long server)
     }
 }
 
-/* What is masked by an empty file can be opened: it says "empty". */
+/* A path masked by an empty file can be opened: the result is "empty". */
 static void try_read(const char *path)
 {
     char bytes[READ_BYTES];

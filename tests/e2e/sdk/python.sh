@@ -63,7 +63,7 @@ root_make() {
             --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
             --dpkgopt='path-exclude=/usr/share/doc/*' "$SUITE" "$ROOT" -
     rm -f "$_apt"
-    # What pip needs of the host to reach the registry that the host uses.
+    # Files of the host that pip needs to reach its registry.
     for _file in /etc/hosts /etc/resolv.conf /etc/ssl/certs/ca-certificates.crt /etc/pip.conf "$HOME/.config/pip/pip.conf" \
         "$HOME/.pip/pip.conf" "${PIP_CONFIG_FILE:-}" "${PIP_CERT:-}"; do
         [ ! -f "$_file" ] || install -D -m 644 "$_file" "$ROOT$_file"

@@ -4,7 +4,7 @@
 //   ws-open  {socket, path}; ws-out {socket, frame}; ws {socket, frame}
 //   mark     {what}: a note of who recorded
 //   model    {path, body}: a request that reached the model
-// {"shown": id} stands for an event that the file has shown before.
+// {"shown": id} refers to an event that occurs earlier in the file.
 import { readFileSync } from 'node:fs';
 
 const FOLDER = new URL('../../data/golden/recordings/', import.meta.url);

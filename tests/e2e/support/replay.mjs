@@ -16,8 +16,8 @@ const isEventSearch = ({ method, path }) => method === 'GET' && /\/events\/searc
 
 export class Replay {
   /**
-   * key: the API key that stands for the recorded one.
-   * modelUrl: of the model that stands for the recorded one.
+   * key: the API key that replaces the recorded one.
+   * modelUrl: of the model that replaces the recorded one.
    * isTheirs, isOurs: whether an event is one that only the original, or only deft, has.
    * isLeftOut: whether a recorded exchange is not to be played.
    */

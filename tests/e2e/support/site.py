@@ -45,7 +45,7 @@ class Site(http.server.BaseHTTPRequestHandler):
             text = bytes(b ^ head[2 + i % 4] for i, b in enumerate(self.rfile.read(head[1] & 127)))
             self.wfile.write(bytes([0x81, len(text)]) + text)
 
-    # A head that goes on until nobody listens.
+    # An endless head, until the client disconnects.
     def endless(self, begin, line):
         try:
             self.wfile.write(begin)

@@ -27,7 +27,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* What a process may do, by its answer: 0 or the error. */
+/* The result of an attempt in a confined process: 0 or the error. */
 typedef int deed(const char *folder);
 
 static int result(long rc)
@@ -331,7 +331,7 @@ static const struct {
     {look_at_itself, 0, 0, false},
 };
 
-/* What nginx and PostgreSQL do, and what they never do. */
+/* System calls that nginx and PostgreSQL make, and ones that they never make. */
 static const struct {
     deed *act;
     int answer;
@@ -408,7 +408,7 @@ static void runtime_starts_programs_and_writes(void **state)
     }
 }
 
-/* Whose sandboxes are processes: they are traced by their own debuggers. */
+/* Sandboxes that are processes may contain debuggers, which trace other processes. */
 static void host_of_sandboxes_keeps_what_they_need(void **state)
 {
     assert_int_equal(answer_of(CONFINE_HOST, trace, *state), 0);

@@ -61,7 +61,7 @@ static void long_messages_are_cut_at_a_character(void **state)
     assert_true(utf8_is_valid(err.message, strlen(err.message)));
 }
 
-/* What a precision cuts in the middle of a character, and bytes that never were one. */
+/* Characters cut in the middle by a precision, and bytes that are not UTF-8. */
 static void messages_are_utf8_whatever_the_arguments(void **state)
 {
     struct error err = ERROR_INIT;

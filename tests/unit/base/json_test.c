@@ -71,7 +71,7 @@ static void depth_is_capped(void **state)
     assert_int_equal(nest(json_parse, 100000, "[", "]"), -1);
 }
 
-/* An array of n times a piece, behind one more bracket. */
+/* An array of n times a piece, after one more bracket. */
 static int repeat(const char *piece, size_t n)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -94,7 +94,7 @@ static void number_of_values_is_capped(void **state)
     assert_int_equal(repeat(",\",,,,,,,,,,,,[[[{{{\"", JSON_MAX_VALUES / 2), 0);
 }
 
-/* What came with as many levels as may be has some more around it when it is stored. */
+/* A value of the maximum depth is stored inside a few more levels. */
 static void what_we_wrote_may_be_deeper(void **state)
 {
     (void)state;

@@ -29,7 +29,7 @@ static void capture_start(struct capture *capture)
     assert_int_equal(dup2(fd, STDERR_FILENO), STDERR_FILENO);
 }
 
-/* The one line that was written meanwhile, parsed; NULL when there is none. */
+/* The only line that was written, parsed; NULL if there is none. */
 static json_t *capture_end(struct capture *capture)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;

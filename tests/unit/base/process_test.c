@@ -32,7 +32,7 @@ static const struct process some_process = {
     .n_settings = ARRAY_SIZE(some_settings),
 };
 
-/* What an option prints: on a descriptor that stands in for standard output. */
+/* The output of an option, with a descriptor in place of standard output. */
 static void assert_says(const char *option, const char *expected)
 {
     CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;

@@ -1,5 +1,5 @@
 /*
- * What the tests of lib/client/http share: a transport, with direct connections or without, and
+ * Shared by the tests of lib/client/http: a transport, with direct connections or without, and
  * calls on it.
  */
 #ifndef DEFT_TESTS_UNIT_CLIENT_HTTP_FIXTURE_H

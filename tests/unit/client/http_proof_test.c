@@ -145,7 +145,7 @@ static void url_without_an_address_is_refused(void **state)
     }
 }
 
-/* Whose address it is counts before anything is connected. */
+/* The owner of the address is checked before connecting. */
 static void private_address_of_another_is_not_asked_for_a_proof(void **state)
 {
     CLEANUP(secret_done) struct secret key = SECRET_INIT;

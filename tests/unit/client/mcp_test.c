@@ -24,7 +24,7 @@ enum { PATIENCE_MS = 60000 };
 
 static const struct http_header no_headers[] = {{NULL, NULL}};
 
-/* Opens a stream whose first event names that endpoint; "@" stands for the server's origin. */
+/* Opens a stream whose first event names that endpoint; "@" is replaced by the server's origin. */
 static enum error_code open_named(const char *named)
 {
     CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;

@@ -20,7 +20,7 @@
 
 enum { PATIENCE_MS = 60000 };
 
-/* What the servers say; "@" stands for the test server's origin. NULL: 404. */
+/* The servers' replies; "@" is replaced by the test server's origin. NULL: 404. */
 struct said {
     const char *resource;
     const char *issuer; /* as the server names it */

@@ -130,7 +130,7 @@ static void each_question_has_a_nonce_of_its_own(void **state)
     (void)state;
     assert_true(sandbox_nonce_is_valid(first.nonce));
     assert_string_not_equal(first.nonce, second.nonce);
-    /* What was said to the first is no answer to the second. */
+    /* The reply to the first challenge does not answer the second. */
     memcpy(second.nonce, first.nonce, sizeof(second.nonce));
     assert_int_equal(answer(&second, "127.0.0.1:8000", "", ""), PROOF_FAILS);
 }

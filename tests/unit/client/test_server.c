@@ -34,7 +34,7 @@ struct test_server {
     const struct test_reply *replies;
     size_t n_replies;
     int listen_fd;
-    int stop_fd; /* readable for ever once the server stops */
+    int stop_fd; /* stays readable once the server stops */
     int port;
     pthread_t thread;
     struct strbuf url;

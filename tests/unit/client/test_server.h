@@ -35,8 +35,8 @@ struct test_reply {
 struct test_server *test_server_start(const struct test_reply *replies, size_t n,
                                       const char *unix_path);
 /*
- * From now on it proves that it has that proof key to whoever asks, at `address` (NULL: its own);
- * such requests are counted apart.
+ * From now on it answers challenges with that proof key, at `address` (NULL: its own); such
+ * requests are counted separately.
  */
 void test_server_prove(struct test_server *server, const char *proof_key, const char *address);
 size_t test_server_n_proofs(struct test_server *server);

@@ -33,7 +33,7 @@ struct test_answer {
     struct strbuf body;
 };
 
-/* Takes every place of requests that wait, for nobody. Returns how many were free. */
+/* Takes all slots of waiting requests. Returns how many were free. */
 size_t test_take_waits(struct fixture *fixture);
 void test_give_waits(struct fixture *fixture, size_t n);
 

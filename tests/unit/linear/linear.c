@@ -16,8 +16,8 @@
 enum { SHORT_BYTES = 100000, TIMES_LONGER = 10, RATIO_MAX = 12, ROUNDS_MAX = 8 };
 
 /*
- * What is done in this time for each byte of the longer input is no quadratic walk, which takes a
- * second or more; the ratio of so little says more of the caches than of the function.
+ * A function this fast on the longer input is not quadratic, since that would take a second or
+ * more; the ratio of such short times depends on the caches more than on the function.
  */
 #define PLAIN_NS_PER_BYTE 500
 

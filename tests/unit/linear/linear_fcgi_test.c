@@ -1,5 +1,5 @@
 /*
- * What deft-fcgi reads of a request before a handler sees it.
+ * Parsers of deft-fcgi that run before a handler.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * What deft-gateway reads of a client before it is one, and of the worker's progress.
+ * Parsers of deft-gateway: upgrade requests of clients, and the workers' progress.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * What the libraries read of servers, models and clients, as far as linear_test.c does not have it.
+ * Parsers of the libraries for data of servers, models and clients, beyond those of linear_test.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

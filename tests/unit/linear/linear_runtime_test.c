@@ -1,6 +1,6 @@
 /*
- * What deft-runtime reads: Dockerfiles and contexts of builds, questions of the name service,
- * refused packets, names of images, the engine's frames.
+ * Parsers of deft-runtime: Dockerfiles and contexts of builds, DNS queries, denied packets, image
+ * names, the engine's frames.
  */
 #include <setjmp.h>
 #include <stdarg.h>

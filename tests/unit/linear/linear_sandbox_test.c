@@ -1,5 +1,5 @@
 /*
- * What deft-action reads: uploads, what terminals print, paths, addresses, archives.
+ * Parsers of deft-action: uploads, output of terminals, paths, addresses, archives.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -48,7 +48,7 @@
 #include "sandbox/terminal/terminal_keys.h"
 #include "unit/linear/linear.h"
 
-/* What a connection reads at once. */
+/* The size of one read of a connection. */
 enum { PIECE_BYTES = 65536 };
 
 static int drop(void *state, const char *bytes, size_t len, struct error *err)
@@ -273,11 +273,11 @@ static const char *end_messages(char *stream, size_t len)
     return stream;
 }
 
-/* "\1" stands for the end of a message. */
+/* "\1" marks the end of a message. */
 static const char *const cdp_streams[] = {"|{\"method\":\"a\"}\1|", "|{\"id\":1}\1|",
                                           "{\"method\":\"|a|\"}\1", "|\1|", NULL};
 
-/* What comes over a pipe, and is read as it comes. */
+/* Input that arrives over a pipe and is read in pieces. */
 static void run_cdp(const char *text, size_t len)
 {
     CLEANUP(mem_freep) char *stream = mem_dup_bytes(text, len);

@@ -1,6 +1,6 @@
 /*
- * What the libraries send and take on the wires: settings, tools, requests to models, events,
- * progress, packages; and names, addresses and tokens, which are short in good faith alone.
+ * Codecs of the libraries: settings, tools, requests to models, events, progress, packages; and
+ * names, addresses and tokens, which only honest clients keep short.
  */
 #include <setjmp.h>
 #include <stdarg.h>

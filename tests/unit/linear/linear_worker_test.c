@@ -1,6 +1,6 @@
 /*
- * What deft-worker reads of models and users beyond the libraries: the secrets that a command
- * names, and events to be masked.
+ * Parsers of deft-worker beyond the libraries: the secrets that a command names, and events to be
+ * masked.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-# What walks text from outside takes time in proportion to it: a program for each process' functions
+# Parsers of outside text take linear time: one program for the functions of each process
 LINEAR_SOURCES = tests/unit/linear/linear.c tests/unit/linear/linear.h
 LINEAR_CPPFLAGS = -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 

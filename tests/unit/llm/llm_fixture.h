@@ -1,5 +1,5 @@
 /*
- * What the tests of lib/llm share: a model server of canned answers, and a call to it.
+ * Shared by the tests of lib/llm: a model server of canned answers, and a call to it.
  */
 #ifndef DEFT_TESTS_UNIT_LLM_LLM_FIXTURE_H
 #define DEFT_TESTS_UNIT_LLM_LLM_FIXTURE_H
@@ -36,7 +36,7 @@ struct asked {
     json_t *messages;
     json_t *tools;
     struct secret key;
-    const struct llm_listener *listener; /* NULL: nobody listens */
+    const struct llm_listener *listener; /* NULL: none */
     struct llm_call *call;
     struct llm_reply reply;
     struct llm_failure failure;

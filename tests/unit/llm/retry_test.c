@@ -17,7 +17,7 @@
 #include "llm/llm_error.h"
 #include "llm/llm_fixture.h"
 
-/* What a server refuses with, what it becomes, and how often it is asked (of three attempts). */
+/* A refusal, the error that it becomes, and the number of attempts (at most three). */
 struct refusal {
     const char *status;
     const char *body;
@@ -103,7 +103,7 @@ static void key_is_not_repeated(void **state)
     test_server_stop(server);
 }
 
-/* What a server says of a key that it was sent. */
+/* Error messages that contain the key that was sent. */
 static void expect_detail(const char *key, const char *words, const char *expected)
 {
     CLEANUP(secret_done) struct secret secret = SECRET_INIT;
@@ -210,7 +210,7 @@ static void an_empty_account_is_told_by_its_code(void **state)
     test_server_stop(server);
 }
 
-/* What a listener was told, one line for each attempt. */
+/* The calls of a listener, one line for each attempt. */
 static void note_attempt(void *owner, const struct llm_attempt *attempt)
 {
     strbuf_appendf(owner, "%d of %d: %s\n", attempt->retry_in_ms == 0, (int)attempt->n_attempts,

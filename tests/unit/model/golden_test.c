@@ -274,7 +274,7 @@ static void tool_definitions_equal_the_original_but_for_words(void **state)
     assert_json_equal(ours, theirs);
 }
 
-/* What the original made of each call of its model, we make of it, too. */
+/* Each recorded call of the model gives the recorded result. */
 static void calls_become_the_actions_of_the_original(void **state)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;

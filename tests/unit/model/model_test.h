@@ -1,5 +1,5 @@
 /*
- * What the tests of lib/model share: JSON written with single quotes, conversations made of a
+ * Shared by the tests of lib/model: JSON written with single quotes, conversations made of a
  * request, golden files, comparison of shapes.
  */
 #ifndef DEFT_TESTS_UNIT_MODEL_TEST_H

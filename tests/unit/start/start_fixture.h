@@ -1,5 +1,5 @@
 /*
- * What the tests of lib/start share: a server's context with a user as its caller.
+ * Shared by the tests of lib/start: a server's context with a user as its caller.
  */
 #ifndef DEFT_TESTS_UNIT_START_START_FIXTURE_H
 #define DEFT_TESTS_UNIT_START_START_FIXTURE_H

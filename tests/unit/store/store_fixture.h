@@ -1,5 +1,5 @@
 /*
- * What the tests of lib/store share: a database, a user of each program's own, conversations,
+ * Shared by the tests of lib/store: a database, a user of each program's own, conversations,
  * documents.
  */
 #ifndef DEFT_TESTS_UNIT_STORE_STORE_FIXTURE_H

@@ -1,4 +1,4 @@
-# What test programs share
+# Shared by test programs
 check_LIBRARIES = libtestsupport.a
 libtestsupport_a_SOURCES = \
 	tests/unit/support/pg.c tests/unit/support/pg.h \

@@ -1,5 +1,5 @@
 /*
- * Plain SQL for tests: to look behind the store's back, and to break things on purpose.
+ * Plain SQL for tests: to read rows without the store, and to break things on purpose.
  */
 #ifndef DEFT_TESTS_UNIT_SUPPORT_SQL_H
 #define DEFT_TESTS_UNIT_SUPPORT_SQL_H

@@ -1,5 +1,5 @@
 /*
- * What tests of whole runs share: a worker's context over a real PostgreSQL, a stub sandbox,
+ * Shared by the tests of whole runs: a worker's context over a real PostgreSQL, a stub sandbox,
  * scripted models written by the test, and a run in a thread of its own.
  */
 #ifndef DEFT_TESTS_UNIT_WORKER_RUN_FIXTURE_H

@@ -44,7 +44,7 @@ void stub_release(struct stub *stub) NONNULL;
 /* Actions that were begun, not counting repeated requests for the same. */
 size_t stub_n_runs(struct stub *stub) NONNULL;
 size_t stub_n_starts(struct stub *stub) NONNULL;
-/* Starts by callers that had found nobody there. */
+/* Starts by callers that found no sandbox running. */
 size_t stub_n_doubts(struct stub *stub) NONNULL;
 size_t stub_n_interrupts(struct stub *stub) NONNULL;
 size_t stub_n_forgotten(struct stub *stub) NONNULL;

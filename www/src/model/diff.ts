@@ -16,7 +16,7 @@ export interface Diff {
 }
 
 const CONTEXT_LINES = 3;
-/** A row that stands for left-out lines takes a line itself. */
+/** A row in place of left-out lines takes a line itself. */
 const GAP_MIN_LINES = 3;
 /** Above this many cells the table would be noticeably slow; the middle is then shown as replaced as a whole. */
 const TABLE_MAX_CELLS = 1_000_000;

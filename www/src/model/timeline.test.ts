@@ -33,7 +33,7 @@ function result(id: string, actionId: string): EventBase {
     });
 }
 
-/** What the page would hold of a recorded stream. */
+/** The events that the page keeps of a recorded stream. */
 function held(recorded: readonly object[]): readonly EventBase[] {
     const items = [...(recorded as EventBase[])].reverse();
     return withFirstPage(EMPTY_LOG, { items, next_page_id: null }).events;

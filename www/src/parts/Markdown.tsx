@@ -75,7 +75,7 @@ function List({ token }: { token: Tokens.List }) {
     return <ol start={token.start === "" ? 1 : token.start}>{items}</ol>;
 }
 
-/* Headings of a message stand below those of the page. */
+/* Headings of a message are one level below those of the page. */
 const HEADINGS = ["h3", "h4", "h5", "h6", "h6", "h6"] as const;
 
 type Renderer = (token: Token) => ReactNode;

@@ -1,5 +1,5 @@
 /*
- * What nginx is told before it forwards a WebSocket's upgrade.
+ * The reply to nginx's subrequest for a WebSocket's upgrade.
  */
 #include <setjmp.h>
 #include <stdarg.h>

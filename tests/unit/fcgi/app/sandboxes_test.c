@@ -29,7 +29,7 @@ struct sandbox {
     char key[CRYPTO_TOKEN_BYTES];
 };
 
-/* What differs from a sandbox of Alice that has run for long at an address where nobody is. */
+/* Differences from a sandbox of Alice that has run for long, at an address without a server. */
 struct row {
     const char *owner;
     const char *status;

@@ -328,7 +328,7 @@ static void link_of_the_same_user_or_an_ended_session_asks_nothing(void **state)
     }
 }
 
-/* What the browser sends next: the value of the cookie of that name that the answer sets. */
+/* The cookie that the browser sends next: the one of that name that the answer sets. */
 static void take_cookie(const struct test_answer *answer, const char *name, const char *sent_name,
                         char cookie_out[160])
 {

@@ -24,7 +24,7 @@ static struct request request_for(enum http_method method, enum origin origin, c
     return request;
 }
 
-/* Splits a path; the {parameters} of a pattern stand for themselves. */
+/* Splits a path; the {parameters} of a pattern are kept as they are. */
 static size_t split(const char *path, char *buffer, char **segments)
 {
     size_t n = 0;

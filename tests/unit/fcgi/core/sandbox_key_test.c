@@ -1,5 +1,5 @@
 /*
- * What the key of a sandbox opens, for each kind of sandbox: every row of the route table is asked.
+ * The routes that a sandbox's key may call, for each kind of sandbox: calls every row of the table.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -119,7 +119,7 @@ static void every_row_is_as_open_as_its_column_says(void **state)
     }
 }
 
-/* What stands in one column follows from the other, but for what any caller may. */
+/* One column follows from the other, except for routes that any caller may use. */
 static void check_columns(const struct route *route)
 {
     static const enum sandbox_access expected[] = {
@@ -153,7 +153,7 @@ static void every_row_says_what_a_sandboxs_key_may_do(void **state)
 #define CONVERSATION "/api/conversations/{conversation_id}"
 #define RUNTIME_CONVERSATION "/api/conversations/{runtime_conversation_id}"
 
-/* What any caller may ask for and a sandbox's key, too; files, commands and git are told below. */
+/* Routes for any caller that a sandbox's key may use; files, commands and git are below. */
 static const struct {
     enum sandbox_access access;
     const char *row;

@@ -1,5 +1,5 @@
 /*
- * What a user keeps, through the dispatcher: settings, secrets, profiles, connections.
+ * A user's documents, through the dispatcher: settings, secrets, profiles, connections.
  */
 #include <pthread.h>
 #include <setjmp.h>

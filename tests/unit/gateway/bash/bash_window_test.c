@@ -1,5 +1,5 @@
 /*
- * What a feed of bash events keeps, and a page that is read for one socket.
+ * The events that a bash feed keeps, and a page that is read for one socket.
  */
 #include <setjmp.h>
 #include <stdarg.h>

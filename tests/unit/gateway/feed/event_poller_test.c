@@ -86,8 +86,8 @@ static void hints_during_a_query_go_into_the_next_one(void **state)
 }
 
 /*
- * The first stream of an answer has more events, the second one had a hint meanwhile: both are
- * asked again. If the second one is freed then, the answer must not reach it.
+ * The first stream of an answer has more events, and a hint for the second one arrived: both are
+ * queried again. If the second one is freed then, the answer must not reach it.
  */
 static void freed_streams_get_no_events_of_a_later_query(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * What a socket is sent, in which order, and from where on. The database and the connection are
- * played here.
+ * The events that a socket is sent, their order, and the first one. The test takes the part of the
+ * database and of the connection.
  */
 #include "gateway/feed/event_reader.h"
 

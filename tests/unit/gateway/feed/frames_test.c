@@ -1,5 +1,5 @@
 /*
- * What a stream keeps: its newest events, and the answer that is being given.
+ * The content of a stream: its newest events, and the answer in progress.
  */
 #include <setjmp.h>
 #include <stdarg.h>

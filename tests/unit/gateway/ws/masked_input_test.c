@@ -1,6 +1,6 @@
 /*
- * What this program reads of sockets: of a client, frames that are masked and nothing after one
- * that is not; of others, all.
+ * recv() as the server sees it: of a client's frames, nothing after the first unmasked one; of
+ * other sockets, everything.
  */
 #include "gateway/ws/masked_input.h"
 
@@ -43,7 +43,7 @@ static void connect_pair(int ends[2])
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
 }
 
-/* What the server reads once the client has sent that text. */
+/* Returns what the server reads after the client has sent that text. */
 static ssize_t pass(const int ends[2], const char *text, size_t len)
 {
     char bytes[256];

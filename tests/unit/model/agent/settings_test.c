@@ -27,7 +27,7 @@ static json_t *settings_of(const char *text, size_t n_problems)
     return settings;
 }
 
-/* What was read is read again as the same: nothing is lost when settings are stored. */
+/* Reading the result again gives the same: nothing is lost when settings are stored. */
 static void settings_are_read_as_they_were_written(void **state)
 {
     json_auto_t *first = settings_of("{'llm': {'model': 'm'}, 'tools': [{'name': 'terminal'}],"

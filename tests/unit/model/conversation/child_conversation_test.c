@@ -1,5 +1,5 @@
 /*
- * What a conversation that another one starts has of it, and the worktrees of conversations.
+ * Members that a child conversation inherits from its parent, and the worktrees of conversations.
  */
 #include <string.h>
 

@@ -53,7 +53,7 @@ static void title_has_no_marks_of_markdown(void **state)
         {"Fix \\*all\\* of it", "Fix *all* of it"},
         {"Fix [the][1] build", "Fix the build"},
         {"---\n\n```\n", NULL},
-        /* What looks like a mark and is none. */
+        /* Text that only looks like markup. */
         {"rm src/*.c src/*.h", "rm src/*.c src/*.h"},
         {"2 * 3 = 6 * 1", "2 * 3 = 6 * 1"},
         {"Rename snake_case_name in __init__.py", "Rename snake_case_name in __init__.py"},

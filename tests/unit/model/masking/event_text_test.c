@@ -31,7 +31,7 @@ static bool take(void *context, json_t *string)
 
 static const struct text_visitor visitor = {take, NULL};
 
-/* What is free was visited, all of it. */
+/* All free text was visited. */
 static void assert_taken(const json_t *json, const char *from)
 {
     CLEANUP(mem_freep) char *text = json_dumps(json, 0);

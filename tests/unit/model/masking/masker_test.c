@@ -181,7 +181,7 @@ static void other_ways_to_write_a_form_are_known(void **state)
     assert_masked_in_pieces(masker, "swordfish+471", "swordfish+471");
 }
 
-/* What of the text's base64 tells the value, at each place that it may have in the text. */
+/* The part of the text's base64 that reveals the value, at each alignment in the text. */
 static void base64_is_hidden_at_each_alignment(void **state)
 {
     static const char secret[] = "k?>~\xC3\xBF?>?4711";

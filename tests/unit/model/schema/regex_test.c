@@ -100,7 +100,7 @@ static void refuses_what_is_no_pattern(void **state)
         assert_refused(bad[i]);
 }
 
-/* Each of these keeps a simple matcher busy for ever, or fills the memory. */
+/* Each of these never ends in a backtracking matcher, or fills the memory. */
 static void is_bounded_in_time_and_size(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;

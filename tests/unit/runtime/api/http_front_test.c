@@ -1,6 +1,6 @@
 /*
- * Who may ask the Runtime API for what: deft's own processes with the house's key, clients from
- * outside with a tenant's.
+ * Access to the Runtime API: deft's own processes with the service's key, external clients with a
+ * tenant's.
  */
 #include "runtime/api/http_front.h"
 

@@ -62,7 +62,7 @@ static void what_engines_say_has_a_reason_and_words(void **state)
     }
 }
 
-/* What is stored are our words before the engine's, cut at some length. */
+/* The stored reason is our words, then the engine's, cut at a maximum length. */
 static void our_words_alone_have_the_same_reason(void **state)
 {
     (void)state;

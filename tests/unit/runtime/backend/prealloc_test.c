@@ -81,7 +81,7 @@ static void a_subnet_with_a_route_is_taken(void **state)
     assert_true(subnet_is_routed("10.201.172.200/29", routes));
     assert_true(subnet_is_routed("10.201.128.0/29", routes));
     assert_true(subnet_is_routed("10.201.7.0/29", routes));
-    /* The default route and the one to the whole range are in nobody's way. */
+    /* The default route and the one to the whole range do not count as taken. */
     assert_false(subnet_is_routed("10.201.7.8/29", routes));
     assert_false(subnet_is_routed("10.201.1.0/29", ""));
     assert_false(subnet_is_routed("10.201.1.0/29", "what is this\nno route at all\n"));

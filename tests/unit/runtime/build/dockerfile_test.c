@@ -151,7 +151,7 @@ static void what_makes_the_engine_fetch_is_refused(void **state)
     }
 }
 
-/* What follows it is read by builders, and not by what takes texts. */
+/* Builders read on after the NUL; functions on C strings do not. */
 static void text_with_a_nul_is_refused(void **state)
 {
     static const char text[] = "FROM a\0\nFROM " EVIL;

@@ -122,7 +122,7 @@ static void read_filter(const char *profile, struct strbuf *program)
     assert_int_equal(file_read(path.text, PROFILE_MAX_BYTES, program, &err), 0);
 }
 
-/* What a call ends with under the filter. */
+/* The error of a system call under the filter. */
 static int errno_under(const struct strbuf *program, long number)
 {
     const struct sock_fprog filter = {

@@ -22,7 +22,7 @@
 #define BOX "box"
 #define FILE_MAX_BYTES 4096
 
-/* The host's own, whichever versions it has, and version 2 alone where it lies beside version 1. */
+/* The host's own, of any version, and version 2 alone where it is mounted next to version 1. */
 static const char *const tops[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 
 static const struct cgroup_limits limits = {
@@ -171,7 +171,7 @@ static void what_can_be_bounded_is(void **state)
     cgroups_remove(&cgroups);
 }
 
-/* Any folder does: "/usr/bin" stands for a group, in both versions. */
+/* Any folder will do: "/usr/bin" is used as a group, in both versions. */
 static void bounds_are_shown_where_programs_look(void **state)
 {
     struct cgroups cgroups = {.roots = {[CGROUP_PIDS] = "/usr", [CGROUP_CPU] = "/usr"},

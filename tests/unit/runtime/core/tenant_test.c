@@ -1,5 +1,5 @@
 /*
- * What a tenant of the Runtime API may see, and what its starts may ask for.
+ * The sandboxes that a tenant of the Runtime API may see, and the starts that it may request.
  */
 #include "runtime/core/tenant.h"
 

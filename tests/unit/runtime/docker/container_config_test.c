@@ -36,7 +36,7 @@ static const struct docker_names names = {.instance = "deft",
                                           .journal_volume = "deft-j-0",
                                           .init_key = "once"};
 
-/* What never varies, whatever is asked for. */
+/* Members that are the same for all requests. */
 static const char constants[] =
     "{\"User\": \"0:0\", \"WorkingDir\": \"/workspace\", \"Hostname\": \"sandbox\","
     " \"Entrypoint\": [\"/.deft/deft-action\"], \"Cmd\": [], \"Tty\": false, \"OpenStdin\": false,"
@@ -199,7 +199,7 @@ static void random_text(char *text, size_t size)
     text[size - 1] = '\0';
 }
 
-/* Whatever stands in labels, only those three members differ. */
+/* Whatever the labels contain, only those three members differ. */
 static void nothing_asked_for_changes_the_confinement(void **state)
 {
     (void)state;

@@ -49,7 +49,7 @@ static void limit_of_zero_pauses_nothing(void **state)
     assert_true(service_row_is("runtimes", ONE, RUNS));
 }
 
-/* A build that nobody watches is use. */
+/* A build counts as use, even without a client. */
 static void sandbox_with_programs_goes_on_and_counts_as_used(void **state)
 {
     struct service_fixture *fixture = *state;

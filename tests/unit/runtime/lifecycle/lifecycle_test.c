@@ -1,5 +1,5 @@
 /*
- * What becomes of a runtime's row and its container, and which of the two changes first.
+ * The states of a runtime's row and container, and which of the two changes first.
  */
 #include "runtime/lifecycle/lifecycle.h"
 
@@ -138,7 +138,7 @@ static void loss_counts_for_the_present_container_alone(void **state)
     assert_true(service_was_told(fixture, "remove " ONE ";"));
 }
 
-/* It is started again at its next use, so nobody has to do anything about it. */
+/* Its next use starts it again, so no action is needed. */
 static void loss_of_a_paused_sandbox_is_no_error(void **state)
 {
     struct service_fixture *fixture = *state;

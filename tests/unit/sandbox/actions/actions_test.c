@@ -297,7 +297,7 @@ static void what_names_no_action_is_refused(void **state)
     }
 }
 
-/* What a worker does next follows from it: 409 ends its run, 503 is tried again. */
+/* The status decides the worker's next step: 409 ends its run, 503 is tried again. */
 static void errors_have_their_statuses(void **state)
 {
     static const int expected[ERROR_N_CODES] = {

@@ -1,6 +1,6 @@
 /*
- * Who the server is after its start: in a child, which as root becomes both users for good. Without
- * root there is nothing to become, and nothing to see.
+ * The server's users after its start: in a child, which as root takes on both users for good.
+ * Skipped without root.
  */
 #include "sandbox/core/identity.h"
 
@@ -33,7 +33,7 @@
 
 enum { SERVER = 23457, COMMANDS = 23456, GROUP = 23458, IMAGES = 10001, OTHER = 7, SKIPPED = 99 };
 
-/* What a child says with its end: 0 when all is well, else the line of the check that failed. */
+/* A child's exit code: 0, or the line of the check that failed. */
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition))                                                                          \

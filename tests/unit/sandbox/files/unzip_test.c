@@ -27,7 +27,7 @@ enum { LOCAL_BYTES = 30, STORED = 0, DEFLATED = 8, HELLO_CRC = 0x3610A686 };
 static const char hello[] = "hello";
 static const char deflated_hello[] = "\xcb\x48\xcd\xc9\xc9\x07";
 
-/* What the archive says of its one file. */
+/* The archive's entry of its only file. */
 struct said {
     const char *name;
     unsigned method;

@@ -1,5 +1,5 @@
 /*
- * Who gets a credential for git, and for which host.
+ * Which processes get a credential for git, and for which host.
  */
 #include "sandbox/git/credential_socket.h"
 
@@ -136,7 +136,7 @@ static void question_may_come_in_parts(void **state)
     assert_string_equal(answer.text, "username=alice\npassword=the-password\n");
 }
 
-/* The kernel says who connected, whoever holds the descriptor later. */
+/* The kernel reports the process that connected, not the later owner of the descriptor. */
 static void another_user_gets_nothing(void **state)
 {
     struct bench *bench = *state;

@@ -57,9 +57,9 @@ static void other_forms_of_a_password_are_hidden(void **state)
 {
     static const char *const forms[] = {
         "Z2hwX3RvayZuL3g3",                    /* base64 */
-        "d0doZ2hwX3RvayZuL3g3ISE=",            /* behind three bytes */
-        "eGdocF90b2smbi94Nw==",                /* behind one */
-        "eHhnaHBfdG9rJm4veDc=",                /* behind two */
+        "d0doZ2hwX3RvayZuL3g3ISE=",            /* after three bytes */
+        "eGdocF90b2smbi94Nw==",                /* after one */
+        "eHhnaHBfdG9rJm4veDc=",                /* after two */
         "6768705f746f6b266e2f7837",            /* hexadecimal */
         "6768 705f 746f 6b26 6e2f 7837",       /* as xxd prints it */
         "67:68:70:5F:74:6F:6B:26:6E:2F:78:37", /* as openssl prints it */

@@ -1,5 +1,5 @@
 /*
- * What a delete promises: nothing of the conversation remains, whatever a worker was writing.
+ * A delete leaves nothing of the conversation, even if a worker was writing to it.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /*
- * What a lease promises: gapless order whoever writes, nothing by a stale writer, claims that two
- * workers never share.
+ * Guarantees of a lease: gapless order with any number of writers, no writes by a stale writer, no
+ * claim by two workers.
  */
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
-/* What the store promises of conversations: one step is one transaction, and what goes is gone. */
+/* The store's guarantees for conversations: one step is one transaction, and deletes are complete.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -1,6 +1,5 @@
 /*
- * What the store promises of reading events: pages that meet without gap, filters, batches in
- * order.
+ * The store's guarantees for reading events: pages without gaps, filters, batches in order.
  */
 #include "store/conversation/event_store.h"
 
@@ -67,7 +66,7 @@ static struct uuid write_event(const struct store_fixture *fixture,
     struct conversation_write write = {.guard = GUARD_NONE};
     struct error err = ERROR_INIT;
 
-    /* Times grow: behind one that is ahead of the clock comes the next microsecond. */
+    /* Times increase: one that is ahead of the clock is followed by the next microsecond. */
     conversation->last_timestamp_us =
         NEW_YEAR_2100_US + (conversation->last_seq + 1) * SECOND_US - 1;
     add(&events);

@@ -1,6 +1,6 @@
 /*
- * Conversations as clients read them: the text that is kept says at any moment what is made anew
- * from the row and the log, whoever wrote last.
+ * Conversations as clients read them: the cached text always equals the text made from the row and
+ * the log, after a write of any kind.
  */
 #include "store/conversation/info_store.h"
 
@@ -316,7 +316,7 @@ static void walk(const struct listed *listed, bool by_updated, bool ascending, i
     }
 }
 
-/* Where i stands in a list that is ordered so; the pair that is equal is told apart by the id. */
+/* The position of i in a list of that order; the equal pair is ordered by the id. */
 static size_t place_of(const struct listed *listed, size_t i, bool by_updated, bool ascending)
 {
     bool is_forward = by_updated != ascending;

@@ -285,7 +285,7 @@ static void *stop_it(void *argument)
     return NULL;
 }
 
-/* Whoever of the two is first: a sub-agent that came to be is asked to stop, too. */
+/* In either order: a sub-agent that was created is asked to stop, too. */
 static void stop_and_wait_at_the_same_moment_leave_nobody_running(void **state)
 {
     struct store_fixture *fixture = *state;

@@ -1,5 +1,5 @@
 /*
- * What the store promises of webhooks: every event in order, once for each yes, whoever dies.
+ * The store's guarantees for webhooks: every event in order, once for each yes, even after crashes.
  */
 #include "store/conversation/webhook_store.h"
 
@@ -230,7 +230,7 @@ static void deleted_conversation_leaves_its_events_and_a_farewell(void **state)
     assert_done(webhook_store_set_taken(fixture->db, &early, 1, &err), &err);
     assert_done(conversation_store_delete(fixture->db, &fixture->scope, &conversation.id, &err),
                 &err);
-    /* Who holds it does not know yet: it must not forget what is left. */
+    /* The holder does not know of the delete yet: it must not end the delivery. */
     assert_int_equal(webhook_store_end(fixture->db, &early, &err), -1);
     assert_done(webhook_store_release(fixture->db, &early, &err), &err);
     assert_true(claim(fixture, &late));
@@ -326,7 +326,7 @@ static void lock_one(struct db_tx *tx, const char *webhook_id, const char *conve
                 &err);
 }
 
-/* Who has to wait for the first cursor has not taken the second. */
+/* A transaction that waits for the first cursor has not locked the second. */
 static void assert_taken_in_order(struct taker *taker, const char *const first[2],
                                   const char *const second[2])
 {

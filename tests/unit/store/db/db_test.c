@@ -1,6 +1,5 @@
 /*
- * What a pool of connections promises: it outlives its connections, and says when none is to be
- * had.
+ * Guarantees of a pool of connections: it survives their loss, and reports when none is available.
  */
 #include "store/db/db.h"
 

@@ -1,6 +1,6 @@
 /*
- * What hints promise: they reach who listens to their kind, come together when there are many, and
- * come again after the connection broke.
+ * Guarantees of hints: they reach the listeners of their kind, are merged when there are many, and
+ * are sent again after the connection broke.
  */
 #include "store/db/hints.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the store promises of where sandboxes may go: a key's own counts before its user's, and what
- * was set for neither is said to be unset.
+ * The store's rules for egress policies: a key's policy overrides its user's; if neither is set,
+ * the result says so.
  */
 #include "store/runtime/egress_store.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the store promises of refusals: they add up, each sandbox has a bounded number of them, the
- * latest, and they go with its row.
+ * The store's guarantees for refusals: they add up, only a bounded number of the latest is kept for
+ * each sandbox, and they are deleted with its row.
  */
 #include "store/runtime/refusal_store.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the store promises of sandboxes: one live one per session, a status that only who knows the
- * old one may change, and a list of what is not yet as somebody wants it.
+ * The store's guarantees for sandboxes: one live sandbox per session, status changes only from the
+ * known old status, and a list of sandboxes that are not yet in the desired state.
  */
 #include "store/runtime/idle_store.h"
 #include "store/runtime/runtime_store.h"
@@ -336,7 +336,7 @@ static void one_in_use_is_not_let_rest(void **state)
     assert_false(is);
     assert_done(idle_store_pause(fixture->db, runtime.id, 0, &is, &err), &err);
     assert_true(is);
-    /* Who uses it now is told that it rests. */
+    /* A use now reports that it is stopped. */
     assert_done(runtime_store_use(fixture->db, runtime.id, &is, &err), &err);
     assert_false(is);
 }

@@ -44,7 +44,8 @@ static size_t count_all(const struct store_fixture *own)
     return list.n;
 }
 
-/* What a tenant of the Runtime API starts is the tenant's, although its key has a user. */
+/* A sandbox that a tenant of the Runtime API starts is the tenant's, although its key has a user.
+ */
 static void strangers_tenants_and_deleted_ones_are_not_the_users(void **state)
 {
     struct store_fixture own = user_of(*state);

@@ -1,6 +1,6 @@
 /*
- * What the store promises of sandboxes started ahead: each is claimed once, whole, by somebody whom
- * it fits, or stays where it is.
+ * The store's guarantees for warm sandboxes: each is claimed once, completely, by a matching
+ * request, or stays where it is.
  */
 #include "store/runtime/warm_store.h"
 

@@ -1,5 +1,5 @@
 /*
- * What the store promises of documents: whole, in order, sealed, and never written over unseen.
+ * The store's guarantees for documents: complete, in order, sealed, no lost updates.
  */
 #include "store/user/document_store.h"
 

@@ -1,5 +1,6 @@
 /*
- * What the store promises of sign-ins: a state is good for one, once, and for its user alone.
+ * The store's guarantees for sign-ins: a state is valid for one sign-in, once, and for its user
+ * only.
  */
 #include "store/user/mcp_sign_in_store.h"
 

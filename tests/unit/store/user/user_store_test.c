@@ -1,6 +1,6 @@
 /*
- * What the store promises of users and of what lets them in: a link once, a session until its end,
- * a key until it is revoked.
+ * The store's guarantees for credentials: a link is valid once, a session until its end, a key
+ * until it is revoked.
  */
 #include "store/user/user_store.h"
 
@@ -204,7 +204,7 @@ static void what_is_over_goes_when_something_new_comes(void **state)
     assert_done(user_store_find_session(fixture->db, session.text, &found, &err), &err);
 }
 
-/* A sign-in after a year in which nobody signed in does not remove a year's rows. */
+/* A sign-in after a year without any does not remove a year's rows. */
 static void what_is_over_goes_a_hundred_at_a_time(void **state)
 {
     const struct store_fixture *fixture = *state;

@@ -120,7 +120,7 @@ static void a_message_between_call_and_result_comes_behind(void **state)
     messages = messages_of(&history);
     assert_int_equal(json_array_size(messages), 4);
     assert_string_equal(json_text_or(json_array_get(messages, 2), "role", ""), "tool");
-    /* What a user says in one breath is one message. */
+    /* Consecutive messages of a user are merged. */
     assert_int_equal(json_array_size(json_object_get(json_array_get(messages, 3), "content")), 2);
 }
 

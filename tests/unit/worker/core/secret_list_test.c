@@ -104,7 +104,7 @@ static void values_that_were_replaced_stay_hidden(void **state)
 
 enum { LINES_MAX_BYTES = 4096 };
 
-/* What is written to standard error by two lines: one under the mask, one after it. */
+/* The standard error of two lines: one under the mask, one after it. */
 static void log_two_lines(const struct secret_list *list, struct strbuf *out)
 {
     CLEANUP(fd_close) int file = memfd_create("log", MFD_CLOEXEC);

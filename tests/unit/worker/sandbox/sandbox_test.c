@@ -1,5 +1,5 @@
 /*
- * What a run asks of its sandbox.
+ * A run's calls of its sandbox.
  */
 #include "worker/agent/sandbox/sandbox.h"
 

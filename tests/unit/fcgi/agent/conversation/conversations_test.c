@@ -190,7 +190,7 @@ static void owner_reads_it_and_a_stranger_sees_not_found(void **state)
     DISPATCH(stranger, BOB, "GET", path.text, NULL);
     DISPATCH(nobody, NOBODY, "GET", path.text, NULL);
 
-    assert_answer(&owner, 200, "\"runtime_status\":\"available\"");
+    assert_answer_member(&owner, 200, "runtime_status", "available");
     assert_answer_json(&stranger, 404, "{\"detail\":\"Not Found\"}");
     assert_answer_json(&nobody, 401, "{\"detail\":\"Unauthorized\"}");
 }
@@ -249,7 +249,7 @@ static void each_of_a_list_shows_its_own_sandbox(void **state)
         DISPATCH(answer, ALICE, "GET", "/api/conversations/search?limit=2", NULL);
 
         assert_answer(&answer, 200, "\"message\":\"no room\"");
-        assert_answer(&answer, 200, "\"runtime_status\":\"available\"");
+        assert_answer_member(&answer, 200, "runtime_status", "available");
     }
     test_sql("DELETE FROM runtimes WHERE session_id = 'c-broken'");
 }
@@ -389,7 +389,7 @@ static void title_and_tags_are_changed(void **state)
 
     assert_answer_json(&patched, 200, SUCCESS);
     assert_answer(&foreign, 404, "Not Found");
-    assert_answer(&info, 200, "\"title\":\"Fix CI\"");
+    assert_answer_member(&info, 200, "title", "Fix CI");
     assert_answer(&info, 200, "{\"team\":\"core\"}");
     assert_answer(&events, 200, "\"key\":\"tags\"");
 }

@@ -262,11 +262,19 @@ static int want_running(struct service *service, struct runtime *runtime, struct
     return start_queue_add(service->starts, runtime->id, err);
 }
 
+/* A runtime that its tenant paused is woken by that tenant only, whatever its clients send. */
+static int check_not_held(const struct runtime *runtime, struct error *err)
+{
+    return runtime->is_held ? error_set(err, ERROR_UNAVAILABLE, "the sandbox is paused") : 0;
+}
+
 static int begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
                  struct error *err)
 {
     runtime_done(runtime_out);
     if (find_or_add_in_race(service, spec, runtime_out, err) < 0)
+        return -1;
+    if (!uuid_is_set(&spec->tenant.id) && check_not_held(runtime_out, err) < 0)
         return -1;
     return want_running(service, runtime_out, err);
 }
@@ -299,6 +307,8 @@ int lifecycle_resume(struct service *service, const char *id, const struct tenan
     if (runtime.desired == DESIRED_DELETED)
         return error_set(err, ERROR_NOT_FOUND, "no such runtime");
     if (tenant_check(tenant, &runtime, err) < 0)
+        return -1;
+    if (tenant == NULL && check_not_held(&runtime, err) < 0)
         return -1;
     return want_running(service, &runtime, err);
 }

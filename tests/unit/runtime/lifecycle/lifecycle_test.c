@@ -4,6 +4,10 @@
 #include "runtime/lifecycle/lifecycle.h"
 
 #include "base/json.h"
+#include "base/mem.h"
+#include "runtime/core/start_spec.h"
+#include "runtime/lifecycle/lifecycle_create.h"
+#include "store/runtime/runtime_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
 #include "unit/runtime/lifecycle/service_fixture.h"
@@ -188,6 +192,27 @@ static void container_is_removed_only_of_a_runtime_at_rest(void **state)
     }
 }
 
+/* Only its tenant wakes it: not a command on a socket, a run, or a preview. */
+static void runtime_that_its_tenant_paused_is_not_started_for_others(void **state)
+{
+    struct service_fixture *fixture = *state;
+    CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    struct error err = ERROR_INIT;
+
+    add(fixture, "paused", "paused");
+    test_sql("UPDATE runtimes SET is_held = true");
+    spec.session_id = mem_dup_text("s-" ONE);
+    spec.image = mem_dup_text(TEST_IMAGE);
+    assert_int_equal(lifecycle_create(&fixture->service, &spec, &runtime, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+    assert_string_equal(err.message, "the sandbox is paused");
+    err = (struct error)ERROR_INIT;
+    assert_int_equal(lifecycle_resume(&fixture->service, ONE, NULL, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+    assert_true(row_is("status = 'paused' AND desired = 'paused' AND is_held"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, service_set_up, service_tear_down)
 
 int lifecycle_tests(void)
@@ -204,6 +229,7 @@ int lifecycle_tests(void)
         TEST(loss_of_a_paused_sandbox_is_no_error),
         TEST(detail_is_kept_for_the_present_container_while_it_runs),
         TEST(container_is_removed_only_of_a_runtime_at_rest),
+        TEST(runtime_that_its_tenant_paused_is_not_started_for_others),
     };
 
     return cmocka_run_group_tests_name("runtime/lifecycle", tests, NULL, NULL);

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/strbuf.h"
 #include "gateway/core/connection.h"
 #include "gateway/core/frame.h"
 #include "gateway/ws/attach.h"
@@ -21,7 +20,6 @@
 #include "gateway/ws/ws_services.h"
 
 enum {
-    MESSAGE_MAX_BYTES = 1 << 20,
     PING_AFTER_S = 20,
     HANG_UP_AFTER_S = 50,
     RX_BYTES = 4096,
@@ -173,19 +171,10 @@ static void on_time_out(struct subscriber *subscriber)
 
 static int on_receive(struct subscriber *subscriber, const void *bytes, size_t len)
 {
-    /* The socket is closing: further input is discarded. */
-    if (subscriber->connection.end != CONNECTION_OPEN)
-        return 0;
-    if (subscriber->incoming.len + len > MESSAGE_MAX_BYTES) {
-        connection_close(&subscriber->connection, CONNECTION_TOO_LARGE);
-        return 0;
-    }
-    strbuf_append_bytes(&subscriber->incoming, bytes, len);
+    receive_bytes(subscriber, bytes, len);
     if (lws_is_final_fragment(subscriber->connection.wsi) &&
-        lws_remaining_packet_payload(subscriber->connection.wsi) == 0) {
+        lws_remaining_packet_payload(subscriber->connection.wsi) == 0)
         receive_frame(subscriber);
-        strbuf_done(&subscriber->incoming);
-    }
     return 0;
 }
 

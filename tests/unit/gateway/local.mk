@@ -3,7 +3,8 @@ GATEWAY_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir) $(LWS_CFLAGS)
 GATEWAY_TEST_LIBS = $(AUTH_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += gateway_bash_window_test gateway_upgrade_request_test gateway_event_poller_test gateway_revocation_test \
-	gateway_event_reader_test gateway_frames_test gateway_masked_input_test gateway_request_head_test gateway_stream_test
+	gateway_event_reader_test gateway_frames_test gateway_masked_input_test gateway_receive_test gateway_request_head_test \
+	gateway_stream_test
 gateway_upgrade_request_test_SOURCES = tests/unit/gateway/ws/upgrade_request_test.c gateway/ws/frame_heads.c \
 	gateway/ws/upgrade_request.c
 gateway_upgrade_request_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
@@ -26,6 +27,9 @@ gateway_masked_input_test_SOURCES = tests/unit/gateway/ws/masked_input_test.c ga
 	gateway/ws/masked_input.c
 gateway_masked_input_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_masked_input_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_receive_test_SOURCES = tests/unit/gateway/ws/receive_test.c gateway/ws/receive.c
+gateway_receive_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_receive_test_LDADD = $(GATEWAY_TEST_LIBS)
 gateway_request_head_test_SOURCES = tests/unit/gateway/preview/request_head_test.c gateway/preview/request_head.c
 gateway_request_head_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_request_head_test_LDADD = $(GATEWAY_TEST_LIBS)

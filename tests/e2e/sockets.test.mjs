@@ -89,6 +89,8 @@ test('agent-server 44: bad handshakes are refused before the upgrade', async () 
   await assertRefused(eventsPath(resting), { query: { resend_mode: 'since', after_timestamp: 'yesterday' } });
   await assertRefused(sessionPath(resting), { query: { after_seq: 'abc' } });
   await assertRefused(sessionPath(resting), { query: { after_seq: '-2' } });
+  await assertRefused(sessionPath(resting), { query: { after_seq: '1\0' } });
+  await assertRefused(sessionPath(resting), { query: { other: 'x'.repeat(9000) } });
   await assertRefused('/sockets/events/xyz');
   await assertRefused(`/sockets/nothing/${resting.id}`);
 });
@@ -100,6 +102,7 @@ for (const [what, frame] of [
   ['another type', { type: 'hello', session_api_key: API_KEY }],
   ['a list', [API_KEY]],
   ['text other than JSON', 'session_api_key'],
+  ['more than a key needs', { type: 'auth', session_api_key: API_KEY, more: 'x'.repeat(9000) }],
 ]) {
   test(`agent-server 44: ${what} in the first frame closes the socket with 4001`, async (t) => {
     for (const path of [eventsPath(resting), sessionPath(resting)]) {

@@ -224,6 +224,7 @@ static void init_rooms(struct gateway *gateway, const struct gateway_settings *s
     feed_init(&gateway->feed, gateway->live, gateway->back, &gateway->ticker);
     gateway->feed.max_readers = settings->max_subscribers;
     gateway->bash_feeds.http = &gateway->http;
+    gateway->bash_feeds.ticker = &gateway->ticker;
     gateway->bash_feeds.max_readers = settings->max_subscribers;
     gateway->bash_feeds.sandboxes = (struct sandbox_service){
         .url = settings->runtime_url,

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "gateway/core/connection.h"
 #include "gateway/core/error_frame.h"
+#include "gateway/core/ticker.h"
 
 enum {
     START_WAIT_MS = 120000, /* a cold start may take that long */
@@ -18,6 +19,7 @@ enum {
     LOOK_AGAIN_MS = 5000,
     /* A sandbox of an older version answers at once. */
     PACE_MS = 1000,
+    REST_FACTOR = 4,
 };
 
 /* --- life --- */
@@ -76,6 +78,24 @@ void bash_feed_leave(struct bash_feed *feed, struct bash_feed_reader *reader)
 struct bash_target bash_feed_target(const struct bash_feed *feed)
 {
     return (struct bash_target){feed->feeds->http, &feed->endpoint};
+}
+
+int64_t bash_feed_rest(const struct bash_feed *feed, int64_t begun_ms)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    int64_t rest_ms = REST_FACTOR * (now_ms - begun_ms);
+
+    if (rest_ms > 0)
+        ticker_advance(feed->feeds->ticker, rest_ms + 1);
+    return now_ms + rest_ms;
+}
+
+static void rest(struct bash_feed *feed, int64_t begun_ms)
+{
+    int64_t rested_ms = bash_feed_rest(feed, begun_ms);
+
+    if (feed->look_at_ms < rested_ms)
+        feed->look_at_ms = rested_ms;
 }
 
 /* --- places --- */
@@ -142,6 +162,7 @@ static void on_place(struct async_call *call, const struct http_call *answer,
     CLEANUP(bash_window_done) struct bash_window newest = {.n = 0};
     json_auto_t *page = NULL;
     struct error err = ERROR_INIT;
+    int64_t begun_ms = clock_monotonic_ms();
 
     if (bash_request_read_page(answer, failure, &page, &err) < 0) {
         lose_sandbox(feed, &err);
@@ -153,6 +174,7 @@ static void on_place(struct async_call *call, const struct http_call *answer,
         feed->look_at_ms = 0;
         wake_all(feed);
     }
+    rest(feed, begun_ms);
     bash_feed_work(feed);
 }
 
@@ -163,6 +185,7 @@ static void on_news(struct async_call *call, const struct http_call *answer,
     json_auto_t *page = NULL;
     struct error err = ERROR_INIT;
     int64_t before_us = feed->last_us;
+    int64_t begun_ms = clock_monotonic_ms();
 
     if (bash_request_read_page(answer, failure, &page, &err) < 0) {
         lose_sandbox(feed, &err);
@@ -173,6 +196,7 @@ static void on_news(struct async_call *call, const struct http_call *answer,
         else if (clock_monotonic_ms() - feed->polled_at_ms < PACE_MS)
             feed->look_at_ms = clock_monotonic_ms() + PACE_MS;
     }
+    rest(feed, begun_ms);
     bash_feed_work(feed);
 }
 
@@ -357,6 +381,17 @@ void bash_feed_work(struct bash_feed *feed)
     fail_commands(feed, &err);
 }
 
+static void wake_resting(const struct bash_feed *feed)
+{
+    struct bash_feed_reader *reader = NULL;
+
+    LIST_FOREACH (reader, &feed->readers, link) {
+        if (reader->is_resting)
+            connection_wake(reader->connection);
+        reader->is_resting = false;
+    }
+}
+
 void bash_feeds_tick(struct bash_feeds *feeds)
 {
     struct bash_feed *feed = LIST_FIRST(&feeds->all);
@@ -364,6 +399,7 @@ void bash_feeds_tick(struct bash_feeds *feeds)
     while (feed != NULL) {
         struct bash_feed *next = LIST_NEXT(feed, link);
 
+        wake_resting(feed);
         bash_feed_work(feed);
         feed = next;
     }

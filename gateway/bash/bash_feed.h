@@ -25,6 +25,7 @@
 
 struct connection;
 struct secret;
+struct ticker;
 
 /* How to find and start sandboxes; borrowed from the settings. */
 struct sandbox_service {
@@ -38,6 +39,7 @@ struct sandbox_service {
 struct bash_feeds {
     LIST_HEAD(bash_feed_list, bash_feed) all;
     struct async_http *http; /* borrowed */
+    struct ticker *ticker;   /* borrowed */
     struct sandbox_service sandboxes;
     int64_t max_readers; /* of one sandbox */
 };
@@ -46,7 +48,8 @@ struct bash_feeds {
 struct bash_feed_reader {
     LIST_ENTRY(bash_feed_reader) link;
     struct connection *connection;
-    int64_t at_us; /* time of the last event sent or skipped; -1: the newest, once known */
+    int64_t at_us;   /* time of the last event sent or skipped; -1: the newest, once known */
+    bool is_resting; /* its next page is due later: the tick wakes it */
 };
 
 struct bash_feed {
@@ -82,6 +85,12 @@ void bash_feeds_tick(struct bash_feeds *feeds) NONNULL;
 /* On process exit: drops what is under way. The readers are gone. */
 void bash_feeds_done(struct bash_feeds *feeds) NONNULL;
 
+/*
+ * Returns when the sandbox may be asked for its next page, after one whose parsing began at
+ * begun_ms, and schedules a tick for then: the service thread spends at most a fifth of its time on
+ * a page's parsing, whatever a sandbox sends.
+ */
+int64_t bash_feed_rest(const struct bash_feed *feed, int64_t begun_ms) NONNULL MUST_CHECK;
 /* For requests to the sandbox of a feed that is_placed. Borrows. */
 struct bash_target bash_feed_target(const struct bash_feed *feed) NONNULL MUST_CHECK;
 

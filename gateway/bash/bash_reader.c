@@ -25,6 +25,7 @@ struct bash_reader {
     struct bash_feed *feed;
     struct async_call read;
     struct bash_window page; /* events older than the feed keeps */
+    int64_t read_at_ms;      /* earliest time of the next read */
 };
 
 static void on_read(struct async_call *call, const struct http_call *answer,
@@ -33,9 +34,12 @@ static void on_read(struct async_call *call, const struct http_call *answer,
     struct bash_reader *reader = lws_container_of(call, struct bash_reader, read);
     json_auto_t *page = NULL;
     struct error bad = ERROR_INIT;
+    int64_t begun_ms = clock_monotonic_ms();
+    int rc = bash_request_read_page(answer, err, &page, &bad);
 
+    reader->read_at_ms = bash_feed_rest(reader->feed, begun_ms);
     /* The feed itself notices that the sandbox is gone, and wakes us when it is back. */
-    if (bash_request_read_page(answer, err, &page, &bad) < 0)
+    if (rc < 0)
         return;
     /* The older events are gone: the client cleared them. */
     if (json_array_size(json_object_get(page, "items")) == 0)
@@ -114,6 +118,10 @@ static void begin_read(struct bash_reader *reader)
 
     if (async_call_is_busy(&reader->read) || !reader->feed->is_placed)
         return;
+    if (clock_monotonic_ms() < reader->read_at_ms) {
+        reader->link.is_resting = true;
+        return;
+    }
     if (bash_request_after(&target, &reader->read, reader->link.at_us, 0, &err) < 0)
         log_warning("bash_feed.read_failed", LOG_ERROR(&err));
 }

@@ -13,8 +13,8 @@
 
 enum {
     ANSWER_MS = 30000,
-    PAGE_EVENTS = 8,
-    REPLY_MAX_BYTES = 64 << 20, /* for events of 2 MiB in their longest JSON encoding */
+    PAGE_EVENTS = 4,
+    REPLY_MAX_BYTES = 16 << 20, /* for an event of 2 MiB in its longest JSON encoding */
     STATUS_OK = 200,
 };
 

@@ -140,6 +140,8 @@ int principal_from_caller(const struct caller_query *answer, struct principal *p
 
     if (!uuid_is_set(&answer->user_id))
         return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox has no owner");
+    if (answer->kind == CALLER_SANDBOX_KEY && answer->runtime_session[0] == '\0')
+        return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox's session name is too long");
     if (answer->kind == CALLER_SANDBOX_KEY) {
         memcpy(principal.runtime_id, answer->runtime_id, sizeof(principal.runtime_id));
         memcpy(principal.runtime_session, answer->runtime_session,

@@ -80,7 +80,7 @@ static const char SQL_STATE[] =
 
 /* --- who calls --- */
 
-/* A name that is too long is left out: the sandbox then sees nothing. */
+/* A name that is too long is left out: principal_from_caller() then refuses the key. */
 static void take_runtime(struct caller_query *query, const PGresult *rows)
 {
     const char *id = PQgetvalue(rows, 0, 2);

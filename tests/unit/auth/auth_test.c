@@ -253,6 +253,19 @@ static void caller_that_was_asked_for_is_of_its_sandboxs_kind(void **state)
     }
 }
 
+/* Otherwise all such sandboxes would share the bash events of one. */
+static void sandbox_whose_session_name_is_too_long_lets_nobody_in(void **state)
+{
+    const struct caller_query answer = {.kind = CALLER_SANDBOX_KEY, .user_id = uuid_random()};
+    struct principal caller = {.kind = PRINCIPAL_NOBODY};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(principal_from_caller(&answer, &caller, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+    assert_int_equal(caller.kind, PRINCIPAL_NOBODY);
+}
+
 static void sandbox_without_an_owner_lets_nobody_in(void **state)
 {
     struct fixture *fixture = *state;
@@ -365,6 +378,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(sandbox_key_sees_that_sandbox_alone),
         cmocka_unit_test(key_of_a_shared_sandbox_sees_no_conversation),
         cmocka_unit_test(caller_that_was_asked_for_is_of_its_sandboxs_kind),
+        cmocka_unit_test(sandbox_whose_session_name_is_too_long_lets_nobody_in),
         cmocka_unit_test(sandbox_without_an_owner_lets_nobody_in),
         cmocka_unit_test(link_opens_one_session_and_no_second),
         cmocka_unit_test(old_links_and_sessions_are_none),

@@ -85,23 +85,6 @@ int hints_open(const char *url, const char *application, unsigned kinds, struct 
     return 0;
 }
 
-void hints_free(struct hints *hints)
-{
-    if (hints == NULL)
-        return;
-    PQfinish(hints->sender);
-    PQfinish(hints->listener);
-    fd_close(&hints->wake_fd);
-    fd_close(&hints->timer_fd);
-    for (size_t i = 0; i < HINT_N_KINDS; i++)
-        strbuf_done(&hints->queued[i]);
-    lock_done(&hints->lock);
-    mem_free(hints->received);
-    mem_free(hints->url);
-    mem_free(hints->application);
-    mem_free(hints);
-}
-
 /* Whether a comma-separated list has the id as a member. */
 static bool list_has(const struct strbuf *list, const char *id)
 {
@@ -360,6 +343,26 @@ static void take_notifications(struct hints *hints)
         PQfreemem(notify);
         notify = PQnotifies(hints->listener);
     }
+}
+
+void hints_free(struct hints *hints)
+{
+    if (hints == NULL)
+        return;
+    /* Threads that have ended since the last turn, or within the pause, may have queued some. */
+    if (hints->sender != NULL)
+        send_queued(hints);
+    PQfinish(hints->sender);
+    PQfinish(hints->listener);
+    fd_close(&hints->wake_fd);
+    fd_close(&hints->timer_fd);
+    for (size_t i = 0; i < HINT_N_KINDS; i++)
+        strbuf_done(&hints->queued[i]);
+    lock_done(&hints->lock);
+    mem_free(hints->received);
+    mem_free(hints->url);
+    mem_free(hints->application);
+    mem_free(hints);
 }
 
 void hints_pump(struct hints *hints)

@@ -37,6 +37,7 @@ enum hint_kind { HINT_KINDS(X) HINT_N_KINDS };
 /* kinds: bit set of 1U << HINT_… to listen to; 0 for a process that only sends. */
 int hints_open(const char *url, const char *application, unsigned kinds, struct hints **hints_out,
                struct error *err) NONNULL MUST_CHECK;
+/* Sends what is queued first. */
 void hints_free(struct hints *hints);
 
 /* Queues a hint; never blocks, never fails. */

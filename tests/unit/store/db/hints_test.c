@@ -215,6 +215,26 @@ static void broken_listener_connects_again_and_looks_at_everything(void **state)
     expect(&pair, HINT_EVENTS, "after");
 }
 
+/* Those that wait for the end of the pause, too: a process that ends has just handed over its work.
+ */
+static void end_sends_what_is_queued(void **state)
+{
+    CLEANUP(pair_done) struct pair pair = open_pair(1U << HINT_WORK);
+
+    (void)state;
+    expect(&pair, HINT_WORK, "");
+    hints_send(pair.sender, HINT_WORK, "first");
+    hints_pump(pair.sender);
+    hints_send(pair.sender, HINT_WORK, "second");
+    hints_pump(pair.sender);
+    hints_free(pair.sender);
+    assert_int_equal(hints_open(test_database_url(), "hints-sender", 0, &pair.sender,
+                                &(struct error){.code = ERROR_NONE}),
+                     0);
+    expect(&pair, HINT_WORK, "first");
+    expect(&pair, HINT_WORK, "second");
+}
+
 static void run_ends_when_it_is_asked_to(void **state)
 {
     CLEANUP(pair_done) struct pair pair = open_pair(0);
@@ -235,6 +255,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(flood_is_cut_and_does_no_harm),
         cmocka_unit_test(what_waits_goes_in_one_message),
         cmocka_unit_test(broken_listener_connects_again_and_looks_at_everything),
+        cmocka_unit_test(end_sends_what_is_queued),
         cmocka_unit_test(run_ends_when_it_is_asked_to),
     };
 

@@ -55,7 +55,8 @@ static void on_written(void *owner, const PGresult *rows, const struct error *er
         async_post_start(post);
         return;
     }
-    if (err == NULL)
+    /* A write whose answer was lost may be committed. */
+    if (err == NULL || err->code == ERROR_UNAVAILABLE)
         async_hint(post->async, post->hints, post->state.conversation_id.text);
     if (err == NULL && post->is_full) {
         error_ignore(error_set(&full, ERROR_RATE_LIMITED,

@@ -162,13 +162,16 @@ int branch_store_navigate(struct db *db, const struct uuid *conversation_id, con
 {
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
     int64_t seq = 0;
+    int rc = 0;
 
     if (db_tx_begin(db, &tx, err) < 0 || lock_resting(&tx, conversation_id, err) < 0 ||
         (event_id != NULL && find_event(&tx, conversation_id, event_id, &seq, err) < 0) ||
-        note_branch(&tx, conversation_id, seq, err) < 0 || db_tx_commit(&tx, err) < 0)
+        note_branch(&tx, conversation_id, seq, err) < 0)
         return -1;
-    db_hint(db, 1U << HINT_EVENTS, conversation_id->text);
-    return 0;
+    rc = db_tx_commit(&tx, err);
+    if (db_hint_is_due(rc, err))
+        db_hint(db, 1U << HINT_EVENTS, conversation_id->text);
+    return rc;
 }
 
 /* --- pruning --- */

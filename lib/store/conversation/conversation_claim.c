@@ -250,14 +250,13 @@ int conversation_store_hand_over(struct db *db, const struct lease *lease, struc
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     struct db_int fence = db_int(lease->fence);
+    int rc =
+        db_query(db, SQL_HAND_OVER,
+                 DB_PARAMS(lease->conversation_id.text, lease->owner.text, fence.text), &rows, err);
 
-    if (db_query(db, SQL_HAND_OVER,
-                 DB_PARAMS(lease->conversation_id.text, lease->owner.text, fence.text), &rows,
-                 err) < 0)
-        return -1;
-    if (PQntuples(rows) > 0)
+    if (db_hint_is_due(rc, err) && (rc < 0 || PQntuples(rows) > 0))
         db_hint(db, 1U << HINT_WORK, lease->conversation_id.text);
-    return 0;
+    return rc;
 }
 
 /*
@@ -288,12 +287,15 @@ int conversation_store_request_stop(struct db *db, const struct uuid *id, const 
 {
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
     struct stop_chain chain = {.n = 0};
+    int rc = 0;
 
-    if (db_tx_begin(db, &tx, err) < 0 || request_stops(&tx, id, kind, &chain, err) < 0 ||
-        db_tx_commit(&tx, err) < 0)
+    if (db_tx_begin(db, &tx, err) < 0 || request_stops(&tx, id, kind, &chain, err) < 0)
         return error_wrap(err, "asking %s to stop", id->text);
-    for (size_t i = 0; i < chain.n; i++)
+    rc = db_tx_commit(&tx, err);
+    for (size_t i = 0; db_hint_is_due(rc, err) && i < chain.n; i++)
         db_hint(db, 1U << HINT_CONTROL | 1U << HINT_WORK, chain.ids[i].text);
+    if (rc < 0)
+        return error_wrap(err, "asking %s to stop", id->text);
     *chain_out = chain;
     return 0;
 }

@@ -34,6 +34,7 @@ int conversation_store_create(struct db *db, struct conversation *conversation,
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
     const struct new_conversation inserted = {conversation, events, write};
     bool is_new = false;
+    int rc = 0;
 
     if (db_tx_begin(db, &tx, err) < 0 ||
         conversation_insert_whole(&tx, &inserted, &is_new, err) < 0)
@@ -42,9 +43,11 @@ int conversation_store_create(struct db *db, struct conversation *conversation,
         *was_there_out = true;
         return check_owner(&tx, conversation, err);
     }
-    if (db_tx_commit(&tx, err) < 0)
+    rc = db_tx_commit(&tx, err);
+    if (db_hint_is_due(rc, err))
+        db_hint(db, conversation_write_hints(conversation, events, write), conversation->id.text);
+    if (rc < 0)
         return error_wrap(err, "creating conversation %s", conversation->id.text);
-    db_hint(db, conversation_write_hints(conversation, events, write), conversation->id.text);
     *was_there_out = false;
     conversation_move_log_end(conversation, events);
     conversation_move_row(conversation, write);

@@ -267,34 +267,37 @@ static int make_farewell(struct db *db, const struct uuid *id, char **text_out, 
     return 0;
 }
 
-/* farewell: NULL: there are no receivers. */
-static int delete_locked(struct db *db, const struct uuid *id, const char *farewell,
-                         struct error *err)
+/* Deletes the row that the transaction has locked. farewell: NULL: there are no receivers. */
+static int delete_locked(struct db *db, struct db_tx *tx, const struct uuid *id,
+                         const char *farewell, struct error *err)
 {
-    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
-    CLEANUP(db_rows_done) PGresult *locked = NULL;
     CLEANUP(db_rows_done) PGresult *deleted = NULL;
+    int rc = 0;
 
-    if (db_tx_begin(db, &tx, err) < 0 ||
-        db_tx_query(&tx, SQL_LOCK, DB_PARAMS(id->text), &locked, err) < 0 ||
-        db_tx_query(&tx, SQL_DELETE, DB_PARAMS(id->text, farewell), &deleted, err) < 0 ||
-        db_tx_commit(&tx, err) < 0)
+    if (db_tx_query(tx, SQL_DELETE, DB_PARAMS(id->text, farewell), &deleted, err) < 0)
         return -1;
+    rc = db_tx_commit(tx, err);
+    if (!db_hint_is_due(rc, err))
+        return rc;
     /* Its worker stops; a parent may be waiting for its end. */
     db_hint(db, 1U << HINT_CONTROL | 1U << HINT_EVENTS | 1U << HINT_WORK, id->text);
     if (db_number(deleted, 0, 1) > 0)
         db_hint(db, 1U << HINT_RUNTIME, id->text);
-    return 0;
+    return rc;
 }
 
 /* wants_farewell: there are webhook receivers. */
 static int delete_one(struct db *db, const struct uuid *id, bool wants_farewell, struct error *err)
 {
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    CLEANUP(db_rows_done) PGresult *locked = NULL;
     CLEANUP(mem_freep) char *farewell = NULL;
 
-    if (wants_farewell && make_farewell(db, id, &farewell, err) < 0)
+    if ((wants_farewell && make_farewell(db, id, &farewell, err) < 0) ||
+        db_tx_begin(db, &tx, err) < 0 ||
+        db_tx_query(&tx, SQL_LOCK, DB_PARAMS(id->text), &locked, err) < 0)
         return -1;
-    return delete_locked(db, id, farewell, err);
+    return delete_locked(db, &tx, id, farewell, err);
 }
 
 /* Repeats until no further descendant is found: then none of them has a lease to start another. */

@@ -131,12 +131,6 @@ unsigned conversation_write_hints(const struct conversation *conversation,
     return kinds;
 }
 
-/* A write whose answer was lost may be committed: its readers find out. */
-static bool may_be_committed(int rc, const struct error *err)
-{
-    return rc == 0 || err->code == ERROR_UNAVAILABLE;
-}
-
 static int append_one(struct db *db, const struct lease *lease,
                       const struct conversation *conversation, struct event_list *events,
                       PGresult **rows_out, struct error *err)
@@ -186,7 +180,7 @@ int conversation_store_append(struct db *db, const struct lease *lease,
         return 0;
     rc = events->n == 1 ? append_one(db, lease, conversation, events, &rows, err)
                         : append_many(db, lease, conversation, events, &rows, err);
-    if (may_be_committed(rc, err) && (rc < 0 || PQntuples(rows) > 0))
+    if (db_hint_is_due(rc, err) && (rc < 0 || PQntuples(rows) > 0))
         db_hint(db, 1U << HINT_EVENTS, conversation->id.text);
     if (rc < 0)
         return error_wrap(err, "appending to %s", conversation->id.text);
@@ -400,7 +394,7 @@ int conversation_store_write(struct db *db, struct conversation *conversation,
         rc = write_with_child(db, conversation, &arrays, write, err);
     else
         rc = send_write(&no_tx, db, conversation, &arrays, write, err);
-    if (may_be_committed(rc, err))
+    if (db_hint_is_due(rc, err))
         hint_write(db, conversation, events, write);
     if (rc < 0)
         return error_wrap(err, "writing to %s", conversation->id.text);

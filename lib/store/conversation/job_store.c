@@ -38,7 +38,7 @@ static const char SQL_FINISH[] =
 
 static const char SQL_PUT_BACK[] = "UPDATE jobs SET lease_owner = NULL, lease_expires_at = NULL,"
                                    " due_at = now() + $3::bigint * interval '1 millisecond'"
-                                   " WHERE id = $1::bigint AND lease_owner = $2::uuid";
+                                   " WHERE id = $1::bigint AND lease_owner = $2::uuid RETURNING 1";
 
 static const char SQL_LOOK[] = "SELECT result FROM jobs WHERE key = $1::uuid";
 
@@ -58,13 +58,14 @@ int job_store_add(struct db *db, const struct uuid *conversation_id,
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(mem_freep) char *payload = db_json_text(request->payload);
-
-    if (db_query(db, SQL_ADD,
+    int rc =
+        db_query(db, SQL_ADD,
                  DB_PARAMS(request->kind, conversation_id->text, payload, db_uuid(&request->key)),
-                 &rows, err) < 0)
-        return error_wrap(err, "adding a job for %s", conversation_id->text);
-    db_hint(db, 1U << HINT_WORK, conversation_id->text);
-    return 0;
+                 &rows, err);
+
+    if (db_hint_is_due(rc, err))
+        db_hint(db, 1U << HINT_WORK, conversation_id->text);
+    return rc < 0 ? error_wrap(err, "adding a job for %s", conversation_id->text) : 0;
 }
 
 int job_store_claim(struct db *db, const struct uuid *owner, bool *claimed_out, struct job *job_out,
@@ -118,17 +119,14 @@ int job_store_finish(struct db *db, const struct uuid *owner, const struct job *
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(mem_freep) char *text = db_json_text(result);
     struct db_int id = db_int(job->id);
-
     int rc = text == NULL
                  ? db_query(db, SQL_DROP, DB_PARAMS(id.text, owner->text), &rows, err)
                  : db_query(db, SQL_FINISH, DB_PARAMS(id.text, owner->text, text), &rows, err);
 
-    if (rc < 0)
-        return -1;
     /* job_store_wait() listens to events. */
-    if (PQntuples(rows) > 0)
+    if (db_hint_is_due(rc, err) && (rc < 0 || PQntuples(rows) > 0))
         db_hint(db, 1U << HINT_EVENTS, job->conversation_id.text);
-    return 0;
+    return rc;
 }
 
 int job_store_put_back(struct db *db, const struct uuid *owner, const struct job *job,
@@ -137,8 +135,12 @@ int job_store_put_back(struct db *db, const struct uuid *owner, const struct job
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     struct db_int id = db_int(job->id);
     struct db_int delay = db_int(delay_ms);
+    int rc = db_query(db, SQL_PUT_BACK, DB_PARAMS(id.text, owner->text, delay.text), &rows, err);
 
-    return db_query(db, SQL_PUT_BACK, DB_PARAMS(id.text, owner->text, delay.text), &rows, err);
+    /* After a delay, the workers' periodic check finds it. */
+    if (delay_ms == 0 && db_hint_is_due(rc, err) && (rc < 0 || PQntuples(rows) > 0))
+        db_hint(db, 1U << HINT_WORK, job->conversation_id.text);
+    return rc;
 }
 
 static int take_result(struct notify_wait *changes, const struct uuid *key, const PGresult *rows,

@@ -101,17 +101,22 @@ static int wait_for(struct db *db, const struct task_wait *wait, const struct ta
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(mem_freep) char *agent_state = db_json_text(wait->agent_state);
+    int rc = 0;
 
     if (db_tx_begin(db, &tx, err) < 0 || lock_caller(&tx, wait, stop_out, err) < 0 ||
         give(&tx, work, err) < 0 ||
         db_tx_query(&tx, SQL_WAIT,
                     DB_PARAMS(wait->lease->conversation_id.text, wait->child_id.text, agent_state),
-                    &rows, err) < 0 ||
-        db_tx_commit(&tx, err) < 0)
+                    &rows, err) < 0)
         return error_wrap(err, "suspending %s for a sub-agent", wait->lease->conversation_id.text);
-    db_hint(db, 1U << HINT_EVENTS, wait->lease->conversation_id.text);
-    db_hint(db, 1U << HINT_EVENTS | 1U << HINT_WORK, wait->child_id.text);
-    return 0;
+    rc = db_tx_commit(&tx, err);
+    if (db_hint_is_due(rc, err)) {
+        db_hint(db, 1U << HINT_EVENTS, wait->lease->conversation_id.text);
+        db_hint(db, 1U << HINT_EVENTS | 1U << HINT_WORK, wait->child_id.text);
+    }
+    return rc < 0
+               ? error_wrap(err, "suspending %s for a sub-agent", wait->lease->conversation_id.text)
+               : 0;
 }
 
 int task_store_begin(struct db *db, const struct task_wait *wait, const struct task_work *work,

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "base/error.h"
 #include "store/db/db_query.h"
 #include "store/db/hints.h"
 
@@ -13,4 +14,9 @@ void db_hint(const struct db *db, unsigned kinds, const char *id)
         if ((kinds & 1U << kind) != 0)
             hints_send(hints, (enum hint_kind)kind, id);
     }
+}
+
+bool db_hint_is_due(int rc, const struct error *err)
+{
+    return rc == 0 || err->code == ERROR_UNAVAILABLE;
 }

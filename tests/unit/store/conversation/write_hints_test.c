@@ -503,6 +503,136 @@ static void hint_waits_for_the_commit(void **state)
     test_sql("DROP FUNCTION wait_at_commit CASCADE");
 }
 
+/* --- without an answer --- */
+
+/* From now on the server ends the connection of each transaction that changes that table. */
+static void lose_answers(const char *table)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    test_sql("CREATE OR REPLACE FUNCTION lose_answer() RETURNS trigger LANGUAGE plpgsql AS $$"
+             " BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$");
+    strbuf_appendf(&sql,
+                   "CREATE CONSTRAINT TRIGGER lose_answer AFTER INSERT OR UPDATE OR DELETE ON %s"
+                   " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION lose_answer()",
+                   table);
+    test_sql(sql.text);
+}
+
+static void answer_again(void)
+{
+    test_sql("DROP FUNCTION lose_answer CASCADE");
+}
+
+static void lost_answer_of_a_new_conversation_tells_too(void **state)
+{
+    struct hint_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_new_conversation(fixture->plain);
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write write = {.guard = GUARD_NONE, .want_run = true};
+    struct error err = ERROR_INIT;
+    bool was_there = false;
+
+    event_add_pause(&events);
+    lose_answers("conversations");
+    assert_int_equal(
+        conversation_store_create(fixture->db, &made, &events, &write, &was_there, &err), -1);
+    answer_again();
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+    assert_int_equal(heard(fixture, &made.id), EVENTS | WORK);
+}
+
+static void lost_answer_of_a_deletion_tells_too(void **state)
+{
+    struct hint_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture->plain);
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    strbuf_appendf(&sql,
+                   "INSERT INTO branches (conversation_id, from_seq, parent_seq)"
+                   " VALUES ('%s', 1, 0)",
+                   made.id.text);
+    test_sql(sql.text);
+    lose_answers("branches");
+    assert_int_equal(conversation_store_delete(fixture->db, &fixture->plain->scope, &made.id, &err),
+                     -1);
+    answer_again();
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+    assert_int_equal(heard(fixture, &made.id), EVENTS | WORK | CONTROL);
+}
+
+static void lost_answers_about_jobs_tell_too(void **state)
+{
+    struct hint_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture->plain);
+    const struct job_request request = {.kind = "condense", .key = uuid_random()};
+    struct uuid owner = uuid_random();
+    json_auto_t *result = json_object();
+    CLEANUP(job_done) struct job job = {.id = 0};
+    struct error err = ERROR_INIT;
+
+    lose_answers("jobs");
+    assert_int_equal(job_store_add(fixture->db, &made.id, &request, &err), -1);
+    assert_int_equal(heard(fixture, &made.id), WORK);
+    answer_again();
+    assert_done(job_store_add(fixture->db, &made.id, &request, &err), &err);
+    job = claim_job(fixture, &owner, &made.id);
+    (void)heard(fixture, &made.id);
+    lose_answers("jobs");
+    assert_int_equal(job_store_finish(fixture->db, &owner, &job, result, &err), -1);
+    answer_again();
+    assert_int_equal(heard(fixture, &made.id), EVENTS);
+}
+
+static void lost_answers_about_runs_tell_too(void **state)
+{
+    struct hint_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture->plain);
+    CLEANUP(claim_done) struct claim claim = store_claim(fixture->plain, &made);
+    CLEANUP(conversation_done) struct conversation child = store_new_conversation(fixture->plain);
+    CLEANUP(conversation_done) struct conversation idle = store_create(fixture->plain);
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write write = {.status = "running", .want_run = true};
+    const struct task_work work = {&child, &events, &write};
+    const struct task_wait wait = {.lease = &claim.lease, .child_id = child.id};
+    struct stop_chain chain = {.n = 0};
+    char stop[STOP_WORD_BYTES] = "";
+    struct error err = ERROR_INIT;
+
+    child.is_sub_agent = true;
+    lose_answers("conversations");
+    assert_int_equal(task_store_begin(fixture->db, &wait, &work, stop, &err), -1);
+    assert_int_equal(heard(fixture, &child.id), EVENTS | WORK);
+    assert_int_equal(conversation_store_request_stop(fixture->db, &made.id, "pause", &chain, &err),
+                     -1);
+    assert_int_equal(heard(fixture, &made.id), CONTROL | WORK);
+    assert_int_equal(conversation_store_hand_over(fixture->db, &claim.lease, &err), -1);
+    assert_int_equal(heard(fixture, &made.id), WORK);
+    assert_int_equal(branch_store_navigate(fixture->db, &idle.id, NULL, &err), -1);
+    assert_int_equal(heard(fixture, &idle.id), EVENTS);
+    answer_again();
+}
+
+static void job_handed_over_tells_workers(void **state)
+{
+    struct hint_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture->plain);
+    const struct job_request request = {.kind = "condense", .key = uuid_random()};
+    struct uuid owner = uuid_random();
+    struct uuid other = uuid_random();
+    CLEANUP(job_done) struct job job = {.id = 0};
+    struct error err = ERROR_INIT;
+
+    assert_done(job_store_add(fixture->db, &made.id, &request, &err), &err);
+    job = claim_job(fixture, &owner, &made.id);
+    assert_int_equal(heard(fixture, &made.id), WORK);
+    assert_done(job_store_put_back(fixture->db, &other, &job, 0, &err), &err);
+    assert_int_equal(heard(fixture, &made.id), 0);
+    assert_done(job_store_put_back(fixture->db, &owner, &job, 0, &err), &err);
+    assert_int_equal(heard(fixture, &made.id), WORK);
+}
+
 /* --- without blocking --- */
 
 struct post_end {
@@ -640,6 +770,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(job_tells_workers_and_its_result_the_client),
         cmocka_unit_test(wait_for_a_sub_agent_tells_of_both),
         cmocka_unit_test(hint_waits_for_the_commit),
+        cmocka_unit_test(lost_answer_of_a_new_conversation_tells_too),
+        cmocka_unit_test(lost_answer_of_a_deletion_tells_too),
+        cmocka_unit_test(lost_answers_about_jobs_tell_too),
+        cmocka_unit_test(lost_answers_about_runs_tell_too),
+        cmocka_unit_test(job_handed_over_tells_workers),
         cmocka_unit_test(non_blocking_message_tells_readers_and_workers),
         cmocka_unit_test(non_blocking_message_without_room_is_stored_without_a_run),
     };

@@ -27,7 +27,8 @@
 struct worktree_outcome {
     const json_t *payload;
     struct strbuf path;                 /* "": no repository; it works in its folder as it is */
-    const char *refusal;                /* git's words; NULL: none */
+    const json_t *refusal;              /* the job's result; NULL: none */
+    const char *words;                  /* of the refusal */
     struct conversation_change planned; /* the write borrows from it */
 };
 
@@ -78,14 +79,15 @@ static void plan_outcome(struct conversation *now, const void *what, struct even
     /* Another attempt has written it. */
     if (!worktree_is_pending(now))
         return;
-    worktree_set_settled(now);
     change->agent_state = now->agent_state;
     if (outcome->refusal != NULL) {
-        event_add_conversation_error(events, "WorktreeError", outcome->refusal);
+        worktree_set_refused(now, outcome->refusal);
+        event_add_conversation_error(events, "WorktreeError", outcome->words);
         event_add_status(events, STATUS_ERROR);
         change->status = status_to_string(STATUS_ERROR);
         return;
     }
+    worktree_set_settled(now);
     if (outcome->path.len > 0) {
         worktree_enter(now, outcome->path.text);
         change->spec = now->spec;
@@ -114,11 +116,14 @@ static json_t *result_of(const char *member, const char *words)
 static int refuse(struct job_conversation *target, struct worktree_outcome *outcome,
                   const struct error *cause, json_t **result_out, struct error *err)
 {
-    outcome->refusal = cause->message;
+    json_auto_t *refusal =
+        result_of(cause->code == ERROR_TOO_LARGE ? "too_large" : "refused", cause->message);
+
+    outcome->refusal = refusal;
+    outcome->words = cause->message;
     if (write_outcome(target, outcome, err) < 0)
         return -1;
-    *result_out =
-        result_of(cause->code == ERROR_TOO_LARGE ? "too_large" : "refused", cause->message);
+    *result_out = json_incref(refusal);
     return 0;
 }
 
@@ -126,11 +131,12 @@ int job_worktree(struct job_conversation *target, const struct job *job, json_t 
                  struct error *err)
 {
     CLEANUP(worktree_outcome_done) struct worktree_outcome outcome = WORKTREE_OUTCOME_INIT;
+    const json_t *refusal = worktree_refusal(&target->agent.conversation);
     struct error failure = ERROR_INIT;
 
     /* Another worker has written the refusal, and died before it could return it. */
-    if (target->agent.conversation.status == STATUS_ERROR) {
-        *result_out = result_of("refused", "The worktree could not be created");
+    if (refusal != NULL) {
+        *result_out = json_deep_copy(refusal);
         return 0;
     }
     outcome.payload = job->payload;

@@ -39,38 +39,59 @@ static int wait_for_job(const struct request *request, const struct uuid *key, s
     return read_result(result, err);
 }
 
-/* The client gets an error, so the conversation must not remain. */
-static void undo(const struct request *request, const struct conversation *conversation)
+/*
+ * The client gets an error, so the conversation must not remain. False if it was not deleted: its
+ * start may have succeeded since.
+ */
+static bool undo(const struct request *request, const struct conversation *conversation)
 {
     const struct conversation_scope scope = principal_scope(&request->principal);
     struct error err = ERROR_INIT;
+    bool is_undone = true;
 
-    if (conversation_store_delete(request->context->db, &scope, &conversation->id, &err) < 0)
+    if (conversation_store_undo_start(request->context->db, &scope, &conversation->id, &is_undone,
+                                      &err) < 0)
         log_warning("start.undo_failed", LOG_STR("conversation_id", conversation->id.text),
                     LOG_ERROR(&err));
+    return is_undone;
 }
 
-/* The caller has a waiting slot. */
-static int wait_and_load(const struct request *request, struct conversation *conversation,
-                         struct error *err)
+/* Fails with the reason why there is no worktree; for one still under way with `pending`. */
+static int load_started(const struct request *request, struct conversation *conversation,
+                        const struct error *pending, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
     const struct conversation_scope scope = principal_scope(&request->principal);
 
-    if (wait_for_job(request, &conversation->id, err) < 0) {
-        undo(request, conversation);
-        return -1;
-    }
-    if (conversation_store_load(request->context->db, &scope, &conversation->id, &now, err) < 0)
+    if (conversation_store_load(request->context->db, &scope, &conversation->id, &now, err) < 0 ||
+        read_result(worktree_refusal(&now), err) < 0)
         return -1;
     if (worktree_is_pending(&now)) {
-        undo(request, conversation);
-        return error_set(err, ERROR_UNAVAILABLE, "the job that adds the worktree no longer exists");
+        *err = *pending;
+        return -1;
     }
     conversation_done(conversation);
     *conversation = now;
     now = (struct conversation)CONVERSATION_INIT;
     return 0;
+}
+
+/*
+ * The row decides, not the job's result: only one request can take the result, and the job may end
+ * after the wait has timed out. The caller has a waiting slot.
+ */
+static int wait_and_load(const struct request *request, struct conversation *conversation,
+                         struct error *err)
+{
+    struct error pending = ERROR_INIT;
+
+    if (wait_for_job(request, &conversation->id, &pending) == 0)
+        error_ignore(error_set(&pending, ERROR_UNAVAILABLE,
+                               "the job that adds the worktree no longer exists"),
+                     "only reported while the worktree is pending");
+    if (load_started(request, conversation, &pending, err) == 0)
+        return 0;
+    return undo(request, conversation) ? -1 : load_started(request, conversation, &pending, err);
 }
 
 static int store_and_wait(const struct request *request, const struct start_context *context,
@@ -103,6 +124,13 @@ int worktree_store(const struct request *request, const struct start_context *co
     return rc;
 }
 
+/* A user who writes to a conversation without its worktree continues without it. */
+static bool is_started(const struct conversation *conversation)
+{
+    return !worktree_is_pending(conversation) && (worktree_refusal(conversation) == NULL ||
+                                                  uuid_is_set(&conversation->last_user_message_id));
+}
+
 int worktree_wait(const struct request *request, struct conversation *conversation,
                   struct error *err)
 {
@@ -110,7 +138,7 @@ int worktree_wait(const struct request *request, struct conversation *conversati
     const struct uuid *user = &request->principal.user_id;
     int rc = 0;
 
-    if (!worktree_is_pending(conversation))
+    if (is_started(conversation))
         return 0;
     if (wait_slot_take(slots, user, err) < 0)
         return -1;

@@ -83,12 +83,24 @@ bool worktree_is_entered(const struct conversation *conversation)
 
 bool worktree_is_pending(const struct conversation *conversation)
 {
-    return json_object_get(conversation->agent_state, AGENT_STATE_WORKTREE) != NULL;
+    return json_is_string(json_object_get(conversation->agent_state, AGENT_STATE_WORKTREE));
+}
+
+const json_t *worktree_refusal(const struct conversation *conversation)
+{
+    const json_t *refusal = json_object_get(conversation->agent_state, AGENT_STATE_WORKTREE);
+
+    return json_is_object(refusal) ? refusal : NULL;
 }
 
 void worktree_set_pending(struct conversation *conversation)
 {
     json_put_text(conversation->agent_state, AGENT_STATE_WORKTREE, "pending");
+}
+
+void worktree_set_refused(struct conversation *conversation, const json_t *refusal)
+{
+    json_put(conversation->agent_state, AGENT_STATE_WORKTREE, json_deep_copy(refusal));
 }
 
 void worktree_set_settled(struct conversation *conversation)

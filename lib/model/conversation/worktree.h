@@ -41,10 +41,16 @@ bool worktree_is_entered(const struct conversation *conversation) NONNULL MUST_C
 
 /*
  * A conversation that was stored before its worktree was added is pending in agent_state; a job
- * adds the worktree and stores the first message.
+ * adds the worktree and stores the first message, or the refusal.
  */
 bool worktree_is_pending(const struct conversation *conversation) NONNULL MUST_CHECK;
 void worktree_set_pending(struct conversation *conversation) NONNULL;
+/*
+ * Why the start failed: {"refused": git's words} or {"too_large": words}, which is also the result
+ * of the job; NULL if it did not. Borrowed from the conversation.
+ */
+const json_t *worktree_refusal(const struct conversation *conversation) NONNULL MUST_CHECK;
+void worktree_set_refused(struct conversation *conversation, const json_t *refusal) NONNULL;
 void worktree_set_settled(struct conversation *conversation) NONNULL;
 
 #endif

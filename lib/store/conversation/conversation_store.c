@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "model/conversation/conversation.h"
 #include "model/limits.h"
 #include "store/conversation/conversation_page_sql.h"
 #include "store/conversation/conversation_row.h"
@@ -76,6 +77,16 @@ static const char SQL_SUB_AGENTS[] =
     " SELECT id FROM line WHERE id <> $1::uuid";
 
 static const char SQL_LOCK[] = "SELECT 1 FROM conversations WHERE id = $1::uuid FOR UPDATE";
+
+/*
+ * As above, unless the start has succeeded or a user has written to the conversation since. The
+ * state is checked under the lock: until the commit neither can happen any more.
+ */
+static const char SQL_LOCK_UNFINISHED[] =
+    "SELECT 1 FROM conversations c WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
+    " AND ($3::text IS NULL OR c.runtime_session = $3)"
+    " AND c.agent_state::json -> '" AGENT_STATE_WORKTREE "' IS NOT NULL"
+    " AND c.last_user_message_id IS NULL AND c.wanted_at IS NULL FOR UPDATE";
 
 /*
  * A conversation's own sandbox ("c-…") is deleted with the last conversation that works in it: its
@@ -349,6 +360,33 @@ int conversation_store_delete(struct db *db, const struct conversation_scope *sc
         if (delete_one(db, &one, db_bool(revoked, row, 0), err) < 0)
             return error_wrap(err, "deleting conversation %s", one.text);
     }
+    return 0;
+}
+
+int conversation_store_undo_start(struct db *db, const struct conversation_scope *scope,
+                                  const struct uuid *id, bool *is_undone_out, struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    CLEANUP(db_rows_done) PGresult *locked = NULL;
+    CLEANUP(mem_freep) char *farewell = NULL;
+    struct error failure = ERROR_INIT;
+
+    if (make_farewell(db, id, &farewell, &failure) < 0 && failure.code != ERROR_NOT_FOUND) {
+        *err = failure;
+        return -1;
+    }
+    if (db_tx_begin(db, &tx, err) < 0 ||
+        db_tx_query(&tx, SQL_LOCK_UNFINISHED,
+                    DB_PARAMS(id->text, scope->user_id.text, scope->runtime_session), &locked,
+                    err) < 0)
+        return error_wrap(err, "undoing the start of %s", id->text);
+    if (PQntuples(locked) == 0) {
+        *is_undone_out = false;
+        return 0;
+    }
+    if (delete_locked(db, &tx, id, farewell, err) < 0)
+        return error_wrap(err, "undoing the start of %s", id->text);
+    *is_undone_out = true;
     return 0;
 }
 

@@ -178,6 +178,14 @@ int conversation_store_count(struct db *db, const struct conversation_filter *fi
  */
 int conversation_store_delete(struct db *db, const struct conversation_scope *scope,
                               const struct uuid *id, struct error *err) NONNULL MUST_CHECK;
+/*
+ * Deletes a conversation whose start has failed: its worktree is pending or refused. *is_undone_out
+ * is false, and nothing changes, if there is no such conversation, if the start has succeeded after
+ * all, or if a user has written to it since: what was acknowledged to another client remains.
+ */
+int conversation_store_undo_start(struct db *db, const struct conversation_scope *scope,
+                                  const struct uuid *id, bool *is_undone_out,
+                                  struct error *err) NONNULL MUST_CHECK;
 
 struct uuid_list {
     struct uuid *items;

@@ -194,7 +194,24 @@ static void a_refusal_stays_one(void **state)
     test_sql("UPDATE jobs SET done_at = NULL, result = NULL WHERE kind = 'worktree'");
     run_job(fixture);
     result = take_result(fixture, &id);
-    assert_non_null(json_object_get(result, "refused"));
+    assert_non_null(strstr(json_text_or(result, "refused", ""), "invalid reference"));
+}
+
+/* As if the worker had died after its write, and another one had run the conversation. */
+static void a_run_that_failed_is_no_refusal(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = start(fixture);
+    json_auto_t *result = NULL;
+
+    stub_set_command(fixture->stub, 0, "/tmp/conversation-worktrees/x/project");
+    run_job(fixture);
+    test_sql("UPDATE conversations SET execution_status = 'error', wanted_at = NULL"
+             " WHERE wanted_at IS NOT NULL");
+    test_sql("UPDATE jobs SET done_at = NULL, result = NULL WHERE kind = 'worktree'");
+    run_job(fixture);
+    result = take_result(fixture, &id);
+    assert_null(json_object_get(result, "refused"));
 }
 
 int main(int argc, char **argv)
@@ -205,6 +222,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(without_a_repository_the_folder_stays),
         cmocka_unit_test(gits_refusal_is_told_and_ends_the_start),
         cmocka_unit_test(a_refusal_stays_one),
+        cmocka_unit_test(a_run_that_failed_is_no_refusal),
     };
 
     (void)argc;

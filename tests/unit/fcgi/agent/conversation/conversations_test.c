@@ -125,6 +125,90 @@ static void a_start_without_its_worktree_is_undone(void **state)
     assert_answer(&gone, 404, "");
 }
 
+/* The job ends while the request gives up. */
+static void a_start_whose_worktree_was_added_late_remains(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    char body[100] = "";
+
+    leave_pending(&path, "{\"error\":\"too late\"}");
+    test_sql("CREATE FUNCTION settle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+             " UPDATE conversations SET agent_state = '{}' WHERE id = OLD.conversation_id;"
+             " RETURN OLD; END $$;"
+             " CREATE TRIGGER settle AFTER DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION settle()");
+    (void)snprintf(body, sizeof(body), "{\"conversation_id\":\"%s\"}", path.id.text);
+    {
+        DISPATCH(answer, ALICE, "POST", "/api/conversations", body);
+
+        assert_answer(&answer, 200, path.id.text);
+    }
+    test_sql("DROP TRIGGER settle ON jobs; DROP FUNCTION settle()");
+    DISPATCH(there, ALICE, "GET", path.text, NULL);
+    assert_answer(&there, 200, path.id.text);
+}
+
+/* What a request leaves that died before it read the refusal, or that has not undone it yet. */
+static void leave_refused(const struct test_path *path, const char *also)
+{
+    char sql[300] = "";
+
+    (void)snprintf(sql, sizeof(sql),
+                   "UPDATE conversations SET execution_status = 'error',"
+                   " agent_state = '{\"worktree\":{\"refused\":\"no such ref\"}}'%s"
+                   " WHERE id = '%s'",
+                   also, path->id.text);
+    test_sql(sql);
+}
+
+static void a_refused_start_is_refused_to_each_that_sends_it(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    char body[100] = "";
+
+    leave_refused(&path, "");
+    (void)snprintf(body, sizeof(body), "{\"conversation_id\":\"%s\"}", path.id.text);
+    {
+        DISPATCH(answer, ALICE, "POST", "/api/conversations", body);
+
+        assert_answer(&answer, 422, "no such ref");
+    }
+    DISPATCH(gone, ALICE, "GET", path.text, NULL);
+    assert_answer(&gone, 404, "");
+}
+
+static void a_refused_start_with_a_later_message_remains(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    char body[100] = "";
+
+    leave_refused(&path, ", last_user_message_id = gen_random_uuid()");
+    (void)snprintf(body, sizeof(body), "{\"conversation_id\":\"%s\"}", path.id.text);
+    DISPATCH(answer, ALICE, "POST", "/api/conversations", body);
+    assert_answer(&answer, 200, path.id.text);
+}
+
+static void a_pending_start_with_a_message_is_not_deleted(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    char body[100] = "";
+    char sql[200] = "";
+
+    leave_pending(&path, "{\"error\":\"no sandbox\"}");
+    (void)snprintf(
+        sql, sizeof(sql),
+        "UPDATE conversations SET last_user_message_id = gen_random_uuid() WHERE id = '%s'",
+        path.id.text);
+    test_sql(sql);
+    (void)snprintf(body, sizeof(body), "{\"conversation_id\":\"%s\"}", path.id.text);
+    {
+        DISPATCH(answer, ALICE, "POST", "/api/conversations", body);
+
+        assert_answer(&answer, 503, "");
+    }
+    DISPATCH(there, ALICE, "GET", path.text, NULL);
+    assert_answer(&there, 200, path.id.text);
+}
+
 static void a_start_that_no_job_finishes_is_undone(void **state)
 {
     struct test_path path = test_conversation(*state);
@@ -560,6 +644,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_start_sent_again_waits_for_the_worktree),
         cmocka_unit_test(a_start_without_its_worktree_is_undone),
         cmocka_unit_test(a_start_that_no_job_finishes_is_undone),
+        cmocka_unit_test(a_start_whose_worktree_was_added_late_remains),
+        cmocka_unit_test(a_refused_start_is_refused_to_each_that_sends_it),
+        cmocka_unit_test(a_refused_start_with_a_later_message_remains),
+        cmocka_unit_test(a_pending_start_with_a_message_is_not_deleted),
         cmocka_unit_test(a_worktree_needs_a_free_slot),
         cmocka_unit_test(owner_reads_it_and_a_stranger_sees_not_found),
         cmocka_unit_test(id_may_be_written_as_hex),

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Names of the production tree: one type name has one meaning, a stem stands in
-# one folder, and no stem is a metaphor or a vague word. Prints each offence; exit 1 when there is one.
+# Names of the production tree: one type name has one meaning, a stem stands in one folder, no stem is a metaphor or
+# a vague word, and no type name a metaphor. Prints each offence; exit 1 when there is one.
 # Exceptions are in names.txt, each with a reason.
 set -eu
 
@@ -39,7 +39,12 @@ function read_excuses(    line, field, n) {
     }
 }
 
-function see_tag(tag) {
+function see_tag(tag,    i, n, part) {
+    n = split(tag, part, "_")
+    for (i = 1; i <= n; i++) {
+        if (part[i] in is_metaphor && !is_excused("metaphor", tag))
+            complain(FILENAME ":" FNR, "\"" part[i] "\" does not say what " tag " is")
+    }
     if (!(tag in tag_at)) {
         tag_at[tag] = FILENAME ":" FNR
         return
@@ -81,6 +86,12 @@ BEGIN {
               "problem question record replace row run serve side source state take view waits", list, " ")
     for (i = 1; i <= n; i++)
         is_alone[list[i]] = 1
+    # Parts of a type name that are no word of the field.
+    n = split("arrival birth book complaint dialogue door dormancy doubt errand face gathering handing handover " \
+              "impatience keep lane manners motion news pace rest room seat shape shelf shown spare spill taking " \
+              "tally tell telling trial trouble vault wish", list, " ")
+    for (i = 1; i <= n; i++)
+        is_metaphor[list[i]] = 1
     read_excuses()
 }
 

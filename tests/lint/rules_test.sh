@@ -128,20 +128,21 @@ if ! diff "$tree/expected" "$found"; then
     n_failed=1
 fi
 
-# Types and stems that are there twice, stems that say nothing; each with and without a reason; two lines of
+# Types and stems that are there twice, stems and a type that say nothing; each with and without a reason; two lines of
 # names.txt that excuse nothing, or give no reason.
 rm -r "${tree:?}/lib" "$tree/worker" "$tree/runtime" "$tree/sandbox"
 mkdir -p "$tree/lib/model" "$tree/worker" "$tree/gateway"
 printf 'struct twice {\nstruct excused {\nstruct declared;\nenum kind_of_it {\n' >"$tree/lib/model/goal.h"
 printf 'static const struct twice {\n    struct excused {\nstruct declared;\n/* enum kind_of_it { */\n' \
     >"$tree/worker/goal.c"
-printf 'typedef enum kind_of_it\n{\nenum kind_of_it {\n' >"$tree/worker/goal_door.h"
+printf 'typedef enum kind_of_it\n{\nenum kind_of_it {\nstruct egress_seat {\nstruct car_seat {\n' >"$tree/worker/goal_door.h"
 for path in worker/once.c worker/once.h gateway/once.h gateway/side_door.c gateway/side.c gateway/sides.c lib/model/util.c; do
     echo 'struct declared;' >"$tree/$path"
 done
 cat >"$tree/tests/lint/names.txt" <<'T'
 # a head
 tag  excused           another layer
+metaphor car_seat      cars have seats
 stem goal              another layer
 stem nowhere           nothing
 word lib/model/util    a reason
@@ -154,6 +155,7 @@ gateway/side: "side" does not say what is in the file
 worker/goal.c:1: twice is also defined at lib/model/goal.h:1
 worker/goal_door: "door" does not say what is in the file
 worker/goal_door.h:3: kind_of_it is also defined at lib/model/goal.h:4
+worker/goal_door.h:4: "seat" does not say what egress_seat is
 worker/once: the stem is also that of gateway/once
 tests/lint/names.txt: stem nowhere needs no reason
 T

@@ -11,7 +11,11 @@ enum { NO_REPOSITORY = 3 };
 
 #define WORKTREES_DIR "/tmp/conversation-worktrees/"
 
-/* Exit code 3: no repository; also if the folder does not exist. */
+/*
+ * Exit code 3: no repository; also if the folder does not exist. The command may be repeated while
+ * an earlier one still runs, whose caller died, or after it was killed: the lock waits for its end,
+ * and git has marked a worktree that it did not finish. Without flock only the wait is missing.
+ */
 static const char SCRIPT[] =
     "cd \"$folder\" 2>/dev/null || exit 3\n"
     "top=$(git rev-parse --show-toplevel 2>/dev/null) || exit 3\n"
@@ -25,9 +29,15 @@ static const char SCRIPT[] =
     "    git rev-parse --abbrev-ref -q --verify master 2>/dev/null || echo HEAD) ;;\n"
     "esac\n"
     "dir=" WORKTREES_DIR "$id/$(basename \"$top\")\n"
-    "if [ ! -e \"$dir/.git\" ]; then\n"
-    "    mkdir -p \"${dir%/*}\" &&\n"
-    "        git worktree add -q -b \"$prefix$id\" \"$dir\" \"$start\" >/dev/null || exit 1\n"
+    "mkdir -p \"${dir%/*}\" || exit 1\n"
+    "exec 9>\"${dir%/*}/.lock\"\n"
+    "flock 9 2>/dev/null\n"
+    "if [ -e \"$dir/.git\" ] &&\n"
+    "    grep -qs initializing \"$(git -C \"$dir\" rev-parse --git-dir)/locked\"; then\n"
+    "    git worktree remove -f -f \"$dir\" &&\n"
+    "        git worktree add -q \"$dir\" \"$prefix$id\" >/dev/null || exit 1\n"
+    "elif [ ! -e \"$dir/.git\" ]; then\n"
+    "    git worktree add -q -b \"$prefix$id\" \"$dir\" \"$start\" >/dev/null || exit 1\n"
     "fi\n"
     "printf %s \"$dir${below:+/${below%/}}\"\n";
 

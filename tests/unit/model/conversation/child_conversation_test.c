@@ -1,7 +1,10 @@
 /*
  * Members that a child conversation inherits from its parent, and the worktrees of conversations.
  */
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/crypto.h"
 #include "base/error.h"
@@ -89,6 +92,77 @@ static void worktree_command_holds_what_it_is_given_as_words(void **state)
     assert_non_null(strstr(command.text, "base='ref'\nref='v1.0'\nprefix='openhands/'\n"));
 }
 
+/* Starts the shell in a process group of its own. */
+static pid_t start_shell(const char *script)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        (void)setpgid(0, 0);
+        (void)execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+        _exit(127);
+    }
+    (void)setpgid(child, child);
+    return child;
+}
+
+static int run_shell(const char *script)
+{
+    int status = -1;
+
+    assert_true(waitpid(start_shell(script), &status, 0) > 0);
+    return status;
+}
+
+#define REPOSITORY "/tmp/conversation-worktrees/%s/repository"
+/* Its checkout stops until the file "go" is there. */
+#define MAKE_REPOSITORY                                                                            \
+    "mkdir -p " REPOSITORY " && cd " REPOSITORY " && git init -q && git config user.name a &&"     \
+    " git config user.email a@b && echo '* filter=held' >.gitattributes && echo x >file &&"        \
+    " git add . && git commit -qm x && git config filter.held.smudge"                              \
+    " \"touch $PWD/begun; while [ ! -e $PWD/go ]; do sleep 0.01; done; cat\""
+
+/* The worker died and another one repeats the command, which ended halfway. */
+static void worktree_command_finishes_what_was_killed(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(strbuf_done) struct strbuf script = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf command = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf dir = STRBUF_INIT;
+    const struct uuid source = uuid_random();
+    const char *id = source.text;
+    pid_t killed = 0;
+
+    (void)state;
+    if (run_shell("command -v git >/dev/null") != 0)
+        skip();
+    start_default(&conversation);
+    strbuf_appendf(&dir, REPOSITORY, id);
+    strbuf_appendf(&script, MAKE_REPOSITORY, id, id);
+    assert_int_equal(run_shell(script.text), 0);
+    worktree_enter(&conversation, dir.text);
+    strbuf_append(&command, "exec >/dev/null\n");
+    conversation.id = uuid_random();
+    worktree_append_command(&conversation, NULL, &command);
+    killed = start_shell(command.text);
+    strbuf_reset(&script);
+    strbuf_appendf(&script, "while [ ! -e " REPOSITORY "/begun ]; do sleep 0.01; done", id);
+    assert_int_equal(run_shell(script.text), 0);
+    assert_int_equal(kill(-killed, SIGKILL), 0);
+    assert_int_equal(waitpid(killed, NULL, 0), killed);
+    strbuf_reset(&script);
+    strbuf_appendf(&script, "touch " REPOSITORY "/go", id);
+    assert_int_equal(run_shell(script.text), 0);
+    assert_int_equal(run_shell(command.text), 0);
+    strbuf_reset(&script);
+    strbuf_appendf(
+        &script,
+        "test -e " REPOSITORY "/file; rc=$?;"
+        " rm -rf /tmp/conversation-worktrees/%s /tmp/conversation-worktrees/%s; exit $rc",
+        conversation.id.text, conversation.id.text, id);
+    assert_int_equal(run_shell(script.text), 0);
+}
+
 static void worktree_is_pending_until_it_is_settled(void **state)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
@@ -141,6 +215,7 @@ int child_tests(void)
         cmocka_unit_test(child_has_agent_and_secrets_of_its_parent),
         cmocka_unit_test(secrets_open_for_their_own_conversation_alone),
         cmocka_unit_test(worktree_command_holds_what_it_is_given_as_words),
+        cmocka_unit_test(worktree_command_finishes_what_was_killed),
         cmocka_unit_test(worktree_is_pending_until_it_is_settled),
         cmocka_unit_test(worktree_answer_is_a_path_or_a_reason),
     };

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "auth/credential.h"
+#include "auth/credential_header.h"
 #include "auth/principal.h"
 #include "auth/session.h"
 #include "auth/wrong_keys.h"
@@ -368,6 +369,86 @@ static void many_addresses_take_no_more_memory(void **state)
     wrong_keys_free(keys);
 }
 
+static void sandbox_key_may_what_its_kind_allows(void **state)
+{
+    static const char *const may[SANDBOX_N_KINDS] = {
+        [SANDBOX_KIND_SHARED] = "-o-i---",
+        [SANDBOX_KIND_CONVERSATION] = "-o-ir--",
+        [SANDBOX_KIND_TENANT] = "-o-ird-",
+        [SANDBOX_KIND_REQUESTED] = "-o-irds",
+    };
+
+    (void)state;
+    for (int kind = 0; kind < SANDBOX_N_KINDS; kind++) {
+        const struct principal key = {.kind = PRINCIPAL_SANDBOX_KEY,
+                                      .sandbox_kind = (enum sandbox_kind)kind};
+
+        for (int access = 0; access < SANDBOX_N_ACCESS; access++)
+            assert_int_equal(principal_may(&key, (enum sandbox_access)access),
+                             may[kind][access] != '-');
+    }
+}
+
+static void credential_header_is_read_as_it_was_written(void **state)
+{
+    static const enum caller_kind kinds[] = {CALLER_USER_KEY, CALLER_SESSION, CALLER_SANDBOX_KEY};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        struct caller_query query = {.kind = kinds[i]};
+        struct caller_query read = {.kind = kinds[ARRAY_SIZE(kinds) - 1 - i]};
+
+        keyring_hash_token(&fixture->keyring, "token", query.hash);
+        credential_header_append(&query, &text);
+        assert_true(text.len < CREDENTIAL_HEADER_BYTES);
+        assert_true(credential_header_read(text.text, &read));
+        assert_int_equal(read.kind, kinds[i]);
+        assert_string_equal(read.hash, query.hash);
+    }
+}
+
+#define HALF_HASH "0123456789abcdef0123456789abcdef"
+
+static void other_texts_are_no_credential_header(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "key ",
+        "key " HALF_HASH,
+        "key " HALF_HASH "0123456789abcdef0123456789abcde",
+        "key " HALF_HASH HALF_HASH "0",
+        "key  " HALF_HASH HALF_HASH,
+        "key 0123456789ABCDEF0123456789abcdef" HALF_HASH,
+        "key" HALF_HASH HALF_HASH,
+        "other " HALF_HASH HALF_HASH,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        struct caller_query query = {.kind = CALLER_SESSION};
+
+        assert_false(credential_header_read(texts[i], &query));
+    }
+}
+
+/* Keys that a deferred start was given are a user's, whatever they look like. */
+static void key_of_any_form_is_its_users(void **state)
+{
+    struct fixture *fixture = *state;
+    struct principal caller = {.kind = PRINCIPAL_NOBODY};
+    struct uuid user = test_user(fixture->db);
+    struct error err = ERROR_INIT;
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    keyring_hash_token(&fixture->keyring, "any form", hash);
+    assert_int_equal(user_store_add_key(fixture->db, &user, "given", hash, &err), 0);
+    assert_int_equal(principal_from_key(fixture->db, &fixture->keyring, "any form", &caller, &err),
+                     0);
+    assert_int_equal(caller.kind, PRINCIPAL_USER_KEY);
+    assert_string_equal(caller.user_id.text, user.text);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +465,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(old_links_and_sessions_are_none),
         cmocka_unit_test(wrong_keys_are_limited_for_their_address_alone),
         cmocka_unit_test(many_addresses_take_no_more_memory),
+        cmocka_unit_test(sandbox_key_may_what_its_kind_allows),
+        cmocka_unit_test(credential_header_is_read_as_it_was_written),
+        cmocka_unit_test(other_texts_are_no_credential_header),
+        cmocka_unit_test(key_of_any_form_is_its_users),
     };
 
     (void)argc;

@@ -53,12 +53,23 @@ static void reported_cost_comes_first_and_unknown_models_cost_nothing(void **sta
     assert_float_equal(cost_of(none, "unknown", 0), 0.0, CLOSE);
 }
 
+/* As some servers count: without the tokens that they had cached. */
+static void more_cached_tokens_than_there_were_cost_nothing(void **state)
+{
+    json_auto_t *none = json_object();
+    const struct llm_usage usage = {.prompt_tokens = 1000, .cache_read_tokens = 1000000};
+
+    (void)state;
+    assert_float_equal(price_of(none, "gpt-4o", &usage), 0.0, CLOSE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cached_tokens_are_paid_once_at_their_own_price),
         cmocka_unit_test(configured_prices_replace_those_of_the_table),
         cmocka_unit_test(reported_cost_comes_first_and_unknown_models_cost_nothing),
+        cmocka_unit_test(more_cached_tokens_than_there_were_cost_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

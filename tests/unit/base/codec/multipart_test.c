@@ -90,7 +90,9 @@ static void endless_headers_are_refused(void **state)
     strbuf_append(&body, "--b1\r\n");
     for (int i = 0; i < 10000; i++)
         strbuf_append(&body, "X: y\r\n");
+    strbuf_append(&body, "Content-Disposition: form-data; name=file\r\n\r\nabc\r\n--b1--\r\n");
     assert_false(parse(body.text, body.len, 1000, &out));
+    assert_int_equal(out.len, 0);
 }
 
 static int append_name(void *state, const char *name, struct error *err)
@@ -135,6 +137,41 @@ static void all_parts_are_passed_on_in_order(void **state)
     }
 }
 
+/* A boundary of n characters. */
+static int init_with_boundary(size_t n)
+{
+    CLEANUP(multipart_done) struct multipart multipart = {.pending = STRBUF_INIT};
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    strbuf_append(&text, "multipart/form-data; boundary=");
+    for (size_t i = 0; i < n; i++)
+        strbuf_append_char(&text, 'b');
+    return multipart_init(&multipart, text.text, "file", &err);
+}
+
+static void boundary_has_seventy_characters_at_most(void **state)
+{
+    (void)state;
+    assert_int_equal(init_with_boundary(1), 0);
+    assert_int_equal(init_with_boundary(70), 0);
+    assert_int_equal(init_with_boundary(71), -1);
+    assert_int_equal(init_with_boundary(5000), -1);
+}
+
+static void only_the_first_part_of_that_name_is_the_field(void **state)
+{
+    static const char body[] =
+        "--b1\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\none\r\n"
+        "--b1\r\nContent-Disposition: form-data; name=\"file\"; filename=\"b\"\r\n\r\ntwo\r\n"
+        "--b1--";
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+    (void)state;
+    assert_true(parse(body, sizeof(body) - 1, sizeof(body), &out));
+    assert_string_equal(out.text, "one");
+}
+
 int multipart_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +180,8 @@ int multipart_tests(void)
         cmocka_unit_test(other_content_types_are_refused),
         cmocka_unit_test(endless_headers_are_refused),
         cmocka_unit_test(all_parts_are_passed_on_in_order),
+        cmocka_unit_test(boundary_has_seventy_characters_at_most),
+        cmocka_unit_test(only_the_first_part_of_that_name_is_the_field),
     };
 
     return cmocka_run_group_tests_name("multipart", tests, NULL, NULL);

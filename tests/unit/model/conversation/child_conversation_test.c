@@ -192,6 +192,8 @@ static void worktree_answer_is_a_path_or_a_reason(void **state)
         {"{'exit_code': 0, 'stdout': '/tmp/tree'}", ERROR_NONE},
         {"{'exit_code': 3, 'stdout': ''}", ERROR_NOT_FOUND},
         {"{'exit_code': 128, 'stdout': '', 'stderr': 'fatal'}", ERROR_INVALID},
+        {"{'exit_code': 1, 'stdout': '/tmp/tree'}", ERROR_INVALID},
+        {"{'stdout': '/tmp/tree'}", ERROR_INVALID},
         {"{'exit_code': 0, 'stdout': 'tree'}", ERROR_INVALID},
         {"{}", ERROR_INVALID},
     };

@@ -136,11 +136,81 @@ static void append_that_comes_too_late_writes_nothing(void **state)
     check_append(state, "BEFORE", 2);
 }
 
+/* Whether the sandbox of that session is still wanted. */
+static bool is_wanted(const char *session)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "SELECT count(*) FROM runtimes WHERE session_id = '%s' AND desired <> 'deleted'",
+                   session);
+    return test_sql_count(sql.text) == 1;
+}
+
+/* A stored conversation that works in the sandbox of that session. */
+static struct conversation create_in(const struct store_fixture *fixture, const char *session)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct conversation made = store_create(fixture);
+
+    strbuf_appendf(&sql, "UPDATE conversations SET runtime_session = '%s' WHERE id = '%s'", session,
+                   made.id.text);
+    test_sql(sql.text);
+    return made;
+}
+
+static void only_the_last_conversation_takes_its_own_sandbox_along(void **state)
+{
+    static const struct {
+        const char *session;
+        bool is_kept; /* after the last of two conversations */
+    } cases[] = {{"c-own", false}, {"u-shared", true}, {"s-requested", true}};
+    const struct store_fixture *fixture = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(runtime_done) struct runtime runtime = store_add_runtime(fixture);
+        CLEANUP(conversation_done) struct conversation first = create_in(fixture, cases[i].session);
+        CLEANUP(conversation_done) struct conversation last = create_in(fixture, cases[i].session);
+        CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+        struct error err = ERROR_INIT;
+
+        strbuf_appendf(&sql, "UPDATE runtimes SET session_id = '%s' WHERE id = '%s'",
+                       cases[i].session, runtime.id);
+        test_sql(sql.text);
+        assert_done(conversation_store_delete(fixture->db, &fixture->scope, &first.id, &err), &err);
+        assert_true(is_wanted(cases[i].session));
+        assert_done(conversation_store_delete(fixture->db, &fixture->scope, &last.id, &err), &err);
+        assert_int_equal(is_wanted(cases[i].session), cases[i].is_kept);
+    }
+}
+
+static void stranger_deletes_nothing_and_stops_nothing(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = store_claim(fixture, &made);
+    const struct conversation_scope scopes[] = {
+        {.user_id = test_user(fixture->db)},
+        {.user_id = fixture->user_id, .runtime_session = "c-other"},
+    };
+    struct held_lease held = {.conversation_id = made.id, .fence = claim.lease.fence};
+    struct error err = ERROR_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(scopes); i++) {
+        assert_int_equal(conversation_store_delete(fixture->db, &scopes[i], &made.id, &err), -1);
+        assert_int_equal(err.code, ERROR_NOT_FOUND);
+    }
+    assert_done(conversation_store_renew(fixture->db, &claim.lease.owner, &held, 1, &err), &err);
+    assert_true(held.is_held);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(append_that_has_begun_goes_with_the_conversation),
         cmocka_unit_test(append_that_comes_too_late_writes_nothing),
+        cmocka_unit_test(only_the_last_conversation_takes_its_own_sandbox_along),
+        cmocka_unit_test(stranger_deletes_nothing_and_stops_nothing),
     };
 
     (void)argc;

@@ -318,6 +318,38 @@ static void stop_and_wait_at_the_same_moment_leave_nobody_running(void **state)
     }
 }
 
+static void assert_begins_no_wait(const struct store_fixture *fixture, const struct lease *lease)
+{
+    CLEANUP(conversation_done) struct conversation child =
+        new_child(fixture, &lease->conversation_id);
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write write = {.status = "running", .want_run = true};
+    const struct task_work work = {&child, &events, &write};
+    const struct task_wait wait = {.lease = lease, .child_id = child.id};
+    char stop[STOP_WORD_BYTES] = "";
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(task_store_begin(fixture->db, &wait, &work, stop, &err), -1);
+    assert_int_equal(err.code, ERROR_STALE);
+}
+
+static void wait_is_refused_by_a_wrong_owner_fence_or_time_each(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = claim_next(fixture, &made.id);
+    struct lease other_owner = claim.lease;
+    struct lease other_fence = claim.lease;
+
+    other_owner.owner = uuid_random();
+    assert_begins_no_wait(fixture, &other_owner);
+    other_fence.fence--;
+    assert_begins_no_wait(fixture, &other_fence);
+    store_expire_lease(&made.id);
+    assert_begins_no_wait(fixture, &claim.lease);
+    delete_it(fixture, &made.id);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +363,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(run_that_is_to_stop_does_not_begin_to_wait),
         cmocka_unit_test(lost_lease_begins_no_wait),
         cmocka_unit_test(stop_and_wait_at_the_same_moment_leave_nobody_running),
+        cmocka_unit_test(wait_is_refused_by_a_wrong_owner_fence_or_time_each),
     };
 
     (void)argc;

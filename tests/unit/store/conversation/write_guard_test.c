@@ -4,6 +4,8 @@
  */
 #include <string.h>
 
+#include <jansson.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -12,6 +14,7 @@
 #include "model/event/event.h"
 #include "store/conversation/branch_store.h"
 #include "store/conversation/conversation_store.h"
+#include "store/conversation/job_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
@@ -207,6 +210,119 @@ static void navigation_is_refused_by_a_request_and_by_a_lease_each(void **state)
     assert_navigates(fixture, &made.id, ERROR_NONE);
 }
 
+static void hand_over_checks_fence_and_owner_each(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = store_claim(fixture, &made);
+    struct held_lease held = {.conversation_id = made.id, .fence = claim.lease.fence};
+    struct lease other_owner = claim.lease;
+    struct lease other_fence = claim.lease;
+    struct error err = ERROR_INIT;
+
+    other_owner.owner = uuid_random();
+    other_fence.fence = claim.lease.fence - 1;
+    assert_done(conversation_store_hand_over(fixture->db, &other_owner, &err), &err);
+    assert_done(conversation_store_hand_over(fixture->db, &other_fence, &err), &err);
+    assert_done(conversation_store_renew(fixture->db, &claim.lease.owner, &held, 1, &err), &err);
+    assert_true(held.is_held);
+    assert_done(conversation_store_hand_over(fixture->db, &claim.lease, &err), &err);
+    assert_done(conversation_store_renew(fixture->db, &claim.lease.owner, &held, 1, &err), &err);
+    assert_false(held.is_held);
+}
+
+/* What was read, changed and is written back whole. */
+static int write_spec(const struct store_fixture *fixture, struct conversation *conversation,
+                      struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write write = {.guard = GUARD_NO_LEASE, .spec = conversation->spec};
+
+    return conversation_store_write(fixture->db, conversation, &events, &write, err);
+}
+
+static void specification_that_changed_since_it_was_read_is_not_written_over(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+    CLEANUP(conversation_done) struct conversation first = CONVERSATION_INIT;
+    CLEANUP(conversation_done) struct conversation second = CONVERSATION_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_load_any(fixture->db, &made.id, &first, &err), &err);
+    assert_done(conversation_store_load_any(fixture->db, &made.id, &second, &err), &err);
+    assert_done(write_spec(fixture, &first, &err), &err);
+    assert_int_equal(write_spec(fixture, &second, &err), -1);
+    assert_int_equal(err.code, ERROR_STALE);
+    assert_done(write_spec(fixture, &first, &err), &err);
+}
+
+/* The only job, claimed by that worker. */
+static struct job claim_job(const struct store_fixture *fixture, const struct uuid *owner)
+{
+    struct job job = {.id = 0};
+    struct error err = ERROR_INIT;
+    bool claimed = false;
+
+    assert_done(job_store_claim(fixture->db, owner, &claimed, &job, &err), &err);
+    assert_true(claimed);
+    return job;
+}
+
+static bool is_job_held(const struct store_fixture *fixture, const struct uuid *owner,
+                        const struct job *job)
+{
+    const struct job_hold hold = {.id = job->id, .owner = *owner};
+    struct error err = ERROR_INIT;
+
+    return job_store_check(fixture->db, &hold, &err) == 0 &&
+           test_sql_count("SELECT count(*) FROM jobs WHERE done_at IS NULL") == 1;
+}
+
+static void job_is_settled_by_the_worker_that_has_it_alone(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+    const struct job_request request = {.kind = "condense", .key = uuid_random()};
+    const struct uuid owner = uuid_random();
+    const struct uuid other = uuid_random();
+    CLEANUP(job_done) struct job job = {.id = 0};
+    json_auto_t *result = json_object();
+    struct error err = ERROR_INIT;
+
+    assert_done(job_store_add(fixture->db, &made.id, &request, &err), &err);
+    job = claim_job(fixture, &owner);
+    assert_false(is_job_held(fixture, &other, &job));
+    assert_done(job_store_finish(fixture->db, &other, &job, NULL, &err), &err);
+    assert_done(job_store_finish(fixture->db, &other, &job, result, &err), &err);
+    assert_done(job_store_put_back(fixture->db, &other, &job, 0, &err), &err);
+    assert_true(is_job_held(fixture, &owner, &job));
+    assert_done(job_store_put_back(fixture->db, &owner, &job, 0, &err), &err);
+    assert_false(is_job_held(fixture, &owner, &job));
+    test_sql("DELETE FROM jobs");
+}
+
+static void jobs_are_renewed_for_the_worker_that_has_them_alone(void **state)
+{
+    static const char SQL_LATE[] = "SELECT count(*) FROM jobs WHERE lease_expires_at <= now()";
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+    const struct job_request request = {.kind = "condense", .key = uuid_random()};
+    const struct uuid owner = uuid_random();
+    const struct uuid other = uuid_random();
+    CLEANUP(job_done) struct job job = {.id = 0};
+    struct error err = ERROR_INIT;
+
+    assert_done(job_store_add(fixture->db, &made.id, &request, &err), &err);
+    job = claim_job(fixture, &owner);
+    test_sql("UPDATE jobs SET lease_expires_at = now() - interval '1 second'");
+    assert_done(job_store_renew(fixture->db, &other, &err), &err);
+    assert_int_equal(test_sql_count(SQL_LATE), 1);
+    assert_done(job_store_renew(fixture->db, &owner, &err), &err);
+    assert_int_equal(test_sql_count(SQL_LATE), 0);
+    test_sql("DELETE FROM jobs");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +335,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(page_does_not_begin_at_a_strangers_conversation),
         cmocka_unit_test(many_are_loaded_for_their_owner_only),
         cmocka_unit_test(navigation_is_refused_by_a_request_and_by_a_lease_each),
+        cmocka_unit_test(hand_over_checks_fence_and_owner_each),
+        cmocka_unit_test(specification_that_changed_since_it_was_read_is_not_written_over),
+        cmocka_unit_test(job_is_settled_by_the_worker_that_has_it_alone),
+        cmocka_unit_test(jobs_are_renewed_for_the_worker_that_has_them_alone),
     };
 
     (void)argc;

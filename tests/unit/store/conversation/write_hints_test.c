@@ -751,6 +751,30 @@ static void non_blocking_message_tells_readers_and_workers(void **state)
     assert_int_equal(refused.err.code, ERROR_NOT_FOUND);
 }
 
+/* As when the server ends during a write: whether it was committed only its readers can tell. */
+static void write_whose_answer_is_lost_tells_readers(void **state)
+{
+    struct hint_fixture *fixture = *state;
+    const struct conversation_write write = {.guard = GUARD_NONE};
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture->plain);
+    CLEANUP(claim_done) struct claim claim = store_claim(fixture->plain, &made);
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct error err = ERROR_INIT;
+
+    test_sql("CREATE FUNCTION end_server() RETURNS trigger LANGUAGE plpgsql AS"
+             " 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'");
+    test_sql("CREATE TRIGGER end_server AFTER INSERT ON events EXECUTE FUNCTION end_server()");
+    assert_int_equal(write_pause(fixture, &made, &write, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+    assert_int_equal(heard(fixture, &made.id), EVENTS);
+    event_add_pause(&events);
+    assert_int_equal(conversation_store_append(fixture->db, &claim.lease, &made, &events, &err),
+                     -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+    assert_int_equal(heard(fixture, &made.id), EVENTS);
+    test_sql("DROP FUNCTION end_server() CASCADE");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -777,6 +801,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(job_handed_over_tells_workers),
         cmocka_unit_test(non_blocking_message_tells_readers_and_workers),
         cmocka_unit_test(non_blocking_message_without_room_is_stored_without_a_run),
+        cmocka_unit_test(write_whose_answer_is_lost_tells_readers),
     };
 
     (void)argc;

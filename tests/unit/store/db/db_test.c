@@ -157,6 +157,20 @@ static void unreadable_address_is_invalid_and_a_dead_one_unavailable(void **stat
     assert_int_equal(err.code, ERROR_UNAVAILABLE);
 }
 
+/* What the next statement did would be part of that transaction, and lost with it. */
+static void connection_that_is_left_in_a_transaction_is_not_kept(void **state)
+{
+    static const char SQL_BEGIN[] = "BEGIN";
+    CLEANUP(db_freep) struct db *db = test_db_open(1);
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    int64_t first = answered_by(db, 1, 1);
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_done(db_query(db, SQL_BEGIN, DB_NO_PARAMS, &rows, &err), &err);
+    assert_int_not_equal(answered_by(db, 1, 1), first);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +181,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(transaction_that_has_failed_is_not_committed),
         cmocka_unit_test(connection_that_carried_something_large_is_not_kept),
         cmocka_unit_test(unreadable_address_is_invalid_and_a_dead_one_unavailable),
+        cmocka_unit_test(connection_that_is_left_in_a_transaction_is_not_kept),
     };
 
     (void)argc;

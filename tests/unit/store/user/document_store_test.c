@@ -243,6 +243,39 @@ static void deleted_document_is_gone(void **state)
     }
 }
 
+/* Ids are not secret: a document is its user's alone, whoever knows its id and revision. */
+static void document_of_another_user_is_neither_read_nor_changed(void **state)
+{
+    struct test_document_scope mine;
+    struct test_document_scope other;
+    struct error err = ERROR_INIT;
+
+    store_open_document_scope(*state, &mine);
+    store_open_document_scope(*state, &other);
+    {
+        CLEANUP(document_done) struct document made = put(&mine.scope, "mine", NULL);
+        CLEANUP(document_done) struct document now = DOCUMENT_INIT;
+        const struct document_change changes[] = {
+            {.kind = DOCUMENT_PUT, .document = &made},
+            {.kind = DOCUMENT_RENAME, .document = &made, .new_name = "theirs"},
+            {.kind = DOCUMENT_DELETE, .document = &made},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+            assert_int_equal(document_store_write(&other.scope, &changes[i], 1, &err), -1);
+            assert_int_equal(err.code, ERROR_STALE);
+        }
+        assert_int_equal(
+            document_store_get_by_id(&other.scope, COLLECTION_PROFILES, &made.id, &now, &err), -1);
+        assert_int_equal(err.code, ERROR_NOT_FOUND);
+        assert_int_equal(document_store_delete(&other.scope, COLLECTION_PROFILES, "mine", &err),
+                         -1);
+        assert_int_equal(err.code, ERROR_NOT_FOUND);
+        now = get(&mine.scope, "mine");
+        assert_int_equal(now.revision, 1);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +289,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(full_collection_takes_no_more),
         cmocka_unit_test(document_that_would_be_too_large_is_refused),
         cmocka_unit_test(deleted_document_is_gone),
+        cmocka_unit_test(document_of_another_user_is_neither_read_nor_changed),
     };
 
     (void)argc;

@@ -104,6 +104,21 @@ static void what_is_a_day_old_goes_when_something_new_comes(void **state)
     assert_int_equal(test_sql_count("SELECT count(*) FROM mcp_sign_ins"), 1);
 }
 
+static void state_is_good_for_a_quarter_of_an_hour(void **state)
+{
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in taken = MCP_SIGN_IN_INIT;
+    struct test_document_scope test;
+    struct error err = ERROR_INIT;
+
+    store_open_document_scope(*state, &test);
+    (void)add(&test, "state-late");
+    test_sql("UPDATE mcp_sign_ins SET created_at = now() - interval '16 minutes'");
+    assert_int_equal(mcp_sign_in_store_take(&test.scope, "state-late", &taken, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    test_sql("UPDATE mcp_sign_ins SET created_at = now() - interval '14 minutes'");
+    assert_done(mcp_sign_in_store_take(&test.scope, "state-late", &taken, &err), &err);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +126,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_it_ended_with_is_its_users_alone),
         cmocka_unit_test(user_keeps_the_newest_few),
         cmocka_unit_test(what_is_a_day_old_goes_when_something_new_comes),
+        cmocka_unit_test(state_is_good_for_a_quarter_of_an_hour),
     };
 
     (void)argc;

@@ -227,6 +227,27 @@ static void what_is_over_goes_a_hundred_at_a_time(void **state)
     assert_int_equal(count_over("sign_in_links"), 0);
 }
 
+static void key_is_revoked_by_its_user_alone_and_once(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    struct uuid stranger = test_user(fixture->db);
+    struct uuid hash = new_hash();
+    struct uuid user_id = UUID_INIT;
+    struct uuid key_id = UUID_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(user_store_add_key(fixture->db, &fixture->user_id, "phone", hash.text, &err), &err);
+    assert_done(user_store_find_key(fixture->db, hash.text, &user_id, &key_id, &err), &err);
+    assert_int_equal(user_store_revoke_key(fixture->db, &stranger, &key_id, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_done(user_store_find_key(fixture->db, hash.text, &user_id, &key_id, &err), &err);
+    assert_done(user_store_revoke_key(fixture->db, &fixture->user_id, &key_id, &err), &err);
+    assert_int_equal(user_store_find_key(fixture->db, hash.text, &user_id, &key_id, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+    assert_int_equal(user_store_revoke_key(fixture->db, &fixture->user_id, &key_id, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +260,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_over_goes_when_something_new_comes),
         cmocka_unit_test(what_is_over_goes_a_hundred_at_a_time),
         cmocka_unit_test(key_finds_its_user_until_it_is_revoked),
+        cmocka_unit_test(key_is_revoked_by_its_user_alone_and_once),
     };
 
     (void)argc;

@@ -79,12 +79,25 @@ static void what_cannot_be_judged_is_unknown(void **state)
     }
 }
 
+/* A sub-agent cannot ask, so the call that starts it is confirmed for all that it does. */
+static void start_of_a_sub_agent_is_always_risky(void **state)
+{
+    const char *risky = "{\"kind\": \"ConfirmRisky\", \"threshold\": \"HIGH\","
+                        " \"confirm_unknown\": false}";
+
+    (void)state;
+    assert_true(must_confirm(risky, "task", "LOW"));
+    assert_true(must_confirm(risky, "task", "UNKNOWN"));
+    assert_false(must_confirm("{\"kind\": \"NeverConfirm\"}", "task", "HIGH"));
+}
+
 int policy_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(policies_ask_for_what_they_say),
         cmocka_unit_test(one_risky_call_holds_the_batch),
         cmocka_unit_test(what_cannot_be_judged_is_unknown),
+        cmocka_unit_test(start_of_a_sub_agent_is_always_risky),
     };
 
     return cmocka_run_group_tests_name("policy", tests, NULL, NULL);

@@ -1,11 +1,16 @@
 #include "base/crypto.h"
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "model/secrets/secret_registry.h"
 #include "model/secrets/secret_walk.h"
+#include "start/sandbox_secret.h"
+#include "start/start_context.h"
 #include "start/start_expand.h"
 #include "start/start_parse.h"
+#include "store/user/document_store.h"
 #include "support/pg.h"
+#include "support/sql.h"
 #include "unit/start/start_fixture.h"
 
 static json_t *agent_context(const struct start_request *request)
@@ -117,6 +122,143 @@ static void a_users_lookups_stay(void **state)
                         "http://h/x");
 }
 
+/* Stores a document of the context's user, and returns its id. */
+static struct uuid keep(const struct start_context *context, enum collection collection,
+                        const char *name, const char *body)
+{
+    const struct document_scope scope = start_document_scope(context);
+    CLEANUP(document_done) struct document document = document_new(collection, name);
+    struct error err = ERROR_INIT;
+
+    json_decref(document.body);
+    document.body = start_json(body);
+    assert_done(document_store_put(&scope, &document, 0, &err), &err);
+    return document.id;
+}
+
+static void a_profile_lets_through_the_secrets_that_it_names(void **state)
+{
+    CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+    CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
+    struct uuid id =
+        keep(&context, COLLECTION_AGENT_PROFILES, "only-a",
+             "{'agent_kind': 'openhands', 'llm_profile_ref': 'default', 'secret_refs': ['A']}");
+    json_auto_t *body = start_json("{'secrets': {'A': 'a-value', 'B': 'b-value'}}");
+    struct error err = ERROR_INIT;
+
+    json_put_text(body, "agent_profile_id", id.text);
+    assert_done(expand(&context, body, &request, &err), &err);
+    assert_string_equal(json_text_or(request.secrets, "A", ""), "a-value");
+    assert_null(json_object_get(request.secrets, "B"));
+    assert_null(json_object_get(body, "agent_profile_id"));
+    assert_string_equal(json_text_or(request.launched_profile, "agent_profile_id", ""), id.text);
+    test_sql("DELETE FROM documents");
+}
+
+/* A skill with this name, and so much text that two of them are more than there is room for. */
+static json_t *large_skill(const char *name)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_t *skill = json_object();
+
+    while (text.len < 300000)
+        strbuf_append(&text, "0123456789abcdef");
+    json_put_text(skill, "name", name);
+    json_put_text(skill, "content", text.text);
+    return skill;
+}
+
+static void plugins_give_what_they_may_and_what_fits(void **state)
+{
+    CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+    CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
+    const struct document_scope scope = start_document_scope(&context);
+    CLEANUP(document_done) struct document plugin =
+        document_new(COLLECTION_INSTALLED_PLUGINS, "a-plugin");
+    json_t *given = json_array();
+    json_auto_t *body = start_body("");
+    const json_t *skills = NULL;
+    struct error err = ERROR_INIT;
+
+    json_push(given, start_json("{'name': 'users', 'content': 'u',"
+                                " 'disable_model_invocation': true}"));
+    json_push(given, large_skill("first"));
+    json_push(given, large_skill("second"));
+    json_push(given, start_json("{'name': 'small', 'content': 's', 'triggers': ['word']}"));
+    json_put(plugin.body, "skills", given);
+    assert_done(document_store_put(&scope, &plugin, 0, &err), &err);
+    (void)keep(&context, COLLECTION_INSTALLED_PLUGINS, "b-plugin",
+               "{'enabled': false, 'skills': [{'name': 'off', 'content': 'x'}]}");
+    assert_done(expand(&context, body, &request, &err), &err);
+    skills = json_object_get(agent_context(&request), "skills");
+    assert_int_equal(json_array_size(skills), 2);
+    assert_string_equal(json_text_or(json_array_get(skills, 0), "name", ""), "first");
+    assert_string_equal(json_text_or(json_array_get(skills, 1), "name", ""), "small");
+    assert_string_equal(
+        json_text_or(json_object_get(json_array_get(skills, 1), "trigger"), "type", ""), "keyword");
+    test_sql("DELETE FROM documents");
+}
+
+#define OWN_PATH "/api/v1/sandboxes/abcdef0123456789/settings/secrets/"
+
+static void url_of_a_stored_secret_is_that_sandboxs_alone(void **state)
+{
+    static const struct {
+        const char *url;
+        const char *name; /* NULL: refers to none */
+    } cases[] = {
+        {"https://any.host:8000" OWN_PATH "TOKEN", "TOKEN"},
+        {OWN_PATH "TOKEN", "TOKEN"},
+        {"https://any.host" OWN_PATH, NULL},
+        {"https://any.host" OWN_PATH "a/b", NULL},
+        {"https://any.host" OWN_PATH "a?b", NULL},
+        {"https://any.host" OWN_PATH "a%2Fb", NULL},
+        {"https://any.host/x" OWN_PATH "TOKEN", NULL},
+        {"https://any.host/api/v1/sandboxes/0000000000000000/settings/secrets/TOKEN", NULL},
+        {"https://any.host", NULL},
+        {"", NULL},
+    };
+    CLEANUP(start_context_end) struct start_context context = start_context_of_sandbox(state);
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const char *name = NULL;
+
+        context.caller.secrets = START_SECRETS_REFUSED;
+        assert_null(sandbox_secret_name(&context, cases[i].url));
+        context.caller.secrets = START_SECRETS_READABLE;
+        name = sandbox_secret_name(&context, cases[i].url);
+        if (cases[i].name == NULL)
+            assert_null(name);
+        else
+            assert_string_equal(name, cases[i].name);
+    }
+}
+
+static void servers_key_goes_to_the_servers_model_at_its_address_only(void **state)
+{
+    static const struct start_llm own = {"openai/m", "http://srv/v1", "server-key"};
+    static const struct {
+        const char *llm;
+        const char *key;
+    } cases[] = {
+        {"{}", "server-key"},
+        {"{'model': 'openai/m'}", "server-key"},
+        {"{'model': 'openai/m', 'base_url': 'http://srv/v1'}", "server-key"},
+        {"{'api_key': ' '}", "server-key"},
+        {"{'model': 'openai/other'}", ""},
+        {"{'base_url': 'http://thief/v1'}", ""},
+        {"{'model': 'openai/m', 'base_url': 'http://thief/v1'}", ""},
+        {"{'base_url': 'http://thief/v1', 'api_key': 'own-key'}", "own-key"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_auto_t *llm = start_json(cases[i].llm);
+
+        assert_string_equal(start_llm_key(&own, llm), cases[i].key);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +268,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_unknown_connection_is_invalid),
         cmocka_unit_test(a_sandbox_may_not_refer_to_its_users_data),
         cmocka_unit_test(a_users_lookups_stay),
+        cmocka_unit_test(a_profile_lets_through_the_secrets_that_it_names),
+        cmocka_unit_test(plugins_give_what_they_may_and_what_fits),
+        cmocka_unit_test(url_of_a_stored_secret_is_that_sandboxs_alone),
+        cmocka_unit_test(servers_key_goes_to_the_servers_model_at_its_address_only),
     };
 
     (void)argc;

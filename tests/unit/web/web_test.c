@@ -244,6 +244,27 @@ static void server_answers_and_stops(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* The time that was spent waiting for the client is over, and it has moved next to nothing. */
+static void slow_client_ends_reading_and_writing(void **state)
+{
+    static const char bytes[] = "0123456789";
+    size_t n_left = 1000;
+    struct body source = {bytes, 3};
+    const struct reply_output output = {write_nothing, &n_left};
+    const struct request_input input = {NULL, read_body, &source};
+    struct transfer_rate fast = {.grace_ms = 1000, .spent_ms = 60000, .n_bytes = 1 << 20};
+    struct transfer_rate slow = {.grace_ms = 1000, .spent_ms = 60000};
+    char buffer[sizeof(bytes)];
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_true(reply_output_write(&output, &fast, bytes, sizeof(bytes)));
+    assert_false(reply_output_write(&output, &slow, bytes, sizeof(bytes)));
+    assert_int_equal(request_input_read(&input, &fast, buffer, sizeof(buffer), &err), 3);
+    assert_int_equal(request_input_read(&input, &slow, buffer, sizeof(buffer), &err), -1);
+    assert_int_equal(err.code, ERROR_SLOW_CLIENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +276,7 @@ int main(void)
         cmocka_unit_test(reply_ends_when_the_client_is_gone),
         cmocka_unit_test(every_error_has_its_status),
         cmocka_unit_test(server_answers_and_stops),
+        cmocka_unit_test(slow_client_ends_reading_and_writing),
     };
 
     return cmocka_run_group_tests_name("web", tests, NULL, NULL);

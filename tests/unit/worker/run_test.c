@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/strbuf.h"
+#include "model/limits.h"
 #include "store/conversation/conversation_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
@@ -603,13 +604,25 @@ static void deleted_conversation_is_forgotten_by_its_sandbox(void **state)
     assert_int_equal(stub_n_forgotten(fixture->stub), n_forgotten + 1);
 }
 
-static void conversation_that_kills_its_workers_is_given_up(void **state)
+/* As if so many claims had ended without progress. */
+static void set_claims(const struct uuid *id, int n)
 {
     CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
-    struct uuid id = run_new_conversation(*state, TURN(SAYS("hello")), "{}");
 
-    strbuf_appendf(&sql, "UPDATE conversations SET claim_count = 5 WHERE id = '%s'", id.text);
+    strbuf_appendf(&sql, "UPDATE conversations SET claim_count = %d WHERE id = '%s'", n, id->text);
     test_sql(sql.text);
+}
+
+static void conversation_that_kills_its_workers_is_given_up(void **state)
+{
+    struct uuid last = run_new_conversation(*state, TURN(SAYS("hello")), "{}");
+    struct uuid id;
+
+    set_claims(&last, CLAIMS_MAX - 1);
+    run_to_end(*state, &last);
+    assert_row(*state, &last, "finished/-/-");
+    id = run_new_conversation(*state, TURN(SAYS("hello")), "{}");
+    set_claims(&id, CLAIMS_MAX);
     run_to_end(*state, &id);
     assert_log(*state, &id, BEGINNING "S(error) ConversationError");
     run_again(*state, &id);

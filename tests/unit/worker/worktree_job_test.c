@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation/worktree.h"
 #include "start/start.h"
@@ -28,7 +29,8 @@
 #define LOG "SystemPrompt Message(user) S(last_user_message_id) S(running)"
 #define REQUEST                                                                                    \
     "{\"workspace\": {\"working_dir\": \"/workspace/project\"}, \"worktree\": true, \"agent\":"    \
-    " {\"llm\": {\"model\": \"scripted/hello\"}, \"tools\": []}, \"initial_message\": "            \
+    " {\"llm\": {\"model\": \"scripted/hello\"}, \"tools\": []}, \"secrets\": "                    \
+    "{\"TOKEN\": \"hush-hush-71\"}, \"initial_message\": "                                         \
     "{\"content\":"                                                                                \
     " [{\"type\": \"text\", \"text\": \"go\"}]}}"
 
@@ -214,6 +216,69 @@ static void a_run_that_failed_is_no_refusal(void **state)
     assert_null(json_object_get(result, "refused"));
 }
 
+static void make_due(void)
+{
+    test_sql("UPDATE jobs SET due_at = now() WHERE kind = 'worktree'");
+}
+
+/* The conversation must not begin in the folder that it shares with others. */
+static void missing_sandbox_leaves_the_start_to_the_next_attempt(void **state)
+{
+    struct run_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation early = CONVERSATION_INIT;
+    CLEANUP(conversation_done) struct conversation late = CONVERSATION_INIT;
+    struct uuid id = start(fixture);
+
+    stub_refuse_start(fixture->stub, "no room");
+    run_job(fixture);
+    stub_refuse_start(fixture->stub, NULL);
+    load(fixture, &id, &early);
+    assert_true(worktree_is_pending(&early));
+    assert_false(early.is_wanted);
+    assert_int_equal(early.last_seq, 0);
+    stub_set_command(fixture->stub, 0, "/tmp/conversation-worktrees/x/project");
+    make_due();
+    run_job(fixture);
+    json_decref(take_result(fixture, &id));
+    load(fixture, &id, &late);
+    assert_string_equal(conversation_working_dir(&late), "/tmp/conversation-worktrees/x/project");
+    assert_true(late.is_wanted);
+    test_sql("UPDATE conversations SET wanted_at = NULL");
+}
+
+static void job_is_given_up_after_five_attempts(void **state)
+{
+    static const char SQL_OPEN[] = "SELECT count(*) FROM jobs WHERE done_at IS NULL";
+    struct run_fixture *fixture = *state;
+    struct uuid id = start(fixture);
+    json_auto_t *result = NULL;
+
+    stub_refuse_start(fixture->stub, "no room");
+    test_sql("UPDATE jobs SET attempts = 3 WHERE kind = 'worktree'");
+    run_job(fixture);
+    assert_int_equal(test_sql_count(SQL_OPEN), 1);
+    make_due();
+    run_job(fixture);
+    stub_refuse_start(fixture->stub, NULL);
+    assert_int_equal(test_sql_count(SQL_OPEN), 0);
+    result = take_result(fixture, &id);
+    assert_non_null(json_object_get(result, "error"));
+}
+
+static void stored_refusal_holds_no_secret(void **state)
+{
+    struct run_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct uuid id = start(fixture);
+
+    stub_set_command(fixture->stub, 1, "fatal: cannot read https://hush-hush-71@host/x");
+    run_job(fixture);
+    json_decref(take_result(fixture, &id));
+    run_last_event(fixture, &id, "ConversationErrorEvent", &event);
+    assert_non_null(strstr(event.text, "cannot read https://"));
+    assert_null(strstr(event.text, "hush-hush-71"));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +288,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(gits_refusal_is_told_and_ends_the_start),
         cmocka_unit_test(a_refusal_stays_one),
         cmocka_unit_test(a_run_that_failed_is_no_refusal),
+        cmocka_unit_test(missing_sandbox_leaves_the_start_to_the_next_attempt),
+        cmocka_unit_test(job_is_given_up_after_five_attempts),
+        cmocka_unit_test(stored_refusal_holds_no_secret),
     };
 
     (void)argc;

@@ -3,6 +3,8 @@
  */
 #include "worker/agent/core/event_writer.h"
 
+#include <jansson.h>
+
 #include "base/strbuf.h"
 #include "model/event/event.h"
 #include "store/conversation/conversation_store.h"
@@ -167,6 +169,42 @@ static void refused_answer_is_planned_again_on_the_row_as_it_is(void **state)
     claimed_agent_end(&claimed);
 }
 
+/* What a client changed is announced by an event; of what runs change themselves nothing is read.
+ */
+static void changes_by_others_are_noted(void **state)
+{
+    static const struct {
+        const char *key;
+        bool is_row_stale;
+        bool has_foreign_stats;
+    } cases[] = {
+        {"execution_status", false, false},
+        {"last_user_message_id", false, false},
+        {"goal", false, false},
+        {"tags", false, false},
+        {"stats", false, true},
+        {"confirmation_policy", true, false},
+        {"secret_registry", true, false},
+    };
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+        json_auto_t *value = json_object();
+
+        event_add_state(&events, cases[i].key, value);
+        write_unheard(&claimed, &events);
+        check(event_writer_load(&claimed.agent, &err), &err);
+        assert_int_equal(claimed.agent.is_row_stale, cases[i].is_row_stale);
+        assert_int_equal(claimed.agent.has_foreign_stats, cases[i].has_foreign_stats);
+        check(event_writer_refresh_row(&claimed.agent, &err), &err);
+        assert_false(claimed.agent.is_row_stale);
+    }
+    claimed_agent_end(&claimed);
+}
+
 int event_writer_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +214,7 @@ int event_writer_tests(void)
         cmocka_unit_test(expired_lease_that_no_worker_took_is_renewed),
         cmocka_unit_test(lease_of_another_worker_ends_the_writes),
         cmocka_unit_test(refused_answer_is_planned_again_on_the_row_as_it_is),
+        cmocka_unit_test(changes_by_others_are_noted),
     };
 
     return cmocka_run_group_tests_name("worker/event_writer", tests, run_fixture_set_up,

@@ -208,6 +208,24 @@ static void commands_get_the_secrets_they_name(void **state)
     assert_null(secret_list_env(&list, "ls"));
 }
 
+static void value_that_was_looked_up_anew_leaves_the_old_one_hidden(void **state)
+{
+    CLEANUP(secret_list_done) struct secret_list list = SECRET_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    json_auto_t *env = NULL;
+
+    (void)state;
+    secret_list_set(&list, "A", "abcdef");
+    secret_list_set(&list, "A", "abcdef");
+    assert_int_equal(list.n, 1);
+    secret_list_set(&list, "A", "ghijkl");
+    secret_list_mask_text(&list, "abcdef ghijkl", &out);
+    assert_string_equal(out.text, "<secret-hidden> <secret-hidden>");
+    env = secret_list_env(&list, "echo $A");
+    assert_int_equal(json_object_size(env), 1);
+    assert_string_equal(json_text_or(env, "A", ""), "ghijkl");
+}
+
 int secret_list_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +235,7 @@ int secret_list_tests(void)
         cmocka_unit_test(values_are_hidden_in_log_lines_of_the_thread),
         cmocka_unit_test(a_call_keeps_its_form_and_is_run_as_it_was_written),
         cmocka_unit_test(commands_get_the_secrets_they_name),
+        cmocka_unit_test(value_that_was_looked_up_anew_leaves_the_old_one_hidden),
     };
 
     return cmocka_run_group_tests_name("mask", tests, NULL, NULL);

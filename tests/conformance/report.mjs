@@ -2,7 +2,7 @@
 //
 //   node tests/conformance/report.mjs [--brief] FOLDER    FOLDER holds *.items, written by reporter.mjs
 //
-// --brief prints one line for each document; otherwise the items that failed or are missing follow by name.
+// --brief prints one line for each document; otherwise the items that failed, are missing or partial follow by name.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,17 +36,22 @@ export function readResults(folder) {
     .map((line) => JSON.parse(line));
 }
 
-/** An item failed when one of its tests did, passed when one passed and none failed; otherwise it is missing. */
+/**
+ * An item failed when one of its tests did, passed when one passed and none failed; otherwise it is missing. An item
+ * that passed is partial if another of its tests was skipped.
+ */
 export function judge({ name, items }, results) {
   const own = results.filter(({ document }) => document === name);
   const with_ = (result) => new Set(own.filter((one) => one.result === result).map(({ number }) => number));
   const failed = with_('failed');
   const passed = with_('passed');
+  const skipped = with_('skipped');
   const numbers = [...items.keys()];
   return {
     passed: numbers.filter((number) => passed.has(number) && !failed.has(number)),
     failed: numbers.filter((number) => failed.has(number)),
     missing: numbers.filter((number) => !passed.has(number) && !failed.has(number)),
+    partial: numbers.filter((number) => passed.has(number) && !failed.has(number) && skipped.has(number)),
     unknown: [...new Set(own.map(({ number }) => number))].filter((number) => !items.has(number)),
   };
 }
@@ -64,14 +69,14 @@ export function ranges(numbers) {
 
 function summaryOf(list, verdict) {
   const parts = [`${verdict.passed.length} of ${list.items.size} passed`];
-  for (const what of ['failed', 'missing', 'unknown']) {
+  for (const what of ['failed', 'missing', 'partial', 'unknown']) {
     if (verdict[what].length > 0) parts.push(`${verdict[what].length} ${what} (${ranges(verdict[what])})`);
   }
   return `conformance: ${list.name}: ${parts.join(', ')}`;
 }
 
 function detailsOf(list, verdict) {
-  return ['failed', 'missing'].flatMap((what) => verdict[what].map((number) => `  ${what} ${number}: ${list.items.get(number)}`));
+  return ['failed', 'missing', 'partial'].flatMap((what) => verdict[what].map((number) => `  ${what} ${number}: ${list.items.get(number)}`));
 }
 
 function main() {

@@ -144,9 +144,11 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/core/identity_test.c \
 	tests/unit/sandbox/ports/ports_test.c \
 	tests/unit/sandbox/terminal/env_script_test.c \
+	tests/unit/sandbox/http/fork_request_test.c \
 	tests/unit/sandbox/http/http_connection_test.c \
 	tests/unit/sandbox/http/http_head_test.c \
 	tests/unit/sandbox/http/path_scope_test.c \
+	tests/unit/sandbox/http/server_proof_test.c \
 	tests/unit/sandbox/actions/journal_test.c \
 	tests/unit/sandbox/terminal/terminal_keys_test.c \
 	tests/unit/sandbox/ports/preview_listener_test.c \

@@ -70,8 +70,10 @@ static void fork_request_free(struct forked_request *forked)
 
 static void kill_fork(const struct forked_request *forked)
 {
-    if (forked->child.pid > 0)
-        (void)kill(-forked->child.pid, SIGKILL);
+    if (forked->child.pid <= 0)
+        return;
+    (void)kill(forked->child.pid, SIGKILL); /* in case it does not lead its group yet */
+    (void)kill(-forked->child.pid, SIGKILL);
 }
 
 void fork_requests_free(struct fork_requests *forks)

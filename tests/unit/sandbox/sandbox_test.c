@@ -18,6 +18,8 @@ int main(void)
     n_failed += http_head_tests();
     n_failed += http_connection_tests();
     n_failed += path_scope_tests();
+    n_failed += fork_request_tests();
+    n_failed += server_proof_tests();
     n_failed += file_editor_tests();
     n_failed += ports_tests();
     n_failed += env_script_tests();

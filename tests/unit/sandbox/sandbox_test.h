@@ -22,6 +22,8 @@ int http_connection_tests(void);
 int http_head_tests(void);
 int identity_tests(void);
 int path_scope_tests(void);
+int fork_request_tests(void);
+int server_proof_tests(void);
 int file_editor_tests(void);
 int ports_tests(void);
 int env_script_tests(void);

@@ -1,6 +1,8 @@
 #include "sandbox/http/http_connection.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -70,6 +72,9 @@ static const struct http_route routes[] = {
     {METHOD_POST, "/echo", ROUTE_OPEN, MAX_BODY, echo, NULL},
     {METHOD_GET, "/wait", ROUTE_OPEN, 0, keep, NULL},
     {METHOD_GET, "/large", ROUTE_OPEN, 0, answer_large, NULL},
+    {METHOD_GET, "/keyed", ROUTE_KEYED, 0, echo, NULL},
+    {METHOD_GET, "/api/keyed", ROUTE_KEYED, 0, echo, NULL},
+    {METHOD_GET, "/older", ROUTE_OLDER, 0, echo, NULL},
 };
 static const struct http_route_table table = {routes, ARRAY_SIZE(routes)};
 
@@ -347,6 +352,75 @@ static void further_requests_wait_for_the_one_being_handled(void **state)
     assert_false(was_dropped);
 }
 
+/* The status of a request with that key; NULL: without one. */
+static int status_with_key(struct bench *bench, const char *path, const char *key)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    strbuf_appendf(&text, "GET %s HTTP/1.1\r\n", path);
+    if (key != NULL)
+        strbuf_appendf(&text, "X-Session-API-Key: %s\r\n", key);
+    strbuf_append(&text, "\r\n");
+    strbuf_reset(&bench->got);
+    send_text(bench, text.text);
+    receive_until(bench, "\r\n\r\n");
+    assert_true(text_starts_with(bench->got.text, "HTTP/1.1 "));
+    return atoi(bench->got.text + strlen("HTTP/1.1 "));
+}
+
+/* The key of commands is known to all that runs in the sandbox. */
+static void routes_are_served_by_key(void **state)
+{
+    static const struct {
+        const char *path;
+        const char *key;
+        int status;
+    } cases[] = {
+        {"/echo", NULL, 200},
+        {"/keyed", NULL, 401},
+        {"/keyed", "", 401},
+        {"/keyed", "wrong", 401},
+        {"/keyed", "right", 200},
+        {"/keyed", "righ", 401},
+        {"/keyed", "rightly", 401},
+        {"/keyed", "command", 401},
+        {"/api/keyed", "command", 200},
+        {"/api/keyed", "right", 200},
+        {"/api/keyed", NULL, 401},
+        {"/api/keyed", "", 401},
+        {"/older", "wrong", 403},
+        {"/older", "right", 200},
+        {"/older", "command", 403},
+        {"/api/../keyed", "command", 401},
+    };
+    struct bench *bench = *state;
+
+    bench->config.open = 0;
+    secret_set(&bench->config.api_key, "right");
+    (void)snprintf(bench->config.command_key, sizeof(bench->config.command_key), "command");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        int status = status_with_key(bench, cases[i].path, cases[i].key);
+
+        if (status != cases[i].status)
+            fail_msg("%s with %s: %d", cases[i].path, cases[i].key, status);
+    }
+    secret_done(&bench->config.api_key);
+}
+
+static void dormant_server_serves_open_routes_alone(void **state)
+{
+    struct bench *bench = *state;
+
+    bench->config.open = 0;
+    secret_set(&bench->config.init_key, "first");
+    (void)snprintf(bench->config.command_key, sizeof(bench->config.command_key), "command");
+    assert_int_equal(status_with_key(bench, "/echo", NULL), 200);
+    assert_int_equal(status_with_key(bench, "/keyed", "first"), 503);
+    assert_int_equal(status_with_key(bench, "/keyed", ""), 503);
+    assert_int_equal(status_with_key(bench, "/api/keyed", "command"), 503);
+    secret_done(&bench->config.init_key);
+}
+
 static void upgrade_is_not_answered(void **state)
 {
     struct bench *bench = *state;
@@ -421,6 +495,8 @@ int http_connection_tests(void)
         TEST(chunked_body_has_the_same_limit),
         TEST(client_that_goes_drops_its_request),
         TEST(further_requests_wait_for_the_one_being_handled),
+        TEST(routes_are_served_by_key),
+        TEST(dormant_server_serves_open_routes_alone),
         TEST(upgrade_is_not_answered),
         TEST(each_part_has_a_time_limit),
         TEST(slow_client_is_disconnected),

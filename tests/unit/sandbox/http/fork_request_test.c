@@ -1,0 +1,183 @@
+/*
+ * Requests that a fork of the process answers: the loop, the forks and their answers are real.
+ */
+#include "sandbox/http/fork_request.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "sandbox/core/action_limits.h"
+#include "sandbox/core/action_server.h"
+#include "sandbox/core/event_loop.h"
+#include "sandbox/http/server_request.h"
+#include "unit/sandbox/sandbox_test.h"
+
+enum { ENDED_WITHIN_MS = 20000 };
+
+struct bench {
+    struct action_server server;
+    struct http_head head;
+    struct server_request *requests[MAX_FORK_REQUESTS + 1];
+    size_t n;
+};
+
+static int set_up(void **state)
+{
+    static const char text[] = "GET / HTTP/1.1\r\n\r\n";
+    struct bench *bench = NEW(struct bench);
+    struct error err = ERROR_INIT;
+    size_t used = 0;
+
+    bench->head = (struct http_head)HTTP_HEAD_INIT;
+    assert_int_equal(http_head_read(&bench->head, text, strlen(text), &used, &err), 0);
+    assert_int_equal(event_loop_new(&bench->server.loop, &err), 0);
+    bench->server.forks = fork_requests_new(bench->server.loop);
+    *state = bench;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *bench = *state;
+
+    fork_requests_free(bench->server.forks);
+    for (size_t i = 0; i < bench->n; i++)
+        server_request_free(bench->requests[i]);
+    event_loop_free(bench->server.loop);
+    http_head_done(&bench->head);
+    mem_free(bench);
+    return 0;
+}
+
+static void on_answered(struct http_connection *connection)
+{
+    (void)connection;
+}
+
+static struct server_request *start(struct bench *bench, const struct fork_request_spec *spec)
+{
+    struct server_request *request = server_request_new(&bench->server, &bench->head);
+
+    request->answered = on_answered;
+    bench->requests[bench->n++] = request;
+    fork_request_start(request, spec);
+    return request;
+}
+
+static int status_of(struct bench *bench, const struct fork_request_spec *spec)
+{
+    const struct server_request *request = start(bench, spec);
+
+    while (!request->is_answered)
+        event_loop_dispatch(bench->server.loop);
+    return request->status;
+}
+
+static void answer_at_once(const struct server_request *request, struct fork_reply *answer)
+{
+    (void)request;
+    answer->status = 201;
+    answer->body = json_object();
+    json_put_text(answer->body, "made", "yes");
+    json_put_text(answer->headers, "etag", "a");
+}
+
+NORETURN static void die(const struct server_request *request, struct fork_reply *answer)
+{
+    (void)request;
+    (void)answer;
+    _exit(EXIT_FAILURE);
+}
+
+static void never_answer(const struct server_request *request, struct fork_reply *answer)
+{
+    (void)request;
+    (void)answer;
+    for (;;)
+        (void)pause();
+}
+
+static void answer_of_the_fork_is_that_of_the_request(void **state)
+{
+    static const struct fork_request_spec spec = {answer_at_once, -1, 0};
+    struct bench *bench = *state;
+    char body[64] = "";
+
+    assert_int_equal(status_of(bench, &spec), 201);
+    assert_string_equal(bench->requests[0]->content_type, "application/json");
+    assert_memory_equal(bench->requests[0]->headers.text, "etag\0a", sizeof("etag\0a"));
+    assert_true(pread(bench->requests[0]->file_fd, body, sizeof(body) - 1, 0) > 0);
+    assert_non_null(strstr(body, "\"made\":\"yes\""));
+}
+
+static void fork_that_dies_is_an_internal_error(void **state)
+{
+    static const struct fork_request_spec spec = {die, -1, 0};
+
+    assert_int_equal(status_of(*state, &spec), 500);
+}
+
+static void fork_that_takes_too_long_is_ended(void **state)
+{
+    static const struct fork_request_spec spec = {never_answer, -1, 1};
+
+    assert_int_equal(status_of(*state, &spec), 504);
+}
+
+static void forks_at_once_are_bounded(void **state)
+{
+    static const struct fork_request_spec endless = {never_answer, -1, 0};
+    static const struct fork_request_spec spec = {answer_at_once, -1, 0};
+    struct bench *bench = *state;
+
+    for (int i = 0; i < MAX_FORK_REQUESTS; i++)
+        assert_false(start(bench, &endless)->is_answered);
+    assert_int_equal(status_of(bench, &spec), 429);
+    /* One whose client has gone leaves its place. */
+    bench->requests[0]->dropped(bench->requests[0]->owner);
+    server_request_free(bench->requests[0]);
+    bench->requests[0] = bench->requests[--bench->n];
+    assert_int_equal(status_of(bench, &spec), 201);
+}
+
+/* Also one that does not lead a group of its own yet. The pipe ends when all forks have ended. */
+static void fork_that_is_dropped_at_once_ends(void **state)
+{
+    static const struct fork_request_spec endless = {never_answer, -1, 0};
+    struct bench *bench = *state;
+    CLEANUP(fd_close) int ended = -1;
+    int ends[2] = {-1, -1};
+    struct pollfd polled = {.events = POLLIN};
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    ended = ends[0];
+    for (int i = 0; i < MAX_FORK_REQUESTS; i++) {
+        const struct server_request *request = start(bench, &endless);
+
+        request->dropped(request->owner);
+    }
+    fd_close(&ends[1]);
+    polled.fd = ended;
+    assert_int_equal(poll(&polled, 1, ENDED_WITHIN_MS), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int fork_request_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(answer_of_the_fork_is_that_of_the_request), TEST(fork_that_dies_is_an_internal_error),
+        TEST(fork_that_takes_too_long_is_ended),         TEST(forks_at_once_are_bounded),
+        TEST(fork_that_is_dropped_at_once_ends),
+    };
+
+    return cmocka_run_group_tests_name("fork_request", tests, NULL, NULL);
+}

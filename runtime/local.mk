@@ -128,6 +128,7 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/build/image_source_test.c \
 	tests/unit/runtime/bwrap/bwrap_backend_test.c \
 	tests/unit/runtime/bwrap/cgroup_test.c \
+	tests/unit/runtime/bwrap/home_folder_test.c \
 	tests/unit/runtime/core/pool_sizing_test.c \
 	tests/unit/runtime/core/runtime_lock_test.c \
 	tests/unit/runtime/core/runtime_state_test.c \

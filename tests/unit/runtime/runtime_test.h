@@ -22,6 +22,7 @@ int test_egress_table(void);
 int test_failure_reason(void);
 int test_firewall(void);
 int test_firewall_log(void);
+int test_home_folder(void);
 int test_image_source(void);
 int test_log_demux(void);
 int test_nflog(void);

@@ -5,10 +5,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,7 +70,8 @@ static void sandbox_has_namespaces_of_its_own(void **state)
         assert_true(find(&arguments, wanted[i]) < arguments.n);
     assert_null(arguments.items[arguments.n]);
     /* The root is closed when all is in its place. */
-    assert_true(find(&arguments, "--remount-ro") > find(&arguments, "/workspace"));
+    assert_in_range(find(&arguments, "--remount-ro"), find(&arguments, "/workspace") + 1,
+                    arguments.n - 1);
 }
 
 static void host_network_is_kept_only_when_asked_for(void **state)
@@ -96,6 +99,47 @@ static void host_shows_its_programs_and_not_its_users(void **state)
     assert_true(find(&arguments, "/f/passwd") < arguments.n);
     for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
         assert_int_equal(find(&arguments, hidden[i]), arguments.n);
+}
+
+/* Of an image's root: what the sandbox has of its own is not taken, nor is what is hidden. */
+static void tree_shows_its_programs_and_nothing_of_its_own(void **state)
+{
+    static const char *const kept[] = {"usr", "etc"};
+    static const char *const left[] = {"home", "tmp", "proc", ".dockerenv", "workspace"};
+    CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
+    char root[] = "/tmp/deft-tree-XXXXXX";
+    struct bwrap_paths places = places_of(root);
+    struct error err = ERROR_INIT;
+    char path[64] = "";
+    size_t link = 0;
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    assert_int_equal(chdir(root), 0);
+    assert_int_equal(symlink("usr/bin", "bin"), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        assert_int_equal(mkdir(kept[i], 0700), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(left); i++)
+        assert_int_equal(mkdir(left[i], 0700), 0);
+    assert_int_equal(bwrap_arguments_append(&arguments, &places, &err), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", root, kept[i]);
+        assert_true(find(&arguments, path) < arguments.n);
+        assert_int_equal(rmdir(kept[i]), 0);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", root, left[i]);
+        assert_int_equal(find(&arguments, path), arguments.n);
+        assert_int_equal(rmdir(left[i]), 0);
+    }
+    (void)snprintf(path, sizeof(path), "%s/..", root);
+    assert_int_equal(find(&arguments, path), arguments.n);
+    link = find(&arguments, "--symlink");
+    assert_string_equal(arguments.items[link + 1], "usr/bin");
+    assert_string_equal(arguments.items[link + 2], "/bin");
+    assert_int_equal(unlink("bin"), 0);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(rmdir(root), 0);
 }
 
 static void missing_tree_is_an_error(void **state)
@@ -234,6 +278,7 @@ int test_bwrap_backend(void)
         cmocka_unit_test(sandbox_has_namespaces_of_its_own),
         cmocka_unit_test(host_network_is_kept_only_when_asked_for),
         cmocka_unit_test(host_shows_its_programs_and_not_its_users),
+        cmocka_unit_test(tree_shows_its_programs_and_nothing_of_its_own),
         cmocka_unit_test(missing_tree_is_an_error),
         cmocka_unit_test(own_profile_forbids_what_it_says),
         cmocka_unit_test(what_is_not_understood_is_refused),

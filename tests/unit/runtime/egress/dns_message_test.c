@@ -51,28 +51,47 @@ static void answer_holds_question_and_addresses(void **state)
     assert_memory_equal(answer, "\x12\x34\x81\x83\x00\x01\x00\x00\x00\x00\x00\x00", 12);
 }
 
+/* A query for a name of four labels, the last one of that length; its length. */
+static size_t make_long(size_t last_len, unsigned char packet[DNS_PACKET_BYTES])
+{
+    static const unsigned char tail[] = {0, 0, 1, 0, 1};
+    size_t at = 12;
+
+    memcpy(packet, query, 12);
+    for (int i = 0; i < 4; i++) {
+        size_t len = i < 3 ? 63 : last_len;
+
+        packet[at] = (unsigned char)len;
+        memset(packet + at + 1, 'a', len);
+        at += len + 1;
+    }
+    memcpy(packet + at, tail, sizeof(tail));
+    return at + sizeof(tail);
+}
+
 static void the_longest_answer_fits(void **state)
 {
-    unsigned char longest[DNS_PACKET_BYTES] = "\x12\x34\x01\x00\x00\x01";
-    static const unsigned char tail[] = {0, 0, 1, 0, 1};
+    unsigned char longest[DNS_PACKET_BYTES];
     uint32_t addresses[20] = {0};
     unsigned char answer[DNS_PACKET_BYTES];
     struct dns_query question = {.id = 0};
-    size_t at = 12;
+    size_t len = make_long(60, longest);
 
     (void)state;
-    for (int i = 0; i < 4; i++) {
-        size_t len = i < 3 ? 63 : 60;
-
-        longest[at] = (unsigned char)len;
-        memset(longest + at + 1, 'a', len);
-        at += len + 1;
-    }
-    memcpy(longest + at, tail, sizeof(tail));
-    assert_true(dns_query_parse(longest, at + sizeof(tail), &question));
+    assert_true(dns_query_parse(longest, len, &question));
     assert_int_equal(strlen(question.name), 252);
     assert_true(dns_reply_write(longest, &question, DNS_OK, addresses, 20, answer) <=
                 DNS_PACKET_BYTES);
+}
+
+static void names_are_bounded(void **state)
+{
+    unsigned char packet[DNS_PACKET_BYTES];
+    struct dns_query question = {.id = 0};
+
+    (void)state;
+    for (size_t last_len = 61; last_len <= 63; last_len++)
+        assert_false(dns_query_parse(packet, make_long(last_len, packet), &question));
 }
 
 /* Other spellings of a name that might mean two things have no name at all. */
@@ -137,6 +156,7 @@ int test_dns_message(void)
         cmocka_unit_test(question_is_read_in_one_form),
         cmocka_unit_test(answer_holds_question_and_addresses),
         cmocka_unit_test(the_longest_answer_fits),
+        cmocka_unit_test(names_are_bounded),
         cmocka_unit_test(tricks_have_no_name),
         cmocka_unit_test(what_is_no_question_is_left_alone),
         cmocka_unit_test(lies_are_survived),

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -144,6 +145,24 @@ static void query_that_is_too_long_ends_the_connection(void **state)
     assert_int_equal(serve(*state, frames, 2 + len, replies, sizeof(replies)), 0);
 }
 
+/* Not a byte of it is read: there is no room for it. */
+static void query_larger_than_a_packet_is_not_read(void **state)
+{
+    enum { LEN = DNS_PACKET_BYTES + 1 };
+    struct fixture *fixture = *state;
+    unsigned char frame[2 + LEN] = {LEN >> 8, LEN & 255};
+    int pair[2] = {-1, -1};
+    int n_left = 0;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    assert_int_equal(send(pair[0], frame, sizeof(frame), 0), sizeof(frame));
+    dns_tcp_serve(&fixture->service, &fixture->source, pair[1]);
+    assert_int_equal(ioctl(pair[1], FIONREAD, &n_left), 0);
+    assert_int_equal(n_left, LEN);
+    fd_close(&pair[0]);
+    fd_close(&pair[1]);
+}
+
 static void connection_has_eight_queries_at_most(void **state)
 {
     unsigned char frames[9 * FRAME_BYTES];
@@ -161,6 +180,7 @@ int test_dns_tcp(void)
         cmocka_unit_test(queries_sent_together_are_answered_in_order),
         cmocka_unit_test(incomplete_query_gets_no_reply),
         cmocka_unit_test(query_that_is_too_long_ends_the_connection),
+        cmocka_unit_test(query_larger_than_a_packet_is_not_read),
         cmocka_unit_test(connection_has_eight_queries_at_most),
     };
 

@@ -76,9 +76,11 @@ static void what_is_no_place_is_refused_in_words(void **state)
 
 static void private_ranges_are_never_a_place(void **state)
 {
-    static const char *const ranges[] = {"10.0.0.0/8",    "192.168.1.1",   "169.254.169.254:80",
-                                         "0.0.0.0/0",     "100.64.0.0/11", "127.0.0.1",
-                                         "172.16.0.0/12", "192.0.0.0/8",   "224.0.0.1"};
+    static const char *const ranges[] = {"10.0.0.0/8", "192.168.1.1", "169.254.169.254:80",
+                                         "0.0.0.0/0", "100.64.0.0/11", "127.0.0.1", "172.16.0.0/12",
+                                         "192.0.0.0/8", "224.0.0.1",
+                                         /* ranges that hold such ones, not at their beginning */
+                                         "8.0.0.0/5", "192.128.0.0/9", "160.0.0.0/3"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)

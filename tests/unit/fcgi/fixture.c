@@ -203,17 +203,20 @@ struct test_answer test_dispatch_with(void *state, const char *const *params, co
     char *all[PARAMS_MAX] = {NULL};
     const struct request_input input = {all, read_body, &reader};
     bool has_type = false;
+    bool has_length = false;
     char length[24];
     size_t n = 0;
 
     (void)snprintf(length, sizeof(length), "%zu", reader.left);
     all[n++] = format_param("REQUEST_METHOD", method);
     all[n++] = format_param("REQUEST_URI", path);
-    all[n++] = format_param("CONTENT_LENGTH", body != NULL ? length : "");
     for (size_t i = 0; params[i] != NULL; i++) {
         has_type = has_type || text_starts_with(params[i], "CONTENT_TYPE=");
+        has_length = has_length || text_starts_with(params[i], "CONTENT_LENGTH=");
         all[n++] = mem_dup_text(params[i]);
     }
+    if (!has_length)
+        all[n++] = format_param("CONTENT_LENGTH", body != NULL ? length : "");
     if (body != NULL && !has_type)
         all[n++] = format_param("CONTENT_TYPE", "application/json");
     reply.output = &output;

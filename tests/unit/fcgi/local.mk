@@ -10,7 +10,7 @@ FCGI_TEST_LIBS = \
 
 check_PROGRAMS += \
 	fcgi_conversation_run_test fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_init_test fcgi_request_test \
-	fcgi_openai_test fcgi_openapi_test fcgi_router_test fcgi_sandbox_test fcgi_sandbox_key_test fcgi_sandboxes_test fcgi_settings_test fcgi_socket_access_test fcgi_wait_slots_test fcgi_workspace_path_test
+	fcgi_openai_test fcgi_openapi_test fcgi_preview_check_test fcgi_router_test fcgi_sandbox_test fcgi_sandbox_key_test fcgi_sandboxes_test fcgi_settings_test fcgi_socket_access_test fcgi_wait_slots_test fcgi_workspace_path_test
 fcgi_conversations_test_SOURCES = tests/unit/fcgi/agent/conversation/conversations_test.c
 fcgi_conversations_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_conversations_test_LDADD = $(FCGI_TEST_LIBS)
@@ -26,6 +26,9 @@ fcgi_openai_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_openapi_test_SOURCES = tests/unit/fcgi/openapi/openapi_test.c
 fcgi_openapi_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_openapi_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_preview_check_test_SOURCES = tests/unit/fcgi/preview/preview_check_test.c
+fcgi_preview_check_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_preview_check_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_request_test_SOURCES = tests/unit/fcgi/core/request_test.c
 fcgi_request_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_request_test_LDADD = $(FCGI_TEST_LIBS)

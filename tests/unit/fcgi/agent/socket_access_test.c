@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "fixture.h"
 #include "store/conversation/async_store.h"
+#include "store/db/db.h"
 #include "support/pg.h"
 
 enum { PARAM_BYTES = 192 };
@@ -82,6 +83,31 @@ static void wrong_keys_are_refused_and_limited(void **state)
 
         assert_int_equal(answer.status, i < WRONG_KEYS_PER_MINUTE ? 403 : 401);
     }
+    wrong_keys_free(fixture->context.wrong_keys);
+    fixture->context.wrong_keys = NULL;
+}
+
+/* A key may be right: nothing is known of it, so it is neither refused nor counted. */
+static void key_that_cannot_be_looked_up_is_not_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    struct db *db = fixture->context.db;
+    const struct db_options nowhere = {
+        .url = "host=/nonexistent dbname=none", .application = "deft-test", .n_connections = 1};
+    char key[PARAM_BYTES];
+    const char *params[] = {"DEFT_ORIGIN=socket", key, "REMOTE_ADDR=192.0.2.10", NULL};
+    struct error err = ERROR_INIT;
+
+    (void)snprintf(key, sizeof(key), "DEFT_SOCKET_KEY=%s", fixture->alice_key);
+    fixture->context.wrong_keys = wrong_keys_new();
+    assert_int_equal(db_open(&nowhere, &fixture->context.db, &err), 0);
+    for (int i = 0; i <= WRONG_KEYS_PER_MINUTE; i++) {
+        CLEANUP(test_answer_done) struct test_answer answer = ask(state, params);
+
+        assert_int_equal(answer.status, 503);
+    }
+    db_free(fixture->context.db);
+    fixture->context.db = db;
     wrong_keys_free(fixture->context.wrong_keys);
     fixture->context.wrong_keys = NULL;
 }
@@ -213,6 +239,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(keys_come_in_the_query_before_the_header),
         cmocka_unit_test(without_a_credential_the_first_frame_must_bring_it),
         cmocka_unit_test(wrong_keys_are_refused_and_limited),
+        cmocka_unit_test(key_that_cannot_be_looked_up_is_not_refused),
         cmocka_unit_test(a_cookie_counts_on_the_app_origin_alone),
         cmocka_unit_test(a_cookie_counts_with_the_origin_that_was_come_to),
         cmocka_unit_test(only_nginx_can_ask),

@@ -1,0 +1,231 @@
+/*
+ * What nginx is told of a request for a port of a sandbox.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/crypto.h"
+#include "base/strbuf.h"
+#include "fixture.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+#define SANDBOX "abcdefghijklmnop"
+#define HOST "5173-" SANDBOX ".sandbox.localhost:3000"
+#define OTHER_HOST "5173-ponmlkjihgfedcba.sandbox.localhost:3000"
+#define PARAMS                                                                                     \
+    "DEFT_ORIGIN=preview", "DEFT_PREVIEW_LABEL=5173", "DEFT_PREVIEW_SANDBOX=" SANDBOX,             \
+        "HTTP_HOST=" HOST
+
+/* Alice's sandbox, and a cookie of hers for its port 5173: "HTTP_COOKIE=deft_preview=…". */
+static void allow(void **state, char cookie_out[96])
+{
+    const struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    char token[CRYPTO_TOKEN_BYTES];
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    crypto_random_token(token);
+    keyring_hash_token(&fixture->context.keyring, token, hash);
+    (void)snprintf(cookie_out, 96, "HTTP_COOKIE=deft_preview=%s", token);
+    strbuf_appendf(&sql,
+                   "DELETE FROM runtimes WHERE id = '" SANDBOX "';"
+                   " INSERT INTO runtimes (id, session_id, owner_id, status, desired, image, spec,"
+                   " session_key, session_key_hash, proves) VALUES ('" SANDBOX "', 's-%s', '%s',"
+                   " 'running', 'running', 'i:1', '{}', 'x', '%s', false);",
+                   hash, fixture->alice.text, hash);
+    strbuf_appendf(&sql,
+                   " WITH one AS (INSERT INTO sessions (user_id, token_hash, expires_at)"
+                   "  VALUES ('%s', '%s', now() + interval '1 hour') RETURNING id)"
+                   " INSERT INTO preview_sessions (token_hash, session_id, runtime_id, port,"
+                   "  expires_at) SELECT '%s', id, '" SANDBOX "', 5173, now() + interval '1 hour'"
+                   " FROM one",
+                   fixture->alice.text, hash, hash);
+    test_sql(sql.text);
+}
+
+static void move_to(const char *url)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "UPDATE runtimes SET url = '%s' WHERE id = '" SANDBOX "'", url);
+    test_sql(sql.text);
+}
+
+static struct test_answer ask(void **state, const char *const *params)
+{
+    return test_dispatch_with(*state, params, "GET", "/check", NULL);
+}
+
+static void assert_refused(const struct test_answer *answer, const char *why)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+
+    strbuf_appendf(&line, "X-Deft-Why: %s\r\n", why);
+    if (answer->status != 403 || strstr(answer->head.text, line.text) == NULL)
+        fail_msg("not refused as %s: %d %s", why, answer->status, answer->head.text);
+}
+
+/* An address of another machine's own, of a link, or of the host itself leads to no sandbox. */
+static void request_is_sent_to_the_sandbox_and_nowhere_else(void **state)
+{
+    static const struct {
+        const char *url;
+        const char *target; /* NULL: refused */
+        const char *port;
+    } cases[] = {
+        {"http://10.1.2.3:8000", "10.1.2.3:5173\r\n", NULL},
+        {"http://127.0.0.1:40001", "127.0.0.2:40001\r\n", "5173\r\n"},
+        {"http://127.0.0.1", NULL, NULL},
+        {"http://127.0.0.1:0", NULL, NULL},
+        {"http://127.0.0.1:65536", NULL, NULL},
+        {"http://127.0.0.3:40001", NULL, NULL},
+        {"http://169.254.169.254:80", NULL, NULL},
+        {"http://0.0.0.0:8000", NULL, NULL},
+        {"http://localhost:8000", NULL, NULL},
+        {"https://10.1.2.3:8000", NULL, NULL},
+    };
+    char cookie[96];
+    const char *params[] = {PARAMS, cookie, NULL};
+
+    allow(state, cookie);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        move_to(cases[i].url);
+        {
+            CLEANUP(test_answer_done) struct test_answer answer = ask(state, params);
+            const char *target = strstr(answer.head.text, "X-Deft-Address: ");
+            const char *port = strstr(answer.head.text, "X-Deft-Port: ");
+
+            if (cases[i].target == NULL) {
+                assert_refused(&answer, "address");
+                continue;
+            }
+            assert_int_equal(answer.status, 204);
+            assert_non_null(target);
+            target += strlen("X-Deft-Address: ");
+            assert_memory_equal(target, cases[i].target, strlen(cases[i].target));
+            assert_int_equal(port != NULL, cases[i].port != NULL);
+            if (port != NULL)
+                assert_memory_equal(port + strlen("X-Deft-Port: "), cases[i].port,
+                                    strlen(cases[i].port));
+        }
+    }
+}
+
+/* Pages of other sandboxes are of the same site: the browser attaches the cookie to theirs, too. */
+static void pages_of_others_may_link_to_a_preview_and_nothing_more(void **state)
+{
+    static const struct {
+        const char *headers[4];
+        bool passes;
+    } cases[] = {
+        {{"X=", "X=", "X=", "X="}, true},
+        {{"HTTP_ORIGIN=http://" HOST, "X=", "X=", "X="}, true},
+        {{"HTTP_ORIGIN=http://3000-" SANDBOX ".sandbox.localhost:3000", "X=", "X=", "X="}, true},
+        {{"HTTP_ORIGIN=http://" OTHER_HOST, "X=", "X=", "X="}, false},
+        {{"HTTP_ORIGIN=http://localhost:3000", "HTTP_SEC_FETCH_SITE=same-site", "X=", "X="}, false},
+        {{"HTTP_ORIGIN=null", "X=", "X=", "X="}, false},
+        {{"HTTP_SEC_FETCH_SITE=same-origin", "X=", "X=", "X="}, true},
+        {{"HTTP_SEC_FETCH_SITE=none", "X=", "X=", "X="}, true},
+        {{"HTTP_SEC_FETCH_SITE=same-site", "X=", "X=", "X="}, false},
+        {{"HTTP_SEC_FETCH_SITE=same-site", "HTTP_REFERER=http://" HOST "/a", "X=", "X="}, true},
+        {{"HTTP_SEC_FETCH_SITE=same-site", "HTTP_REFERER=http://" OTHER_HOST "/", "X=", "X="},
+         false},
+        {{"HTTP_SEC_FETCH_SITE=cross-site", "HTTP_SEC_FETCH_MODE=navigate",
+          "HTTP_SEC_FETCH_DEST=document", "DEFT_PREVIEW_METHOD=GET"},
+         true},
+        {{"HTTP_SEC_FETCH_SITE=cross-site", "HTTP_SEC_FETCH_MODE=navigate",
+          "HTTP_SEC_FETCH_DEST=document", "DEFT_PREVIEW_METHOD=POST"},
+         false},
+        {{"HTTP_SEC_FETCH_SITE=cross-site", "HTTP_SEC_FETCH_MODE=navigate",
+          "HTTP_SEC_FETCH_DEST=iframe", "DEFT_PREVIEW_METHOD=GET"},
+         false},
+        {{"HTTP_SEC_FETCH_SITE=cross-site", "HTTP_SEC_FETCH_MODE=cors",
+          "HTTP_SEC_FETCH_DEST=document", "DEFT_PREVIEW_METHOD=GET"},
+         false},
+    };
+    char cookie[96];
+
+    allow(state, cookie);
+    move_to("http://10.1.2.3:8000");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *const *headers = cases[i].headers;
+        const char *params[] = {PARAMS,     cookie,     headers[0], headers[1],
+                                headers[2], headers[3], NULL};
+        CLEANUP(test_answer_done) struct test_answer answer = ask(state, params);
+
+        if (!cases[i].passes)
+            assert_refused(&answer, "stranger");
+        else if (answer.status != 204)
+            fail_msg("%s %s: %d %s", headers[0], headers[1], answer.status, answer.head.text);
+    }
+}
+
+static void cookie_is_for_one_port_of_one_sandbox(void **state)
+{
+    char cookie[96];
+    const char *none[] = {PARAMS, NULL};
+    const char *wrong[] = {
+        PARAMS, "HTTP_COOKIE=deft_preview=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", NULL};
+    const char *port[] = {"DEFT_ORIGIN=preview",
+                          "DEFT_PREVIEW_LABEL=5174",
+                          "DEFT_PREVIEW_SANDBOX=" SANDBOX,
+                          "HTTP_HOST=5174-" SANDBOX ".sandbox.localhost:3000",
+                          cookie,
+                          NULL};
+    const char *server[] = {"DEFT_ORIGIN=preview",
+                            "DEFT_PREVIEW_LABEL=8000",
+                            "DEFT_PREVIEW_SANDBOX=" SANDBOX,
+                            "HTTP_HOST=8000-" SANDBOX ".sandbox.localhost:3000",
+                            cookie,
+                            NULL};
+
+    allow(state, cookie);
+    move_to("http://10.1.2.3:8000");
+    {
+        CLEANUP(test_answer_done) struct test_answer without = ask(state, none);
+        CLEANUP(test_answer_done) struct test_answer unknown = ask(state, wrong);
+        CLEANUP(test_answer_done) struct test_answer elsewhere = ask(state, port);
+        CLEANUP(test_answer_done) struct test_answer of_server = ask(state, server);
+
+        assert_int_equal(without.status, 401);
+        assert_int_equal(unknown.status, 401);
+        assert_int_equal(elsewhere.status, 401);
+        assert_refused(&of_server, "port");
+    }
+}
+
+/* It is not started by a look at it. */
+static void sandbox_that_a_user_stopped_stays_so(void **state)
+{
+    char cookie[96];
+    const char *params[] = {PARAMS, cookie, NULL};
+
+    allow(state, cookie);
+    test_sql("UPDATE runtimes SET status = 'stopped', desired = 'stopped' WHERE id = '" SANDBOX
+             "'");
+    {
+        CLEANUP(test_answer_done) struct test_answer answer = ask(state, params);
+        assert_refused(&answer, "stopped");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(request_is_sent_to_the_sandbox_and_nowhere_else),
+        cmocka_unit_test(pages_of_others_may_link_to_a_preview_and_nothing_more),
+        cmocka_unit_test(cookie_is_for_one_port_of_one_sandbox),
+        cmocka_unit_test(sandbox_that_a_user_stopped_stays_so),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

@@ -117,6 +117,71 @@ static void socket_that_is_not_watched_is_read_whole(void **state)
     fd_close(&ends[1]);
 }
 
+/* The end of the head may be cut anywhere, and be preceded by a part of itself. */
+static void head_ends_at_its_empty_line_however_it_is_cut(void **state)
+{
+    static const char head[] = "GET / HTTP/1.1\r\nA: 1\r\r\n\r\n";
+
+    (void)state;
+    for (size_t cut = 1; cut < sizeof(head) - 1; cut++) {
+        bool is_refused = false;
+        int ends[2] = {-1, -1};
+
+        connect_pair(ends);
+        masked_input_watch(ends[1]);
+        masked_input_tell(ends[1], note, &is_refused);
+        assert_int_equal(pass(ends, head, cut), cut);
+        assert_int_equal(pass(ends, head + cut, sizeof(head) - 1 - cut), sizeof(head) - 1 - cut);
+        assert_int_equal(PASS(ends, MASKED), sizeof(MASKED) - 1);
+        assert_false(is_refused);
+        assert_int_equal(PASS(ends, UNMASKED), 1);
+        assert_true(is_refused);
+        masked_input_forget(ends[1]);
+        fd_close(&ends[0]);
+        fd_close(&ends[1]);
+    }
+}
+
+/* Bytes that are looked at are read again: they count once. */
+static void bytes_that_are_only_looked_at_do_not_count(void **state)
+{
+    bool is_refused = false;
+    char bytes[64];
+    int ends[2] = {-1, -1};
+
+    (void)state;
+    connect_pair(ends);
+    masked_input_watch(ends[1]);
+    masked_input_tell(ends[1], note, &is_refused);
+    assert_int_equal(PASS(ends, HEAD), sizeof(HEAD) - 1);
+    assert_int_equal(send(ends[0], MASKED, 3, MSG_NOSIGNAL), 3);
+    assert_int_equal(recv(ends[1], bytes, sizeof(bytes), MSG_PEEK), 3);
+    assert_int_equal(recv(ends[1], bytes, sizeof(bytes), 0), 3);
+    assert_int_equal(pass(ends, MASKED + 3, sizeof(MASKED) - 4), sizeof(MASKED) - 4);
+    assert_int_equal(PASS(ends, MASKED), sizeof(MASKED) - 1);
+    assert_false(is_refused);
+    masked_input_forget(ends[1]);
+    fd_close(&ends[0]);
+    fd_close(&ends[1]);
+}
+
+/* The head and a frame may come at once, before the socket has its owner. */
+static void owner_that_comes_late_is_told_of_an_earlier_refusal(void **state)
+{
+    bool is_refused = false;
+    int ends[2] = {-1, -1};
+
+    (void)state;
+    connect_pair(ends);
+    masked_input_watch(ends[1]);
+    assert_int_equal(PASS(ends, HEAD UNMASKED), sizeof(HEAD) - 1 + 1);
+    masked_input_tell(ends[1], note, &is_refused);
+    assert_true(is_refused);
+    masked_input_forget(ends[1]);
+    fd_close(&ends[0]);
+    fd_close(&ends[1]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -125,6 +190,9 @@ int main(void)
         TEST(masked_frames_pass_and_nothing_from_an_unmasked_one_on),
         TEST(descriptor_that_became_another_socket_is_read_whole),
         TEST(socket_that_is_not_watched_is_read_whole),
+        TEST(head_ends_at_its_empty_line_however_it_is_cut),
+        TEST(bytes_that_are_only_looked_at_do_not_count),
+        TEST(owner_that_comes_late_is_told_of_an_earlier_refusal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/attr.h"
 #include "base/error.h"
 #include "gateway/core/connection.h"
 #include "gateway/ws/revocation.h"
@@ -17,11 +18,13 @@
 
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the stub has no owner */
 static size_t n_queries;
+/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as above */
+static size_t n_ids; /* of the last query */
 
 void async_store_find_ended(struct db_async *async, struct ended_query *query)
 {
     (void)async;
-    assert_int_equal(query->n, 1);
+    n_ids = query->n;
     n_queries++;
 }
 
@@ -110,12 +113,68 @@ static void a_check_that_failed_is_repeated(void **state)
     revocation_done(&revocation);
 }
 
+/* Sockets of one key usually come one after the other: it is asked for once. */
+static void all_doubted_keys_are_asked_for_in_one_query(void **state)
+{
+    static const char *const ids[] = {"a-key", "another-key", "another-key"};
+    struct revocation revocation;
+    struct connection connections[] = {
+        {.end = CONNECTION_OPEN}, {.end = CONNECTION_OPEN}, {.end = CONNECTION_OPEN}};
+    struct revocable sockets[ARRAY_SIZE(ids)];
+
+    (void)state;
+    start(&revocation);
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+        sockets[i] = socket_of(ids[i], &connections[i]);
+        revocation_join(&revocation, &sockets[i], revocation.n_hints);
+    }
+    revocation_doubt_all(&revocation);
+    assert_int_equal(n_queries, 1);
+    assert_int_equal(n_ids, 2);
+    assert_string_equal(revocation.query.ids[0], "another-key");
+    assert_string_equal(revocation.query.ids[1], "a-key");
+    revocation.query.ended(&revocation.query, "another-key");
+    revocation.query.done(&revocation.query, NULL);
+    assert_int_equal(n_queries, 1);
+    assert_int_equal(connections[0].end, CONNECTION_OPEN);
+    for (size_t i = 1; i < ARRAY_SIZE(ids); i++)
+        assert_int_equal(connections[i].end, CONNECTION_UNAUTHENTICATED);
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+        revocation_leave(&sockets[i]);
+    revocation_done(&revocation);
+}
+
+/* A hint may tell of a key whose end is after the query that is under way. */
+static void hint_during_a_query_is_asked_for_after_it(void **state)
+{
+    struct revocation revocation;
+    struct connection connection = {.end = CONNECTION_OPEN};
+    struct revocable socket = socket_of("a-key", &connection);
+
+    (void)state;
+    start(&revocation);
+    revocation_join(&revocation, &socket, revocation.n_hints);
+    revocation_doubt(&revocation, "a-key");
+    revocation_doubt(&revocation, "a-key");
+    assert_int_equal(n_queries, 1);
+    revocation.query.done(&revocation.query, NULL);
+    assert_int_equal(n_queries, 2);
+    revocation.query.ended(&revocation.query, "a-key");
+    revocation.query.done(&revocation.query, NULL);
+    assert_int_equal(n_queries, 2);
+    assert_int_equal(connection.end, CONNECTION_UNAUTHENTICATED);
+    revocation_leave(&socket);
+    revocation_done(&revocation);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_end_that_was_told_before_the_socket_was_listed_closes_it),
         cmocka_unit_test(a_socket_is_not_checked_without_a_hint),
         cmocka_unit_test(a_check_that_failed_is_repeated),
+        cmocka_unit_test(all_doubted_keys_are_asked_for_in_one_query),
+        cmocka_unit_test(hint_during_a_query_is_asked_for_after_it),
     };
 
     return cmocka_run_group_tests_name("revocation", tests, NULL, NULL);

@@ -2,9 +2,10 @@
 GATEWAY_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir) $(LWS_CFLAGS)
 GATEWAY_TEST_LIBS = $(AUTH_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(CMOCKA_LIBS) -lpthread
 
-check_PROGRAMS += gateway_bash_feed_test gateway_bash_window_test gateway_upgrade_request_test \
-	gateway_event_poller_test gateway_revocation_test gateway_event_reader_test gateway_frames_test \
-	gateway_masked_input_test gateway_receive_test gateway_request_head_test gateway_stream_test
+check_PROGRAMS += gateway_bash_feed_test gateway_bash_window_test gateway_client_messages_test \
+	gateway_event_poller_test gateway_event_reader_test gateway_frames_test gateway_masked_input_test \
+	gateway_receive_test gateway_request_head_test gateway_revocation_test gateway_stream_test \
+	gateway_upgrade_request_test
 gateway_upgrade_request_test_SOURCES = tests/unit/gateway/ws/upgrade_request_test.c gateway/ws/frame_heads.c \
 	gateway/ws/upgrade_request.c
 gateway_upgrade_request_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
@@ -37,6 +38,9 @@ gateway_stream_test_SOURCES = tests/unit/gateway/feed/stream_test.c gateway/core
 	gateway/feed/delta_buffer.c gateway/feed/event_cache.c gateway/feed/snapshot.c gateway/feed/stream.c
 gateway_stream_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_stream_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_client_messages_test_SOURCES = tests/unit/gateway/ws/client_messages_test.c gateway/ws/client_messages.c
+gateway_client_messages_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_client_messages_test_LDADD = $(GATEWAY_TEST_LIBS)
 gateway_revocation_test_SOURCES = tests/unit/gateway/ws/revocation_test.c gateway/ws/revocation.c
 gateway_revocation_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_revocation_test_LDADD = $(GATEWAY_TEST_LIBS)

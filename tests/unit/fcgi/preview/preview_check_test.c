@@ -1,5 +1,5 @@
 /*
- * What nginx is told of a request for a port of a sandbox.
+ * What nginx is told of a request for a port of a sandbox, and how browsers sign in there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -216,6 +216,109 @@ static void sandbox_that_a_user_stopped_stays_so(void **state)
     }
 }
 
+/* "@evil.example" would make the preview's address a user name of another one. */
+static void sign_in_leads_back_to_the_preview_and_nowhere_else(void **state)
+{
+    static const struct {
+        const char *path;
+        const char *link;
+    } cases[] = {
+        {"/enter?pass=wrong&to=/a?b=1", "href=\"http://" HOST "/a?b=1\""},
+        {"/enter?pass=wrong&to=@evil.example/", "href=\"http://" HOST "/\""},
+        {"/enter?pass=wrong&to=.evil.example/", "href=\"http://" HOST "/\""},
+        {"/enter?pass=wrong&to=", "href=\"http://" HOST "/\""},
+        {"/enter", "href=\"http://" HOST "/\""},
+    };
+    const char *params[] = {PARAMS, NULL};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CLEANUP(test_answer_done) struct test_answer answer =
+            test_dispatch_with(*state, params, "GET", cases[i].path, NULL);
+
+        assert_int_equal(answer.status, 403);
+        assert_null(strstr(answer.head.text, "Set-Cookie"));
+        if (strstr(answer.body.text, cases[i].link) == NULL)
+            fail_msg("%s: %s", cases[i].path, answer.body.text);
+    }
+}
+
+/* A script or a socket that was led away would report the page's own origin as silent. */
+static void navigations_alone_are_led_to_the_sign_in(void **state)
+{
+    static const struct {
+        const char *headers[2];
+        int status;
+    } cases[] = {
+        {{"DEFT_PREVIEW_METHOD=GET", "X="}, 303},
+        {{"DEFT_PREVIEW_METHOD=GET", "HTTP_SEC_FETCH_MODE=navigate"}, 303},
+        {{"DEFT_PREVIEW_METHOD=HEAD", "X="}, 303},
+        {{"DEFT_PREVIEW_METHOD=POST", "X="}, 401},
+        {{"DEFT_PREVIEW_METHOD=GET", "HTTP_SEC_FETCH_MODE=cors"}, 401},
+        {{"DEFT_PREVIEW_METHOD=GET", "HTTP_UPGRADE=websocket"}, 401},
+        {{"X=", "X="}, 401},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *params[] = {PARAMS, cases[i].headers[0], cases[i].headers[1], NULL};
+        CLEANUP(test_answer_done) struct test_answer answer =
+            test_dispatch_with(*state, params, "GET", "/leave", NULL);
+
+        if (answer.status != cases[i].status)
+            fail_msg("%s %s: %d", cases[i].headers[0], cases[i].headers[1], answer.status);
+    }
+}
+
+/* A session of the page: "HTTP_COOKIE=deft_session=…". */
+static void sign_in(void **state, const struct uuid *user, char cookie_out[96])
+{
+    const struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    char token[CRYPTO_TOKEN_BYTES];
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    crypto_random_token(token);
+    keyring_hash_token(&fixture->context.keyring, token, hash);
+    (void)snprintf(cookie_out, 96, "HTTP_COOKIE=deft_session=%s", token);
+    strbuf_appendf(&sql,
+                   "INSERT INTO sessions (user_id, token_hash, expires_at)"
+                   " VALUES ('%s', '%s', now() + interval '1 hour')",
+                   user->text, hash);
+    test_sql(sql.text);
+}
+
+static void pass_is_given_to_the_owner_and_not_for_the_servers_port(void **state)
+{
+#define PASS_PATH(label) "/api/v1/preview?label=" label "&sandbox=" SANDBOX "&state=s&to=%2Fa"
+    const struct fixture *fixture = *state;
+    char unused[96];
+    char alices[96];
+    char bobs[96];
+    const char *alice[] = {"DEFT_ORIGIN=app", "HTTP_HOST=localhost:3000", alices, NULL};
+    const char *bob[] = {"DEFT_ORIGIN=app", "HTTP_HOST=localhost:3000", bobs, NULL};
+    const char *nobody[] = {"DEFT_ORIGIN=app", "HTTP_HOST=localhost:3000", NULL};
+
+    allow(state, unused);
+    sign_in(state, &fixture->alice, alices);
+    sign_in(state, &fixture->bob, bobs);
+    {
+        CLEANUP(test_answer_done) struct test_answer given =
+            test_dispatch_with(*state, alice, "GET", PASS_PATH("5173"), NULL);
+        CLEANUP(test_answer_done) struct test_answer server =
+            test_dispatch_with(*state, alice, "GET", PASS_PATH("8000"), NULL);
+        CLEANUP(test_answer_done) struct test_answer other =
+            test_dispatch_with(*state, bob, "GET", PASS_PATH("5173"), NULL);
+        CLEANUP(test_answer_done) struct test_answer none =
+            test_dispatch_with(*state, nobody, "GET", PASS_PATH("5173"), NULL);
+
+        assert_int_equal(given.status, 303);
+        assert_non_null(strstr(given.head.text, "Location: http://" HOST "/.deft/enter?pass="));
+        assert_int_equal(server.status, 404);
+        assert_int_equal(other.status, 404);
+        assert_int_equal(none.status, 401);
+    }
+#undef PASS_PATH
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +326,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(pages_of_others_may_link_to_a_preview_and_nothing_more),
         cmocka_unit_test(cookie_is_for_one_port_of_one_sandbox),
         cmocka_unit_test(sandbox_that_a_user_stopped_stays_so),
+        cmocka_unit_test(sign_in_leads_back_to_the_preview_and_nowhere_else),
+        cmocka_unit_test(navigations_alone_are_led_to_the_sign_in),
+        cmocka_unit_test(pass_is_given_to_the_owner_and_not_for_the_servers_port),
     };
 
     (void)argc;

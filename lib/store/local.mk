@@ -55,6 +55,7 @@ STORE_LIBS = libstore.a $(PQ_LIBS)
 
 # Each has a PostgreSQL of its own.
 STORE_TESTS = \
+	tests/unit/store/async_post_test \
 	tests/unit/store/conversation_delete_test \
 	tests/unit/store/conversation_lease_test \
 	tests/unit/store/conversation_store_test \
@@ -75,10 +76,14 @@ STORE_TESTS = \
 	tests/unit/store/write_guard_test \
 	tests/unit/store/write_hints_test
 STORE_TEST_FIXTURE = tests/unit/store/store_fixture.c tests/unit/store/store_fixture.h
+STORE_HINT_FIXTURE = tests/unit/store/hint_fixture.c tests/unit/store/hint_fixture.h $(STORE_TEST_FIXTURE)
 STORE_TEST_CPPFLAGS = $(TEST_CPPFLAGS) $(PQ_CFLAGS)
 STORE_TEST_LIBS = libtestsupport.a $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += $(STORE_TESTS)
+tests_unit_store_async_post_test_SOURCES = tests/unit/store/conversation/async_post_test.c $(STORE_HINT_FIXTURE)
+tests_unit_store_async_post_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_async_post_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_conversation_delete_test_SOURCES = tests/unit/store/conversation/conversation_delete_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_conversation_delete_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_conversation_delete_test_LDADD = $(STORE_TEST_LIBS)
@@ -130,7 +135,7 @@ tests_unit_store_webhook_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_warm_store_test_SOURCES = tests/unit/store/runtime/warm_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_warm_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_warm_store_test_LDADD = $(STORE_TEST_LIBS)
-tests_unit_store_write_hints_test_SOURCES = tests/unit/store/conversation/write_hints_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_write_hints_test_SOURCES = tests/unit/store/conversation/write_hints_test.c $(STORE_HINT_FIXTURE)
 tests_unit_store_write_hints_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_write_hints_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_write_guard_test_SOURCES = tests/unit/store/conversation/write_guard_test.c $(STORE_TEST_FIXTURE)

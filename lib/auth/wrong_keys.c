@@ -82,7 +82,7 @@ static size_t set_of(const struct wrong_keys *keys, uint64_t network)
     return (mixed ^ mixed >> 31) % SETS;
 }
 
-/* The network's entry, else the one that expires first, replaced. */
+/* The network's entry; without one, the entry that expires first is reused. */
 static struct wrong_key_address *find_locked(struct wrong_keys *keys, uint64_t network)
     REQUIRES(keys -> lock);
 

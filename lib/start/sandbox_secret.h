@@ -11,11 +11,11 @@ struct document;
 struct error;
 struct start_context;
 
-/* The route on which such a sandbox reads them; the name follows. */
+/* The route on which a sandbox reads its secrets; the name of one follows. */
 #define SANDBOX_SECRETS_PATH "/api/v1/sandboxes/{sandbox_id}/settings/secrets"
 
 /*
- * Reads the value of one and records the read. The caller has checked the key's permission.
+ * Reads the value of a secret and records the read. The caller has checked the key's permission.
  * ERROR_NOT_FOUND. Release the result with document_done().
  */
 int sandbox_secret_read(const struct start_context *context, const char *name,

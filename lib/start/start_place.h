@@ -30,7 +30,7 @@ int start_place_child(const struct start_context *context, const struct conversa
                       struct conversation *child, struct error *err) NONNULL MUST_CHECK;
 /*
  * Places a copy: in the sandbox that its source shares with others, or in one of its own if the
- * source has its own. With a sandbox's key always in the source's.
+ * source has its own. A caller with a sandbox's key always gets the source's.
  */
 void start_place_copy(const struct start_context *context, const struct conversation *source,
                       struct conversation *copy) NONNULL;

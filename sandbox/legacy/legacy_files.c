@@ -145,7 +145,7 @@ static json_t *read_text(const json_t *args, const char *path, const struct strb
     return file_observation("read", path, &part);
 }
 
-/* The editor's message, with ERROR before that of a failed command. */
+/* The editor's message; ERROR precedes the message of a failed command. */
 static void append_editor_text(struct strbuf *out, const json_t *edited)
 {
     const json_t *part = json_array_get(json_object_get(edited, "content"), 0);

@@ -17,8 +17,8 @@ struct error;
 struct strbuf;
 
 /*
- * True if an agent's specification may use the name: of a tool of deft's, or of one that only
- * OpenHands has; agents do not get the latter.
+ * True if an agent's specification may name this tool: one of deft's, or one that only OpenHands
+ * has, which the agent then does not get.
  */
 bool tools_may_be_named(const char *spec_name) NONNULL MUST_CHECK;
 /* True if every agent has the tool without naming it. */

@@ -331,7 +331,7 @@ static int wait_until_it_says(int fd, const char *line, int64_t wait_ms, struct 
     return 0;
 }
 
-static int bring_to(const struct cgroups *cgroups, const char *name, const char *wish,
+static int bring_to(const struct cgroups *cgroups, const char *name, const char *wanted,
                     const char *line, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -339,7 +339,7 @@ static int bring_to(const struct cgroups *cgroups, const char *name, const char 
 
     append_path(cgroups, CGROUP_FREEZER, name, "cgroup.events", &path);
     fd = open(path.text, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || !write_file(cgroups, CGROUP_FREEZER, name, "cgroup.freeze", wish))
+    if (fd < 0 || !write_file(cgroups, CGROUP_FREEZER, name, "cgroup.freeze", wanted))
         return error_set(err, ERROR_NOT_FOUND, "the sandbox has ended");
     return wait_until_it_says(fd, line, FREEZE_MS, err);
 }

@@ -73,7 +73,7 @@ enum runtime_verb runtime_verb_of(enum runtime_desire desired)
 }
 
 /* Desired states that are carried out whatever the container's state is. */
-static enum reconcile_verdict judge_wish(const struct runtime *row)
+static enum reconcile_verdict verdict_of_desired(const struct runtime *row)
 {
     switch (row->desired) {
     case DESIRED_DELETED:
@@ -111,10 +111,10 @@ static enum reconcile_verdict judge_paused(const struct runtime *row,
 enum reconcile_verdict reconcile_verdict_of(const struct runtime *row,
                                             const struct seen_sandbox *seen)
 {
-    enum reconcile_verdict wish = judge_wish(row);
+    enum reconcile_verdict verdict = verdict_of_desired(row);
 
-    if (wish != VERDICT_FINE)
-        return wish;
+    if (verdict != VERDICT_FINE)
+        return verdict;
     switch (row->status) {
     case RUNTIME_STARTING:
         return VERDICT_START;

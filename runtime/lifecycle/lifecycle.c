@@ -319,7 +319,7 @@ static const enum runtime_desire desire_of_verb[N_VERBS] = {
 };
 
 /* Pausing a stopped runtime changes neither status nor desired state. */
-static bool is_idle_wish(const struct runtime *runtime, enum runtime_verb verb)
+static bool is_without_effect(const struct runtime *runtime, enum runtime_verb verb)
 {
     return verb == VERB_PAUSE && runtime->status == RUNTIME_STOPPED;
 }
@@ -333,7 +333,7 @@ int lifecycle_request(struct service *service, enum runtime_verb verb, const cha
         return -1;
     if (runtime.desired == DESIRED_DELETED)
         return error_set(err, ERROR_NOT_FOUND, "no such runtime");
-    if (is_idle_wish(&runtime, verb))
+    if (is_without_effect(&runtime, verb))
         return 0;
     if (runtime_store_want(service->db, id, desire_of_verb[verb], err) < 0)
         return -1;

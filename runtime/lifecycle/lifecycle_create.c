@@ -205,7 +205,8 @@ static int find_or_add_in_race(struct service *service, struct start_spec *spec,
 }
 
 /* A runtime that does not count against its tenant's limit yet must fit, whoever resumes it. */
-static int write_wish(struct service *service, const struct runtime *runtime, struct error *err)
+static int store_desired_running(struct service *service, const struct runtime *runtime,
+                                 struct error *err)
 {
     bool is_counted = runtime->desired == DESIRED_RUNNING && runtime->status != RUNTIME_ERROR;
     int64_t most = 0;
@@ -250,7 +251,7 @@ static int want_running(struct service *service, struct runtime *runtime, struct
         return 0;
     if (needs_container(runtime) && service_check_space(service, err) < 0)
         return -1;
-    if (write_wish(service, runtime, err) < 0)
+    if (store_desired_running(service, runtime, err) < 0)
         return -1;
     /* Resuming is faster than queueing, and whether it is being paused right now is known only
      * under its lock. */

@@ -33,7 +33,7 @@
 struct reconcile_progress {
     int64_t next_all_ms;
     int64_t next_tick_ms;
-    int64_t next_rest_ms;
+    int64_t next_idle_ms;
     bool wants_refill;
     struct error rules_trouble; /* ERROR_NONE: the rules are loaded */
     struct {
@@ -286,8 +286,8 @@ static int load_kept(void *context, struct kept_names *kept_out, struct error *e
 }
 
 /* Rows first: a container that is missing from the later list is gone, not new. */
-static int look_at_all(struct service *service, const struct reconcile_progress *progress,
-                       struct error *err)
+static int settle_all(struct service *service, const struct reconcile_progress *progress,
+                      struct error *err)
 {
     CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
     CLEANUP(warm_list_done) struct warm_list members = {.items = NULL};
@@ -307,7 +307,7 @@ static int look_at_all(struct service *service, const struct reconcile_progress 
     return backend->functions->tidy(backend, &source, err);
 }
 
-static int look_at_wishes(struct service *service, struct error *err)
+static int settle_desired(struct service *service, struct error *err)
 {
     CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
 
@@ -376,12 +376,12 @@ static void do_asked(struct service *service, struct reconcile_progress *progres
     if (backend->functions->check(backend, &down) < 0)
         return;
     if ((what & RECONCILE_ALL) != 0)
-        log_failure("all", look_at_all(service, progress, &err), &err);
+        log_failure("all", settle_all(service, progress, &err), &err);
     else if ((what & RECONCILE_DESIRED) != 0)
-        log_failure("wishes", look_at_wishes(service, &err), &err);
+        log_failure("desired", settle_desired(service, &err), &err);
     if ((what & RECONCILE_IDLE) != 0) {
-        log_failure("rest", idle_reaper_check(service, &err), &err);
-        progress->next_rest_ms = clock_monotonic_ms() + idle_reaper_interval_ms(service);
+        log_failure("idle", idle_reaper_check(service, &err), &err);
+        progress->next_idle_ms = clock_monotonic_ms() + idle_reaper_interval_ms(service);
     }
     if ((what & (RECONCILE_REFILL | RECONCILE_ALL)) != 0)
         log_failure("refill", refill_prealloc(service, &err), &err);
@@ -399,7 +399,7 @@ static unsigned what_is_due(const struct service *service, struct reconcile_prog
         progress->wants_refill = false;
         progress->next_tick_ms = now_ms + WISHES_MS;
     }
-    if (now_ms >= progress->next_rest_ms)
+    if (now_ms >= progress->next_idle_ms)
         what |= RECONCILE_IDLE;
     if (now_ms >= progress->next_all_ms) {
         what |= RECONCILE_ALL | RECONCILE_RULES;

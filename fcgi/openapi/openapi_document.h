@@ -18,7 +18,6 @@ extern const struct route description_routes[];
 /*
  * The whole document, for the given contract version; a new reference. tables: as route_tables.
  */
-json_t *openapi_document(const char *version,
-                         const struct route *const *tables) NONNULL MUST_CHECK;
+json_t *openapi_document(const char *version, const struct route *const *tables) NONNULL MUST_CHECK;
 
 #endif

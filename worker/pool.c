@@ -335,7 +335,6 @@ static void apply_held(struct run_control *control, const struct held_lease *hel
     }
     run_control_renew(control, until_ms);
     run_control_request_word(control, held->stop_requested);
-    run_control_tick(control);
 }
 
 /*
@@ -375,6 +374,17 @@ static void renew_jobs(struct pool *pool)
         log_warning("job.renew_failed", LOG_ERROR(&err));
 }
 
+/* For runs and jobs, also while the database does not answer: a grace period ends all the same. */
+static void tick_all(struct pool *pool)
+{
+    lock_take(&pool->lock);
+    for (size_t i = 0; i < pool->n_slots; i++) {
+        if (slot_is_busy(&pool->slots[i]))
+            run_control_tick(&pool->slots[i].control);
+    }
+    lock_release(&pool->lock);
+}
+
 void pool_renew_leases(struct pool *pool)
 {
     struct worker_context *context = pool->context;
@@ -391,6 +401,7 @@ void pool_renew_leases(struct pool *pool)
         apply_to_slot(pool, &held[i], until_ms);
     mem_free(held);
     renew_jobs(pool);
+    tick_all(pool);
 }
 
 bool pool_holds(struct pool *pool, const char *conversation_id)

@@ -66,6 +66,7 @@ STORE_TESTS = \
 	tests/unit/store/hints_test \
 	tests/unit/store/info_store_test \
 	tests/unit/store/mcp_sign_in_store_test \
+	tests/unit/store/preview_store_test \
 	tests/unit/store/refusal_store_test \
 	tests/unit/store/runtime_store_test \
 	tests/unit/store/sandbox_store_test \
@@ -114,6 +115,9 @@ tests_unit_store_info_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_mcp_sign_in_store_test_SOURCES = tests/unit/store/user/mcp_sign_in_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_mcp_sign_in_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_mcp_sign_in_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_preview_store_test_SOURCES = tests/unit/store/user/preview_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_preview_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_preview_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_refusal_store_test_SOURCES = tests/unit/store/runtime/refusal_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_refusal_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_refusal_store_test_LDADD = $(STORE_TEST_LIBS)

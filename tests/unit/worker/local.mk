@@ -12,7 +12,8 @@ WORKER_TEST_LIBS = libworkertest.a libtestsupport.a $(START_LIBS) $(STORE_LIBS) 
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \
-	worker_test worker_agent_test worker_run_test worker_child_run_test worker_worktree_job_test
+	worker_test worker_agent_test worker_child_run_test worker_delivery_test worker_pool_test worker_run_test \
+	worker_worktree_job_test
 worker_test_SOURCES = \
 	tests/unit/worker/core/run_control_test.c \
 	tests/unit/worker/core/database_retry_test.c \
@@ -47,3 +48,9 @@ worker_child_run_test_LDADD = $(WORKER_TEST_LIBS)
 worker_worktree_job_test_SOURCES = tests/unit/worker/worktree_job_test.c
 worker_worktree_job_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_worktree_job_test_LDADD = $(WORKER_TEST_LIBS)
+worker_delivery_test_SOURCES = tests/unit/worker/webhooks/delivery_test.c
+worker_delivery_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_delivery_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
+worker_pool_test_SOURCES = tests/unit/worker/pool_test.c
+worker_pool_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_pool_test_LDADD = $(WORKER_TEST_LIBS)

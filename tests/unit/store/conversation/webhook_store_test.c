@@ -371,6 +371,26 @@ static void delete_takes_cursors_in_that_order(void **state)
     assert_taken_in_order(&taker, first, second);
 }
 
+static void delivery_is_renewed_for_the_worker_that_has_it_alone(void **state)
+{
+    static const char SQL_LATE[] =
+        "SELECT count(*) FROM webhook_cursors WHERE lease_expires_at <= now()";
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation conversation = store_create(fixture);
+    CLEANUP(webhook_claim_done) struct webhook_claim claimed = {.webhook = NULL};
+    const struct uuid other = uuid_random();
+    struct error err = ERROR_INIT;
+
+    add_events(fixture, &conversation, 1);
+    look(fixture);
+    assert_true(claim(fixture, &claimed));
+    test_sql("UPDATE webhook_cursors SET lease_expires_at = now() - interval '1 second'");
+    assert_done(webhook_store_renew(fixture->db, &other, &conversation.id, 1, &err), &err);
+    assert_int_equal(test_sql_count(SQL_LATE), 1);
+    assert_done(webhook_store_renew(fixture->db, &claimed.owner, &conversation.id, 1, &err), &err);
+    assert_int_equal(test_sql_count(SQL_LATE), 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +399,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(what_comes_during_a_delivery_is_due_after_it, begin),
         cmocka_unit_test_setup(older_events_were_never_promised, begin),
         cmocka_unit_test_setup(lost_lease_changes_nothing, begin),
+        cmocka_unit_test_setup(delivery_is_renewed_for_the_worker_that_has_it_alone, begin),
         cmocka_unit_test_setup(failing_queue_keeps_its_newest, begin),
         cmocka_unit_test_setup(deleted_conversation_leaves_its_events_and_a_farewell, begin),
         cmocka_unit_test_setup(cursors_are_taken_in_one_order, begin),

@@ -1,0 +1,236 @@
+/*
+ * Threads that run conversations and jobs: what a heartbeat tells them.
+ */
+#include "worker/pool.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "store/conversation/conversation_store.h"
+#include "store/conversation/job_store.h"
+#include "store/db/db.h"
+#include "support/pg.h"
+#include "support/sql.h"
+#include "worker/run_fixture.h"
+
+enum { DEADLINE_MS = 30000, LOOK_MS = 100, SLOTS = 2, STACK_BYTES = 1 << 20 };
+
+/* The model does not answer while a test runs. */
+#define SLOW "{\"turns\": [{\"steps\": [{\"text\": \"late\", \"delay_ms\": 60000}]}]}"
+
+static void check(int rc, const struct error *err)
+{
+    if (rc < 0)
+        fail_msg("%s", err->message);
+}
+
+static struct pool *open_pool(struct run_fixture *fixture)
+{
+    struct worker_context *context = &fixture->context;
+    struct pool *pool = NULL;
+    struct error err = ERROR_INIT;
+
+    context->settings.n_conversations = SLOTS;
+    context->settings.stack_bytes = STACK_BYTES;
+    context->lease_db = context->db;
+    check(pool_new(context, &pool, &err), &err);
+    return pool;
+}
+
+/* What a main thread does until its next heartbeat. */
+static void serve_once(struct pool *pool)
+{
+    struct pollfd wait = {.fd = pool_fd(pool), .events = POLLIN};
+
+    (void)poll(&wait, 1, LOOK_MS);
+    pool_join_ended(pool);
+}
+
+static void wait_until_held(struct pool *pool, const struct uuid *id)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
+
+    while (!pool_holds(pool, id->text) && clock_monotonic_ms() < deadline_ms)
+        serve_once(pool);
+    assert_true(pool_holds(pool, id->text));
+}
+
+static void wait_until_empty(struct pool *pool)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
+
+    while (!pool_is_empty(pool) && clock_monotonic_ms() < deadline_ms)
+        serve_once(pool);
+    assert_true(pool_is_empty(pool));
+}
+
+static void change_row(const struct uuid *id, const char *columns)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "UPDATE conversations SET %s WHERE id = '%s'", columns, id->text);
+    test_sql(sql.text);
+}
+
+static void run_whose_lease_is_lost_ends_and_leaves_the_row_alone(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct pool *pool = open_pool(fixture);
+    struct uuid id = run_new_conversation(fixture, SLOW, "{}");
+
+    pool_claim_work(pool);
+    wait_until_held(pool, &id);
+    pool_renew_leases(pool);
+    assert_true(pool_holds(pool, id.text));
+    change_row(&id, "lease_owner = gen_random_uuid(), lease_fence = lease_fence + 1,"
+                    " lease_expires_at = now() + interval '1 hour'");
+    pool_renew_leases(pool);
+    wait_until_empty(pool);
+    assert_row(fixture, &id, "running/wanted/leased");
+    change_row(&id, "wanted_at = NULL, lease_owner = NULL, lease_expires_at = NULL");
+    pool_free(pool);
+}
+
+static void request_to_stop_reaches_the_run(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct pool *pool = open_pool(fixture);
+    struct uuid id = run_new_conversation(fixture, SLOW, "{}");
+    struct stop_chain chain = {.n = 0};
+    struct error err = ERROR_INIT;
+
+    pool_claim_work(pool);
+    wait_until_held(pool, &id);
+    check(conversation_store_request_stop(fixture->context.db, &id, "interrupt", &chain, &err),
+          &err);
+    pool_renew_leases(pool);
+    wait_until_empty(pool);
+    assert_row(fixture, &id, "paused/-/-");
+    pool_free(pool);
+}
+
+static void lease_of_a_run_is_extended(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct pool *pool = open_pool(fixture);
+    struct uuid id = run_new_conversation(fixture, SLOW, "{}");
+    struct stop_chain chain = {.n = 0};
+    struct error err = ERROR_INIT;
+
+    pool_claim_work(pool);
+    wait_until_held(pool, &id);
+    run_expire_lease(&id);
+    assert_row(fixture, &id, "running/wanted/-");
+    pool_renew_leases(pool);
+    assert_row(fixture, &id, "running/wanted/leased");
+    check(conversation_store_request_stop(fixture->context.db, &id, "interrupt", &chain, &err),
+          &err);
+    pool_renew_leases(pool);
+    wait_until_empty(pool);
+    pool_free(pool);
+}
+
+static void draining_pool_claims_nothing(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct pool *pool = open_pool(fixture);
+    struct uuid id = run_new_conversation(fixture, SLOW, "{}");
+
+    pool_drain(pool);
+    pool_claim_work(pool);
+    assert_true(pool_is_empty(pool));
+    assert_row(fixture, &id, "running/wanted/-");
+    change_row(&id, "wanted_at = NULL");
+    pool_free(pool);
+}
+
+/* Asks a question beside the conversation, which has no run. */
+static void ask_beside(struct run_fixture *fixture)
+{
+    struct uuid id = run_new_conversation(fixture, SLOW, "{}");
+    json_auto_t *payload = json_object();
+    const struct job_request request = {.kind = "ask", .payload = payload, .key = uuid_random()};
+    struct error err = ERROR_INIT;
+
+    json_put_text(payload, "question", "why?");
+    change_row(&id, "wanted_at = NULL");
+    check(job_store_add(fixture->context.db, &id, &request, &err), &err);
+}
+
+static void wait_for_jobs(struct pool *pool, const char *sql, int64_t n)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
+
+    while (test_sql_count(sql) != n && clock_monotonic_ms() < deadline_ms)
+        serve_once(pool);
+    assert_int_equal(test_sql_count(sql), n);
+}
+
+static void lease_of_a_job_is_extended(struct pool *pool)
+{
+    static const char SQL_LATE[] = "SELECT count(*) FROM jobs WHERE lease_expires_at <= now()";
+
+    test_sql("UPDATE jobs SET lease_expires_at = now() - interval '1 second'");
+    assert_int_equal(test_sql_count(SQL_LATE), 1);
+    pool_renew_leases(pool);
+    assert_int_equal(test_sql_count(SQL_LATE), 0);
+}
+
+/* Both wait for a model that is silent, and their heartbeat's database does not answer. */
+static void draining_pool_hands_over_its_run_and_its_job(void **state)
+{
+    static const char SQL_HELD[] = "SELECT count(*) FROM jobs WHERE lease_owner IS NOT NULL";
+    const struct db_options dead = {
+        .url = "host=/nonexistent", .application = "deft-test", .n_connections = 1};
+    CLEANUP(db_freep) struct db *dead_db = NULL;
+    struct run_fixture *fixture = *state;
+    struct pool *pool = open_pool(fixture);
+    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
+    struct uuid id;
+    struct error err = ERROR_INIT;
+
+    ask_beside(fixture);
+    pool_claim_work(pool);
+    wait_for_jobs(pool, SQL_HELD, 1);
+    lease_of_a_job_is_extended(pool);
+    id = run_new_conversation(fixture, SLOW, "{}");
+    pool_claim_work(pool);
+    wait_until_held(pool, &id);
+    check(db_open(&dead, &dead_db, &err), &err);
+    fixture->context.lease_db = dead_db;
+    pool_drain(pool);
+    while (!pool_is_empty(pool) && clock_monotonic_ms() < deadline_ms) {
+        pool_renew_leases(pool);
+        serve_once(pool);
+    }
+    assert_true(pool_is_empty(pool));
+    assert_row(fixture, &id, "running/wanted/-");
+    assert_int_equal(test_sql_count(SQL_HELD), 0);
+    assert_int_equal(test_sql_count("SELECT count(*) FROM jobs WHERE done_at IS NULL"), 1);
+    pool_free(pool);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(run_whose_lease_is_lost_ends_and_leaves_the_row_alone),
+        cmocka_unit_test(request_to_stop_reaches_the_run),
+        cmocka_unit_test(lease_of_a_run_is_extended),
+        cmocka_unit_test(draining_pool_claims_nothing),
+        cmocka_unit_test(draining_pool_hands_over_its_run_and_its_job),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, run_fixture_set_up, run_fixture_tear_down);
+}

@@ -126,6 +126,33 @@ static void connection_is_left_after_half_a_request(void **state)
     test_server_stop(server);
 }
 
+/* What is still to come of the request would be taken for the next one. */
+static void drained_connection_is_left_after_half_a_request(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = OK_HEAD "Content-Length: 2\r\n\r\nok", .ending = TEST_HOLD, .is_early = true},
+        {.bytes = NULL}};
+    CLEANUP(mem_freep) char *body = mem_alloc(MORE_THAN_SOCKETS_HOLD);
+    struct http_call *call = NULL;
+    struct test_server *server = test_server_start(replies, 2, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/"));
+    const char *bytes = NULL;
+    struct error err = ERROR_INIT;
+    size_t len = 0;
+
+    memset(body, 'x', MORE_THAN_SOCKETS_HOLD);
+    request.method = "POST";
+    request.body = body;
+    request.body_len = MORE_THAN_SOCKETS_HOLD;
+    request.stream = true;
+    assert_int_equal(fixture_start(*state, &request, &call, &err), 0);
+    assert_int_equal(http_call_read(call, &bytes, &len, &err), 0);
+    http_call_drain(call);
+    assert_int_equal(fixture_run_get(*state, test_server_url(server, "/")), ERROR_NONE);
+    assert_int_equal(test_server_n_connections(server), 2);
+    test_server_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +162,7 @@ int main(void)
         cmocka_unit_test(long_body_is_sent_whole),
         cmocka_unit_test(connection_is_left_after_half_a_request),
         cmocka_unit_test(answer_with_two_lengths_is_refused),
+        cmocka_unit_test(drained_connection_is_left_after_half_a_request),
     };
 
     return cmocka_run_group_tests_name("direct only", tests, fixture_set_up_direct,

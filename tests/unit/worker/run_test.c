@@ -644,6 +644,40 @@ static void answer_too_large_to_keep_ends_the_run_in_error(void **state)
     assert_log(*state, &id, BEGINNING "S(error) ConversationError");
 }
 
+/* The model may write the placeholder itself: nothing was lost of such a call. */
+static void call_that_only_looks_like_one_with_a_secret_is_run(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub);
+    struct uuid id = run_new_conversation(
+        *state, TURN(CALLS(COMMAND("grep <secret-hidden>")) ", " CALLS(FINISH)), "{}");
+
+    run_to_end(fixture, &id);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) Observation(terminal) S(stats) Action(finish)"
+                         " Observation(finish) S(finished)");
+}
+
+static void command_without_an_end_is_interrupted_and_told(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    struct worker_settings *settings = &fixture->context.settings;
+    int64_t timeout_ms = settings->tool_timeout_ms;
+    size_t n_interrupts = stub_n_interrupts(fixture->stub);
+    struct uuid id =
+        run_new_conversation(*state, TURN(CALLS(COMMAND("hold")) ", " CALLS(FINISH)), "{}");
+
+    settings->tool_timeout_ms = 1000;
+    run_to_end(fixture, &id);
+    settings->tool_timeout_ms = timeout_ms;
+    assert_int_equal(stub_n_interrupts(fixture->stub), n_interrupts + 1);
+    run_last_event(*state, &id, "AgentErrorEvent", &event);
+    assert_non_null(strstr(event.text, "gave no result within 1 seconds"));
+    assert_row(*state, &id, "finished/-/-");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -680,6 +714,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(deleted_conversation_is_forgotten_by_its_sandbox),
         cmocka_unit_test(answer_too_large_to_keep_ends_the_run_in_error),
         cmocka_unit_test(conversation_that_kills_its_workers_is_given_up),
+        cmocka_unit_test(call_that_only_looks_like_one_with_a_secret_is_run),
+        cmocka_unit_test(command_without_an_end_is_interrupted_and_told),
     };
 
     (void)argc;

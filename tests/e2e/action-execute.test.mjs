@@ -24,12 +24,14 @@ describe("the older action API", () => {
   const code = (observation) => observation.extras.metadata.exit_code;
 
   test("runtime 41: /alive requires no key, /execute_action does", async () => {
-    const other = { headers: { "X-Session-API-Key": "other" } };
-    assert.deepEqual((await server.send("GET", "/alive", other)).json, { status: "ok" });
-    assert.equal((await server.send("GET", "/server_info", other)).status, 200);
-    for (const [method, target] of [["POST", "/execute_action"], ["POST", "/list_files"], ["POST", "/update_mcp_server"], ["GET", "/vscode/connection_token"]]) {
-      const refused = await server.send(method, target, { ...other, body: method === "POST" ? "{}" : undefined });
-      assert.deepEqual([refused.status, refused.json], [403, { detail: "Invalid API Key" }], target);
+    for (const key of [undefined, "", "other"]) {
+      const other = { headers: { "X-Session-API-Key": key } };
+      assert.deepEqual((await server.send("GET", "/alive", other)).json, { status: "ok" });
+      assert.equal((await server.send("GET", "/server_info", other)).status, 200);
+      for (const [method, target] of [["POST", "/execute_action"], ["POST", "/list_files"], ["POST", "/update_mcp_server"], ["GET", "/vscode/connection_token"]]) {
+        const refused = await server.send(method, target, { ...other, body: method === "POST" ? "{}" : undefined });
+        assert.deepEqual([refused.status, refused.json], [403, { detail: "Invalid API Key" }], `${target} with ${key}`);
+      }
     }
   });
 

@@ -16,6 +16,11 @@ const SILENCE_MS = 180_000;
 
 export const KEY = "test-key";
 
+/** Members that are undefined are no headers: so a test leaves out the key. */
+function withoutUndefined(headers) {
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+}
+
 export function findBinary() {
   if (process.env.DEFT_ACTION_BINARY) return process.env.DEFT_ACTION_BINARY;
   const root = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "../../..");
@@ -86,7 +91,7 @@ export class ActionServer {
           path: target,
           agent: this.agent,
           timeout: SILENCE_MS,
-          headers: { "X-Session-API-Key": KEY, ...(data ? { "Content-Length": data.length } : {}), ...headers },
+          headers: withoutUndefined({ "X-Session-API-Key": KEY, ...(data ? { "Content-Length": data.length } : {}), ...headers }),
         },
         async (response) => {
           const chunks = [];

@@ -67,6 +67,23 @@ static void wrong_empty_and_foreign_keys_are_refused(void **state)
     }
 }
 
+static void key_as_a_bearer_counts_on_routes_that_say_so(void **state)
+{
+    const struct fixture *fixture = *state;
+    char bearer[128];
+    const char *agent[] = {"DEFT_ORIGIN=agent", bearer, NULL};
+    const char *app[] = {"DEFT_ORIGIN=app", bearer, NULL};
+
+    (void)snprintf(bearer, sizeof(bearer), "HTTP_AUTHORIZATION=Bearer %s", fixture->alice_key);
+    {
+        DISPATCH_WITH(refused, agent, "GET", "/api/conversations/count", NULL);
+        DISPATCH_WITH(served, app, "GET", "/api/v1/sandboxes/search", NULL);
+
+        assert_answer(&refused, 401, "Unauthorized");
+        assert_int_equal(served.status, 200);
+    }
+}
+
 static void key_sent_twice_is_refused(void **state)
 {
     struct fixture *fixture = *state;
@@ -397,6 +414,21 @@ static void cookie_is_nothing_on_the_agent_origin(void **state)
     }
 }
 
+/* It is for the files that a page of the workspace shows; a browser attaches it to any request. */
+static void cookie_of_the_workspace_opens_nothing_else(void **state)
+{
+    const struct fixture *fixture = *state;
+    char cookie[160];
+    const char *params[] = {"DEFT_ORIGIN=agent", cookie, NULL};
+
+    (void)snprintf(cookie, sizeof(cookie), "HTTP_COOKIE=" WORKSPACE_COOKIE "=%s",
+                   fixture->alice_key);
+    {
+        DISPATCH_WITH(answer, params, "GET", "/api/conversations/count", NULL);
+        assert_answer(&answer, 401, "Unauthorized");
+    }
+}
+
 static void cookie_changes_things_only_from_its_own_page(void **state)
 {
     static const struct {
@@ -516,6 +548,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_key_all_but_the_public_routes_say_401),
         cmocka_unit_test(wrong_empty_and_foreign_keys_are_refused),
+        cmocka_unit_test(key_as_a_bearer_counts_on_routes_that_say_so),
         cmocka_unit_test(key_sent_twice_is_refused),
         cmocka_unit_test(unknown_paths_methods_and_slashes),
         cmocka_unit_test(unserved_routes_say_so),
@@ -531,6 +564,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(link_of_the_same_user_or_an_ended_session_asks_nothing),
         cmocka_unit_test(cookie_is_of_the_host_alone_where_tls_is),
         cmocka_unit_test(cookie_is_nothing_on_the_agent_origin),
+        cmocka_unit_test(cookie_of_the_workspace_opens_nothing_else),
         cmocka_unit_test(cookie_changes_things_only_from_its_own_page),
         cmocka_unit_test(bodies_are_json_and_say_so),
         cmocka_unit_test(bad_sign_ins_are_refused),

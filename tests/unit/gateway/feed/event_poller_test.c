@@ -18,8 +18,9 @@
 
 struct asked {
     size_t n_queries;
-    size_t n_streams; /* in the last query */
-    size_t n_events;  /* that streams took */
+    size_t n_streams;            /* in the last query */
+    size_t n_events;             /* that streams took */
+    const struct stream *closed; /* the last one whose readers were closed */
 };
 
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the stubs have no owner */
@@ -55,7 +56,7 @@ void stream_wake_all(struct stream *stream)
 
 void stream_close_all(struct stream *stream)
 {
-    (void)stream;
+    asked.closed = stream;
 }
 
 static struct event_poller start(void)
@@ -133,12 +134,37 @@ static void failed_queries_are_repeated(void **state)
     event_poller_done(&poller);
 }
 
+/* Of a deleted conversation no more is asked; those of the same query go on. */
+static void readers_of_a_conversation_that_is_gone_are_closed(void **state)
+{
+    struct event_poller poller = start();
+    struct stream gone = {.last_seq = 1};
+    struct stream other = {.last_seq = 1};
+    struct stream_list all = TAILQ_HEAD_INITIALIZER(all);
+
+    (void)state;
+    TAILQ_INSERT_TAIL(&all, &gone, all);
+    TAILQ_INSERT_TAIL(&all, &other, all);
+    event_poller_init(&poller, (struct db_async *)&poller);
+    event_poller_want_all(&poller, &all);
+    assert_int_equal(asked.n_streams, 2);
+    poller.query.watches[0].is_gone = true;
+    poller.query.watches[1].snapshot_version = 7;
+    poller.query.done(&poller.query, NULL);
+    assert_ptr_equal(asked.closed, &gone);
+    assert_int_equal(gone.snapshot_version, 0);
+    assert_int_equal(other.snapshot_version, 7);
+    assert_int_equal(asked.n_queries, 1);
+    event_poller_done(&poller);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hints_during_a_query_go_into_the_next_one),
         cmocka_unit_test(freed_streams_get_no_events_of_a_later_query),
         cmocka_unit_test(failed_queries_are_repeated),
+        cmocka_unit_test(readers_of_a_conversation_that_is_gone_are_closed),
     };
 
     return cmocka_run_group_tests_name("event_poller", tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -77,15 +78,20 @@ void error_frame_send(struct connection *connection, const char *code, const cha
     (void)snprintf(seen.code, sizeof(seen.code), "%s", code);
 }
 
-static struct client_messages *start(struct connection *connection, enum principal_kind kind)
+static struct client_messages *start_as(struct connection *connection,
+                                        const struct principal *principal)
 {
     static const struct ws_services services = {.auth_timeout_ms = 0};
-    const struct principal principal = {.kind = kind};
     const struct uuid id = uuid_random();
 
     seen = (struct seen){.n_posted = 0};
     *connection = (struct connection){.end = CONNECTION_OPEN};
-    return client_messages_new(&services, connection, &principal, &id);
+    return client_messages_new(&services, connection, principal, &id);
+}
+
+static struct client_messages *start(struct connection *connection, enum principal_kind kind)
+{
+    return start_as(connection, &(struct principal){.kind = kind});
 }
 
 static void take(struct client_messages *messages, const char *text)
@@ -156,16 +162,26 @@ static void messages_are_stored_though_the_client_has_gone(void **state)
     assert_int_equal(seen.n_errors, 0);
 }
 
-static void key_of_a_sandbox_that_drives_nothing_sends_nothing(void **state)
+/* That of a conversation's own sandbox reads it, and no more. */
+static void key_of_a_sandbox_sends_if_it_drives_conversations(void **state)
 {
-    struct connection connection;
-    struct client_messages *messages = start(&connection, PRINCIPAL_SANDBOX_KEY);
+    static const bool sends[SANDBOX_N_KINDS] = {
+        [SANDBOX_KIND_TENANT] = true, [SANDBOX_KIND_REQUESTED] = true};
 
     (void)state;
-    take(messages, "{\"content\":\"first\"}");
-    assert_int_equal(seen.n_posted, 0);
-    assert_string_equal(seen.code, "Forbidden");
-    client_messages_leave(messages);
+    for (int kind = 0; kind < SANDBOX_N_KINDS; kind++) {
+        const struct principal principal = {.kind = PRINCIPAL_SANDBOX_KEY,
+                                            .sandbox_kind = (enum sandbox_kind)kind};
+        struct connection connection;
+        struct client_messages *messages = start_as(&connection, &principal);
+
+        take(messages, "{\"content\":\"first\"}");
+        assert_int_equal(seen.n_posted, sends[kind]);
+        assert_string_equal(seen.code, sends[kind] ? "" : "Forbidden");
+        if (sends[kind])
+            end_post(ERROR_NONE);
+        client_messages_leave(messages);
+    }
 }
 
 static void bad_message_is_answered_and_the_next_one_is_stored(void **state)
@@ -245,7 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_are_stored_one_at_a_time_in_their_order),
         cmocka_unit_test(messages_are_stored_though_the_client_has_gone),
-        cmocka_unit_test(key_of_a_sandbox_that_drives_nothing_sends_nothing),
+        cmocka_unit_test(key_of_a_sandbox_sends_if_it_drives_conversations),
         cmocka_unit_test(bad_message_is_answered_and_the_next_one_is_stored),
         cmocka_unit_test(failure_of_the_store_is_told_by_its_class),
         cmocka_unit_test(client_with_too_many_messages_is_disconnected),

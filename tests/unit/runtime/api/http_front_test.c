@@ -172,6 +172,17 @@ static void other_methods_and_paths_are_told_to_who_has_a_key(void **state)
     assert_status(*state, &(struct asked){"GET", "/runtime/%00", HOUSE_KEY, false}, 404);
 }
 
+/* What went wrong inside is for the log. */
+static void internal_error_says_no_more(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf reply = STRBUF_INIT;
+
+    test_sql("UPDATE runtimes SET session_key = 'not sealed' WHERE id = '" OURS "'");
+    assert_int_equal(
+        ask(*state, &(struct asked){"GET", "/runtime/" OURS, HOUSE_KEY, false}, &reply), 500);
+    assert_non_null(strstr(reply.text, "\r\n\r\n{\"detail\":\"internal error\"}"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int http_front_tests(void)
@@ -182,6 +193,7 @@ int http_front_tests(void)
         TEST(figures_are_for_the_house),
         TEST(administration_needs_an_administrator),
         TEST(other_methods_and_paths_are_told_to_who_has_a_key),
+        TEST(internal_error_says_no_more),
     };
 
     return cmocka_run_group_tests_name("runtime/http_front", tests, NULL, NULL);

@@ -152,7 +152,7 @@ static int load_nothing(void *context, struct kept_names *kept_out, struct error
 
 static void homes_in_no_row_are_removed(void **state)
 {
-    static char kept[] = "aa";
+    char kept[] = "aa";
     const struct kept_source source = {kept, load_one};
     struct fixture *fixture = *state;
     struct error err = ERROR_INIT;

@@ -97,6 +97,36 @@ static void what_cannot_be_is_named(void **state)
     }
 }
 
+/* Each of the two has its limit, also where the other one is far from its own. */
+static void factor_is_bounded_by_memory_and_by_processors(void **state)
+{
+    static const struct start_spec_limits few_processors = {.image = "default:1",
+                                                            .memory_bytes = 1LL << 30,
+                                                            .nano_cpus = 1000000000,
+                                                            .max_memory_bytes = 64LL << 30,
+                                                            .max_nano_cpus = 2000000000};
+    static const struct start_spec_limits little_memory = {.image = "default:1",
+                                                           .memory_bytes = 1LL << 30,
+                                                           .nano_cpus = 1000000000,
+                                                           .max_memory_bytes = 2LL << 30,
+                                                           .max_nano_cpus = 64000000000};
+    static const struct start_spec_limits *const all[] = {&few_processors, &little_memory};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+        struct error err = ERROR_INIT;
+        CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
+        json_auto_t *fits =
+            json_build(&err, "{s:s, s:I}", "session_id", "a", "resource_factor", (json_int_t)2);
+        json_auto_t *exceeds =
+            json_build(&err, "{s:s, s:I}", "session_id", "a", "resource_factor", (json_int_t)3);
+
+        assert_int_equal(start_spec_read(exceeds, all[i], &spec, &err), -1);
+        assert_int_equal(start_spec_read(fits, all[i], &spec, &err), 0);
+        assert_int_equal(spec.nano_cpus, 2000000000);
+    }
+}
+
 static void environment_is_sealed_in_the_row(void **state)
 {
     CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
@@ -132,6 +162,7 @@ int test_start_spec(void)
         cmocka_unit_test(little_is_needed),
         cmocka_unit_test(factor_multiplies_and_bytes_count_as_they_are),
         cmocka_unit_test(what_cannot_be_is_named),
+        cmocka_unit_test(factor_is_bounded_by_memory_and_by_processors),
         cmocka_unit_test(environment_is_sealed_in_the_row),
     };
 

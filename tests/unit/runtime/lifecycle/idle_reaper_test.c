@@ -182,6 +182,20 @@ static void full_disk_makes_the_limits_short(void **state)
     assert_true(service_row_is("runtimes", TWO, "container_id IS NULL"));
 }
 
+/* Also where sandboxes are otherwise never paused. */
+static void full_disk_gives_a_limit_where_there_was_none(void **state)
+{
+    struct service_fixture *fixture = *state;
+
+    fixture->settings.free_bytes = 1000;
+    fixture->backend.space.free_bytes = 999;
+    add_unused(fixture, ONE, "90 seconds");
+    add_unused(fixture, TWO, "30 seconds");
+    check(fixture);
+    assert_true(service_row_is("runtimes", ONE, IS_PAUSED));
+    assert_true(service_row_is("runtimes", TWO, RUNS));
+}
+
 static void looks_are_a_tenth_of_the_shortest_limit_apart(void **state)
 {
     static const struct {
@@ -217,6 +231,7 @@ int idle_reaper_tests(void)
         TEST(paused_sandbox_that_is_wanted_keeps_its_programs),
         TEST(files_are_deleted_after_the_last_limit_unless_they_are_wanted),
         TEST(full_disk_makes_the_limits_short),
+        TEST(full_disk_gives_a_limit_where_there_was_none),
         TEST(looks_are_a_tenth_of_the_shortest_limit_apart),
     };
 

@@ -120,6 +120,29 @@ static void what_cannot_be_hidden_is_refused(void **state)
     credentials_free(credentials);
 }
 
+/* git's protocol has a member on each line: an end of a line would begin another one. */
+static void what_git_would_read_as_more_is_refused(void **state)
+{
+    static const struct credential_order orders[] = {
+        {"https://a", "u", "secret\nhost=evil.example", 1000},
+        {"https://a", "u", "secret\rhost", 1000},
+        {"https://a", "u\nhost=evil.example", "secret", 1000},
+        {"https://a", "u\r", "secret", 1000},
+        {"https://a", "u:v", "secret", 1000},
+    };
+    struct credentials *credentials = credentials_new();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(credentials_keep(credentials, &orders[i], &err), -1);
+        assert_int_equal(err.code, ERROR_INVALID);
+    }
+    assert_int_equal(credentials_find(credentials, "https://a").state, CREDENTIAL_UNKNOWN);
+    credentials_free(credentials);
+}
+
 static void it_is_shown_to_its_origin_until_it_expires(void **state)
 {
     struct credentials *credentials = with_password("secret", 60000);
@@ -146,6 +169,7 @@ int credentials_tests(void)
         cmocka_unit_test(other_forms_of_a_password_are_hidden),
         cmocka_unit_test(the_newest_of_many_passwords_stay_hidden),
         cmocka_unit_test(what_cannot_be_hidden_is_refused),
+        cmocka_unit_test(what_git_would_read_as_more_is_refused),
         cmocka_unit_test(it_is_shown_to_its_origin_until_it_expires),
     };
 

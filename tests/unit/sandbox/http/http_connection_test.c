@@ -365,7 +365,7 @@ static int status_with_key(struct bench *bench, const char *path, const char *ke
     send_text(bench, text.text);
     receive_until(bench, "\r\n\r\n");
     assert_true(text_starts_with(bench->got.text, "HTTP/1.1 "));
-    return atoi(bench->got.text + strlen("HTTP/1.1 "));
+    return (int)strtol(bench->got.text + strlen("HTTP/1.1 "), NULL, 10);
 }
 
 /* The key of commands is known to all that runs in the sandbox. */
@@ -388,6 +388,7 @@ static void routes_are_served_by_key(void **state)
         {"/api/keyed", "right", 200},
         {"/api/keyed", NULL, 401},
         {"/api/keyed", "", 401},
+        {"/older", NULL, 403},
         {"/older", "wrong", 403},
         {"/older", "right", 200},
         {"/older", "command", 403},

@@ -19,9 +19,10 @@
 #define SANDBOX "abcdefghijklmnop"
 #define HOST "5173-" SANDBOX ".sandbox.localhost:3000"
 #define OTHER_HOST "5173-ponmlkjihgfedcba.sandbox.localhost:3000"
-#define PARAMS                                                                                     \
-    "DEFT_ORIGIN=preview", "DEFT_PREVIEW_LABEL=5173", "DEFT_PREVIEW_SANDBOX=" SANDBOX,             \
-        "HTTP_HOST=" HOST
+#define OTHER_PORT "http://3000-" SANDBOX ".sandbox.localhost:3000"
+static const char sandbox_param[] = "DEFT_PREVIEW_SANDBOX=" SANDBOX;
+static const char host_param[] = "HTTP_HOST=" HOST;
+#define PARAMS "DEFT_ORIGIN=preview", "DEFT_PREVIEW_LABEL=5173", sandbox_param, host_param
 
 /* Alice's sandbox, and a cookie of hers for its port 5173: "HTTP_COOKIE=deft_preview=…". */
 static void allow(void **state, char cookie_out[96])
@@ -127,7 +128,7 @@ static void pages_of_others_may_link_to_a_preview_and_nothing_more(void **state)
     } cases[] = {
         {{"X=", "X=", "X=", "X="}, true},
         {{"HTTP_ORIGIN=http://" HOST, "X=", "X=", "X="}, true},
-        {{"HTTP_ORIGIN=http://3000-" SANDBOX ".sandbox.localhost:3000", "X=", "X=", "X="}, true},
+        {{"HTTP_ORIGIN=" OTHER_PORT, "X=", "X=", "X="}, true},
         {{"HTTP_ORIGIN=http://" OTHER_HOST, "X=", "X=", "X="}, false},
         {{"HTTP_ORIGIN=http://localhost:3000", "HTTP_SEC_FETCH_SITE=same-site", "X=", "X="}, false},
         {{"HTTP_ORIGIN=null", "X=", "X=", "X="}, false},
@@ -169,20 +170,22 @@ static void pages_of_others_may_link_to_a_preview_and_nothing_more(void **state)
 
 static void cookie_is_for_one_port_of_one_sandbox(void **state)
 {
+    static const char server_host_param[] = "HTTP_HOST=8000-" SANDBOX ".sandbox.localhost:3000";
+    static const char other_host_param[] = "HTTP_HOST=5174-" SANDBOX ".sandbox.localhost:3000";
     char cookie[96];
     const char *none[] = {PARAMS, NULL};
     const char *wrong[] = {
         PARAMS, "HTTP_COOKIE=deft_preview=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", NULL};
     const char *port[] = {"DEFT_ORIGIN=preview",
                           "DEFT_PREVIEW_LABEL=5174",
-                          "DEFT_PREVIEW_SANDBOX=" SANDBOX,
-                          "HTTP_HOST=5174-" SANDBOX ".sandbox.localhost:3000",
+                          sandbox_param,
+                          other_host_param,
                           cookie,
                           NULL};
     const char *server[] = {"DEFT_ORIGIN=preview",
                             "DEFT_PREVIEW_LABEL=8000",
-                            "DEFT_PREVIEW_SANDBOX=" SANDBOX,
-                            "HTTP_HOST=8000-" SANDBOX ".sandbox.localhost:3000",
+                            sandbox_param,
+                            server_host_param,
                             cookie,
                             NULL};
 

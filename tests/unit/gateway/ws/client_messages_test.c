@@ -81,7 +81,7 @@ void error_frame_send(struct connection *connection, const char *code, const cha
 static struct client_messages *start_as(struct connection *connection,
                                         const struct principal *principal)
 {
-    static const struct ws_services services = {.auth_timeout_ms = 0};
+    static const struct ws_services services = {.back = (struct db_async *)&seen};
     const struct uuid id = uuid_random();
 
     seen = (struct seen){.n_posted = 0};

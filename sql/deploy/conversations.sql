@@ -1,7 +1,7 @@
 -- Deploy deft_schema:conversations to pg
 BEGIN;
 
-CREATE TABLE conversations (
+CREATE TABLE IF NOT EXISTS conversations (
     id                   uuid PRIMARY KEY,
     user_id              uuid NOT NULL REFERENCES users ON DELETE CASCADE,
     parent_id            uuid REFERENCES conversations ON DELETE SET NULL,
@@ -32,33 +32,33 @@ CREATE TABLE conversations (
     is_leaf_known        boolean NOT NULL DEFAULT false, -- false while a worker has it: appends leave the row alone
     CONSTRAINT lease_is_whole CHECK ((lease_owner IS NULL) = (lease_expires_at IS NULL))
 ) WITH (fillfactor = 70); -- heartbeats and steps stay on the row's page
-CREATE INDEX conversations_wanted ON conversations (wanted_at) WHERE wanted_at IS NOT NULL;
-CREATE INDEX conversations_session ON conversations (runtime_session);
-CREATE INDEX conversations_parent ON conversations (parent_id) WHERE parent_id IS NOT NULL;
-CREATE INDEX conversations_user_wanted ON conversations (user_id, wanted_at) WHERE wanted_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS conversations_wanted ON conversations (wanted_at) WHERE wanted_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS conversations_session ON conversations (runtime_session);
+CREATE INDEX IF NOT EXISTS conversations_parent ON conversations (parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS conversations_user_wanted ON conversations (user_id, wanted_at) WHERE wanted_at IS NOT NULL;
 -- Each index has the whole order of its list and the columns of its filters, so that rows that are not
 -- shown are not read.
-CREATE INDEX conversations_list_created
+CREATE INDEX IF NOT EXISTS conversations_list_created
     ON conversations (user_id, created_at DESC, id DESC) INCLUDE (execution_status, runtime_session);
-CREATE INDEX conversations_list_updated
+CREATE INDEX IF NOT EXISTS conversations_list_updated
     ON conversations (user_id, updated_at DESC, id DESC) INCLUDE (execution_status, runtime_session);
 -- Changes of all users since a time, for webhooks.
-CREATE INDEX conversations_updated ON conversations (updated_at);
+CREATE INDEX IF NOT EXISTS conversations_updated ON conversations (updated_at);
 
 -- A writer of the specification that does not also write spec_info makes it unknown.
-CREATE FUNCTION conversations_forget_spec_info() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION conversations_forget_spec_info() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.spec_info := NULL;
     RETURN NEW;
 END
 $$;
-CREATE TRIGGER conversations_spec_info BEFORE UPDATE OF spec ON conversations
+CREATE OR REPLACE TRIGGER conversations_spec_info BEFORE UPDATE OF spec ON conversations
     FOR EACH ROW WHEN (NEW.spec IS DISTINCT FROM OLD.spec AND NEW.spec_info IS NOT DISTINCT FROM OLD.spec_info)
     EXECUTE FUNCTION conversations_forget_spec_info();
 
 -- Logs that continue from an earlier event: from_seq and its successors follow parent_seq (0: the start).
 -- A conversation without navigation has no row.
-CREATE TABLE branches (
+CREATE TABLE IF NOT EXISTS branches (
     conversation_id uuid NOT NULL REFERENCES conversations ON DELETE CASCADE,
     from_seq        bigint NOT NULL,
     parent_seq      bigint NOT NULL CHECK (parent_seq < from_seq),

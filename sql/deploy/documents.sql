@@ -3,7 +3,7 @@ BEGIN;
 
 -- A user's settings, profiles, connections, secrets, workspace places: few and small, each read and
 -- written whole. `revision` refuses a writer that has not read the newest version.
-CREATE TABLE documents (
+CREATE TABLE IF NOT EXISTS documents (
     user_id    uuid NOT NULL REFERENCES users ON DELETE CASCADE,
     collection text NOT NULL,
     name       text NOT NULL,

@@ -3,7 +3,7 @@ BEGIN;
 
 -- `seq` is gapless from 1: only a writer that has read n writes n + 1. Times grow strictly with seq.
 -- `body` is the exact wire JSON.
-CREATE TABLE events (
+CREATE TABLE IF NOT EXISTS events (
     conversation_id uuid NOT NULL,
     seq             bigint NOT NULL,
     id              uuid NOT NULL,
@@ -20,13 +20,13 @@ CREATE TABLE events (
 DO $$
 BEGIN
     FOR i IN 0..7 LOOP
-        EXECUTE format('CREATE TABLE events_%s PARTITION OF events'
+        EXECUTE format('CREATE TABLE IF NOT EXISTS events_%s PARTITION OF events'
                        ' FOR VALUES WITH (MODULUS 8, REMAINDER %s)', i, i);
     END LOOP;
 END
 $$;
 
 -- One result per tool call, whoever writes it.
-CREATE UNIQUE INDEX events_result ON events (conversation_id, result_of) WHERE result_of IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS events_result ON events (conversation_id, result_of) WHERE result_of IS NOT NULL;
 
 COMMIT;

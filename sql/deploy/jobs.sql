@@ -4,7 +4,7 @@ BEGIN;
 -- Work in addition to runs: titles, side questions, condensation, judgements of goals. Claimed one at a
 -- time, in index order. A job with a waiting client leaves its result, which is deleted once it is read
 -- or too old.
-CREATE TABLE jobs (
+CREATE TABLE IF NOT EXISTS jobs (
     id               bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     kind             text NOT NULL CHECK (kind IN ('title', 'ask', 'condense', 'goal', 'worktree')),
     conversation_id  uuid,
@@ -19,9 +19,9 @@ CREATE TABLE jobs (
     result           text, -- JSON
     done_at          timestamptz
 ) WITH (fillfactor = 80);
-CREATE UNIQUE INDEX jobs_key ON jobs (key);
-CREATE INDEX jobs_due ON jobs (due_at, id) WHERE done_at IS NULL;
-CREATE INDEX jobs_done ON jobs (done_at) WHERE done_at IS NOT NULL;
-CREATE INDEX jobs_conversation ON jobs (conversation_id);
+CREATE UNIQUE INDEX IF NOT EXISTS jobs_key ON jobs (key);
+CREATE INDEX IF NOT EXISTS jobs_due ON jobs (due_at, id) WHERE done_at IS NULL;
+CREATE INDEX IF NOT EXISTS jobs_done ON jobs (done_at) WHERE done_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS jobs_conversation ON jobs (conversation_id);
 
 COMMIT;

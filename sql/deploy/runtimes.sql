@@ -2,7 +2,7 @@
 BEGIN;
 
 -- Keys of the Runtime API: each is a tenant with sandboxes of its own, which belong to its user.
-CREATE TABLE runtime_keys (
+CREATE TABLE IF NOT EXISTS runtime_keys (
     id           uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     user_id      uuid NOT NULL REFERENCES users ON DELETE CASCADE,
     name         text NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE runtime_keys (
 
 -- Sandboxes. `desired` is the requested state, `status` the engine's; the runtime service makes the
 -- second equal to the first.
-CREATE TABLE runtimes (
+CREATE TABLE IF NOT EXISTS runtimes (
     id               text PRIMARY KEY,
     session_id       text NOT NULL,
     owner_id         uuid REFERENCES users ON DELETE SET NULL,
@@ -44,20 +44,20 @@ CREATE TABLE runtimes (
     proves           boolean NOT NULL DEFAULT true -- its server proves that it knows the session key
 );
 -- A session has one sandbox at a time; its history may hold stopped and failed ones.
-CREATE UNIQUE INDEX runtimes_live_session ON runtimes (session_id)
+CREATE UNIQUE INDEX IF NOT EXISTS runtimes_live_session ON runtimes (session_id)
     WHERE status IN ('starting', 'running', 'paused');
-CREATE INDEX runtimes_session ON runtimes (session_id, created_at DESC);
-CREATE INDEX runtimes_unsettled ON runtimes (updated_at)
+CREATE INDEX IF NOT EXISTS runtimes_session ON runtimes (session_id, created_at DESC);
+CREATE INDEX IF NOT EXISTS runtimes_unsettled ON runtimes (updated_at)
     WHERE desired <> status;
-CREATE INDEX runtimes_tenant ON runtimes (tenant_id, created_at) WHERE tenant_id IS NOT NULL;
-CREATE INDEX runtimes_status_since ON runtimes (status, since);
+CREATE INDEX IF NOT EXISTS runtimes_tenant ON runtimes (tenant_id, created_at) WHERE tenant_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS runtimes_status_since ON runtimes (status, since);
 -- A packet carries its network, not its sandbox.
-CREATE INDEX runtimes_network ON runtimes (network) WHERE network IS NOT NULL;
-CREATE INDEX runtimes_owner ON runtimes (owner_id, created_at DESC, id DESC) WHERE tenant_id IS NULL;
+CREATE INDEX IF NOT EXISTS runtimes_network ON runtimes (network) WHERE network IS NOT NULL;
+CREATE INDEX IF NOT EXISTS runtimes_owner ON runtimes (owner_id, created_at DESC, id DESC) WHERE tenant_id IS NULL;
 
 -- Sandboxes started ahead, not assigned yet. A claim moves a row to `runtimes` in one transaction; a row
 -- that is not ready is being started.
-CREATE TABLE warm_sandboxes (
+CREATE TABLE IF NOT EXISTS warm_sandboxes (
     id           text PRIMARY KEY, -- of the runtime that it will be
     image        text NOT NULL,
     memory_bytes bigint NOT NULL,
@@ -72,11 +72,11 @@ CREATE TABLE warm_sandboxes (
     is_ready     boolean NOT NULL DEFAULT false,
     created_at   timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX warm_sandboxes_ready ON warm_sandboxes (image, created_at) WHERE is_ready;
+CREATE INDEX IF NOT EXISTS warm_sandboxes_ready ON warm_sandboxes (image, created_at) WHERE is_ready;
 
 -- The administrator's sizes of the warm pool: a number of sandboxes per image and resource class. One
 -- with the name of the configuration in the settings (default) replaces it.
-CREATE TABLE warm_configs (
+CREATE TABLE IF NOT EXISTS warm_configs (
     name         text PRIMARY KEY,
     image        text NOT NULL,
     memory_bytes bigint NOT NULL,
@@ -88,7 +88,7 @@ CREATE TABLE warm_configs (
 
 -- Images built from a posted context. A build that is queued or running when the service ends has
 -- failed; an image stays until its key is revoked or newer ones of that key replace it.
-CREATE TABLE image_builds (
+CREATE TABLE IF NOT EXISTS image_builds (
     id           text PRIMARY KEY,
     tenant_id    uuid REFERENCES runtime_keys ON DELETE SET NULL, -- NULL: one of deft's own processes
     image        text NOT NULL,
@@ -102,11 +102,11 @@ CREATE TABLE image_builds (
     updated_at   timestamptz NOT NULL DEFAULT now()
 );
 -- One build of a name at a time.
-CREATE UNIQUE INDEX image_builds_pending ON image_builds (image) WHERE status IN ('QUEUED', 'BUILDING');
-CREATE INDEX image_builds_image ON image_builds (image, created_at DESC);
+CREATE UNIQUE INDEX IF NOT EXISTS image_builds_pending ON image_builds (image) WHERE status IN ('QUEUED', 'BUILDING');
+CREATE INDEX IF NOT EXISTS image_builds_image ON image_builds (image, created_at DESC);
 
 -- Refused connections of sandboxes, counted; a bounded number of rows per sandbox.
-CREATE TABLE egress_refusals (
+CREATE TABLE IF NOT EXISTS egress_refusals (
     runtime_id text NOT NULL REFERENCES runtimes ON DELETE CASCADE,
     reason     text NOT NULL,
     protocol   text NOT NULL,
@@ -120,11 +120,11 @@ CREATE TABLE egress_refusals (
 
 -- Attempts to sign in as the Runtime API's administrator, by challenge: none is used twice, and failures
 -- are counted for all processes together.
-CREATE TABLE admin_logins (
+CREATE TABLE IF NOT EXISTS admin_logins (
     challenge text PRIMARY KEY,
     at        timestamptz NOT NULL DEFAULT now(),
     is_ok     boolean NOT NULL DEFAULT false
 );
-CREATE INDEX admin_logins_at ON admin_logins (at);
+CREATE INDEX IF NOT EXISTS admin_logins_at ON admin_logins (at);
 
 COMMIT;

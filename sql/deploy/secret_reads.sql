@@ -2,24 +2,24 @@
 BEGIN;
 
 -- Reads of stored secrets with the key of a sandbox. Rows outlive the sandbox and are never changed.
-CREATE TABLE secret_reads (
+CREATE TABLE IF NOT EXISTS secret_reads (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     user_id    uuid NOT NULL, -- whose secret it is
     runtime_id text NOT NULL, -- whose key read it
     name       text NOT NULL,
     read_at    timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX secret_reads_runtime ON secret_reads (runtime_id, id);
+CREATE INDEX IF NOT EXISTS secret_reads_runtime ON secret_reads (runtime_id, id);
 -- A user's reads over all sandboxes, and the last read of each secret.
-CREATE INDEX secret_reads_user ON secret_reads (user_id, id);
-CREATE INDEX secret_reads_name ON secret_reads (user_id, name, id);
+CREATE INDEX IF NOT EXISTS secret_reads_user ON secret_reads (user_id, id);
+CREATE INDEX IF NOT EXISTS secret_reads_name ON secret_reads (user_id, name, id);
 
-CREATE FUNCTION secret_reads_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION secret_reads_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'secret_reads is a record: rows are added only';
 END
 $$;
-CREATE TRIGGER secret_reads_add_only BEFORE UPDATE OR DELETE OR TRUNCATE ON secret_reads
+CREATE OR REPLACE TRIGGER secret_reads_add_only BEFORE UPDATE OR DELETE OR TRUNCATE ON secret_reads
     FOR EACH STATEMENT EXECUTE FUNCTION secret_reads_refuse_change();
 
 COMMIT;

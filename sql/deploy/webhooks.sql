@@ -2,14 +2,14 @@
 BEGIN;
 
 -- Receivers, by their names in a worker's settings; their addresses are not stored.
-CREATE TABLE webhooks (
+CREATE TABLE IF NOT EXISTS webhooks (
     id         text PRIMARY KEY,
     since      timestamptz NOT NULL DEFAULT now(), -- older events are not sent
     scanned_to timestamptz NOT NULL DEFAULT now()  -- conversations changed before it were examined
 );
 
 -- Delivery cursors: outlive a conversation until the receiver knows of its end.
-CREATE TABLE webhook_cursors (
+CREATE TABLE IF NOT EXISTS webhook_cursors (
     webhook_id       text NOT NULL REFERENCES webhooks ON DELETE CASCADE,
     conversation_id  uuid NOT NULL,
     seq              bigint NOT NULL,             -- last event delivered
@@ -23,11 +23,11 @@ CREATE TABLE webhook_cursors (
     farewell         text COMPRESSION lz4,        -- the last ConversationInfo of a deleted conversation
     PRIMARY KEY (webhook_id, conversation_id)
 ) WITH (fillfactor = 80);
-CREATE INDEX webhook_cursors_due ON webhook_cursors (webhook_id, due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX webhook_cursors_lease ON webhook_cursors (lease_owner) WHERE lease_owner IS NOT NULL;
+CREATE INDEX IF NOT EXISTS webhook_cursors_due ON webhook_cursors (webhook_id, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS webhook_cursors_lease ON webhook_cursors (lease_owner) WHERE lease_owner IS NOT NULL;
 
 -- Undelivered events of deleted conversations.
-CREATE TABLE webhook_leftovers (
+CREATE TABLE IF NOT EXISTS webhook_leftovers (
     webhook_id      text NOT NULL,
     conversation_id uuid NOT NULL,
     seq             bigint NOT NULL,

@@ -24,6 +24,7 @@ const schema = async (part) =>
   (await run('pg_dump', ['-s', '-N', 'sqitch', '-h', host, '-U', user, name(part)])).stdout
     .split('\n')
     .filter((line) => line && !/^(--|SET |SELECT pg_catalog|\\(un)?restrict)/.test(line));
+const steps = async (path) => (await readFile(`${sql}${path}`, 'utf8')).split('\n').filter((line) => /^\w/.test(line)).map((line) => line.split(' ')[0]);
 
 const USER = '00000000-0000-4000-8000-000000000001';
 const CONVERSATION = '00000000-0000-4000-8000-000000000002';
@@ -122,19 +123,61 @@ test('a migration killed when some steps were recorded, and none was in progress
   await assertCarried('half');
 });
 
-test('a row with an unknown state stops the migration, and nothing is changed', async () => {
+// sqitch records a step after its script is committed: a kill in between makes the next run repeat the script.
+for (const plan of ['', 'old/'])
+  test(`every script of the plan in sql/${plan} may run twice`, async () => {
+    const part = plan ? 'twice_old' : 'twice';
+    await create(part);
+    await psql(name(part), ...(await steps(`${plan}sqitch.plan`)).flatMap((step) => ['-f', `${sql}${plan}deploy/${step}.sql`, '-f', `${sql}${plan}deploy/${step}.sql`]));
+    assert.deepEqual(await schema(part), expected);
+  });
+
+test('a first migration killed after a step, before it was recorded, is continued', async () => {
+  await create('first');
+  await sqitch('.', 'first', 'deploy', '--to', 'users');
+  await psql(name('first'), '-f', `${sql}deploy/documents.sql`);
+  await migrate('first');
+  assert.deepEqual(await schema('first'), expected);
+});
+
+test('a migration waits for a step that a killed one left in progress', async () => {
+  await create('orphan', name('head'));
+  const holder = spawn('psql', ['-qAtX', '-h', host, '-U', user, '-d', name('orphan'), '-c', 'BEGIN; LOCK TABLE jobs', '-c', 'SELECT pg_sleep(2)', '-c', 'COMMIT'], { stdio: 'ignore' });
+  const waits = (n) => psql(name('orphan'), '-c', `SELECT count(*) = ${n} FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database() AND NOT l.granted`);
+  const child = spawn('sh', [`${sql}migrate.sh`, target('orphan')], { env, stdio: 'ignore' });
+  while ((await waits(1)) !== 't') assert.equal(child.exitCode, null);
+  const sqitches = (await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')).trim().split(' ');
+  child.kill('SIGKILL');
+  for (const pid of sqitches) process.kill(Number(pid), 'SIGKILL');
+  await migrate('orphan');
+  await new Promise((resolve) => (holder.exitCode === null ? holder.on('exit', resolve) : resolve()));
+  await assertCarried('orphan');
+});
+
+test('a row with an unknown state stops the migration, which names it, and nothing is changed', async () => {
   await create('unknown', name('head'));
-  await psql(name('unknown'), '-c', "UPDATE conversations SET execution_status = 'dreaming'");
+  await psql(name('unknown'), '-c', "UPDATE conversations SET execution_status = 'dreaming'; UPDATE jobs SET kind = 'chore'");
   const was = await schema('unknown');
-  await assert.rejects(migrate('unknown'));
+  await assert.rejects(migrate('unknown'), ({ stderr }) => /dreaming/.test(stderr) && stderr.includes(CONVERSATION) && /chore/.test(stderr));
   assert.deepEqual(await schema('unknown'), was);
-  await psql(name('unknown'), '-c', "UPDATE conversations SET execution_status = 'paused'");
+  await psql(name('unknown'), '-c', "UPDATE conversations SET execution_status = 'paused'; UPDATE jobs SET kind = 'title'");
   await migrate('unknown');
   await assertCarried('unknown');
 });
 
+test('a step that fails leaves the steps before it', async () => {
+  await create('failing');
+  await sqitch('old', 'failing', 'deploy', '--to', 'sandbox_proofs');
+  await psql(name('failing'), '-c', `${rows} UPDATE jobs SET kind = 'chore'`);
+  await assert.rejects(migrate('failing'), ({ stdout, stderr }) => !/Revert|repair|  - /.test(stdout + stderr));
+  assert.equal(await psql(name('failing'), '-c', "SELECT change FROM sqitch.changes ORDER BY committed_at DESC LIMIT 1"), 'secret_read_lists');
+  await create('failing_new');
+  await psql(name('failing_new'), '-c', 'CREATE VIEW jobs AS SELECT 1');
+  await assert.rejects(migrate('failing_new'));
+  assert.equal(await psql(name('failing_new'), '-c', "SELECT string_agg(change, ' ' ORDER BY committed_at) FROM sqitch.changes"), 'users documents conversations events');
+});
+
 test('every step of both plans is installed', async () => {
-  const steps = async (path) => (await readFile(`${sql}${path}`, 'utf8')).split('\n').filter((line) => /^\w/.test(line)).map((line) => line.split(' ')[0]);
   const installed = (await readFile(`${sql}local.mk`, 'utf8')).split(/\s+/);
   const now = (await steps('sqitch.plan')).flatMap((step) => ['deploy', 'revert', 'verify'].map((part) => `sql/${part}/${step}.sql`));
   const old = (await steps('old/sqitch.plan')).map((step) => `sql/old/deploy/${step}.sql`);

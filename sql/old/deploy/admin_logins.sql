@@ -3,11 +3,11 @@ BEGIN;
 
 -- Each attempt to sign in at the Runtime API's admin routes, by its challenge: none is tried twice, and
 -- failures are counted for all processes together.
-CREATE TABLE admin_logins (
+CREATE TABLE IF NOT EXISTS admin_logins (
     challenge text PRIMARY KEY,
     at        timestamptz NOT NULL DEFAULT now(),
     is_ok     boolean NOT NULL DEFAULT false
 );
-CREATE INDEX admin_logins_at ON admin_logins (at);
+CREATE INDEX IF NOT EXISTS admin_logins_at ON admin_logins (at);
 
 COMMIT;

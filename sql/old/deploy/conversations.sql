@@ -1,7 +1,7 @@
 -- Deploy deft:conversations to pg
 BEGIN;
 
-CREATE TABLE conversations (
+CREATE TABLE IF NOT EXISTS conversations (
     id                   uuid PRIMARY KEY,
     user_id              uuid NOT NULL REFERENCES users ON DELETE CASCADE,
     parent_id            uuid REFERENCES conversations ON DELETE SET NULL,
@@ -25,10 +25,10 @@ CREATE TABLE conversations (
     updated_at           timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT lease_is_whole CHECK ((lease_owner IS NULL) = (lease_expires_at IS NULL))
 ) WITH (fillfactor = 70); -- heartbeats and steps stay on the row's page
-CREATE INDEX conversations_wanted ON conversations (wanted_at) WHERE wanted_at IS NOT NULL;
-CREATE INDEX conversations_user_created ON conversations (user_id, created_at DESC, id);
-CREATE INDEX conversations_user_updated ON conversations (user_id, updated_at DESC, id);
-CREATE INDEX conversations_session ON conversations (runtime_session);
-CREATE INDEX conversations_parent ON conversations (parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS conversations_wanted ON conversations (wanted_at) WHERE wanted_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS conversations_user_created ON conversations (user_id, created_at DESC, id);
+CREATE INDEX IF NOT EXISTS conversations_user_updated ON conversations (user_id, updated_at DESC, id);
+CREATE INDEX IF NOT EXISTS conversations_session ON conversations (runtime_session);
+CREATE INDEX IF NOT EXISTS conversations_parent ON conversations (parent_id) WHERE parent_id IS NOT NULL;
 
 COMMIT;

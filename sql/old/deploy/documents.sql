@@ -3,7 +3,7 @@ BEGIN;
 
 -- What a user keeps on the server: settings, profiles, connections, secrets, places. Few and small,
 -- each read and written whole; `revision` refuses a writer who has not seen the newest.
-CREATE TABLE documents (
+CREATE TABLE IF NOT EXISTS documents (
     user_id    uuid NOT NULL REFERENCES users ON DELETE CASCADE,
     collection text NOT NULL,
     name       text NOT NULL,

@@ -4,10 +4,10 @@ BEGIN;
 -- Where sandboxes may go. NULL: what the runtime service's settings say. A key's own counts before its
 -- user's.
 ALTER TABLE users
-    ADD COLUMN egress text CHECK (egress IN ('internet', 'none', 'list')),
-    ADD COLUMN egress_allow text;
+    ADD COLUMN IF NOT EXISTS egress text CHECK (egress IN ('internet', 'none', 'list')),
+    ADD COLUMN IF NOT EXISTS egress_allow text;
 ALTER TABLE runtime_keys
-    ADD COLUMN egress text CHECK (egress IN ('internet', 'none', 'list')),
-    ADD COLUMN egress_allow text;
+    ADD COLUMN IF NOT EXISTS egress text CHECK (egress IN ('internet', 'none', 'list')),
+    ADD COLUMN IF NOT EXISTS egress_allow text;
 
 COMMIT;

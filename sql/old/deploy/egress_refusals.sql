@@ -2,7 +2,7 @@
 BEGIN;
 
 -- What a sandbox was refused on the network, counted; a bounded number of rows each.
-CREATE TABLE egress_refusals (
+CREATE TABLE IF NOT EXISTS egress_refusals (
     runtime_id text NOT NULL REFERENCES runtimes ON DELETE CASCADE,
     reason     text NOT NULL,
     protocol   text NOT NULL,
@@ -14,6 +14,6 @@ CREATE TABLE egress_refusals (
     PRIMARY KEY (runtime_id, reason, protocol, host, port)
 );
 -- A packet tells its network, not its sandbox.
-CREATE INDEX runtimes_network ON runtimes (network) WHERE network IS NOT NULL;
+CREATE INDEX IF NOT EXISTS runtimes_network ON runtimes (network) WHERE network IS NOT NULL;
 
 COMMIT;

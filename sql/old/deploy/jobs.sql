@@ -2,7 +2,7 @@
 BEGIN;
 
 -- Work that is not a conversation: titles, clean-up, posts. Claimed in index order, twenty at a time.
-CREATE TABLE jobs (
+CREATE TABLE IF NOT EXISTS jobs (
     id               bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     kind             text NOT NULL,
     conversation_id  uuid,
@@ -14,6 +14,6 @@ CREATE TABLE jobs (
     last_error       text,
     created_at       timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 80);
-CREATE INDEX jobs_due ON jobs (due_at, id);
+CREATE INDEX IF NOT EXISTS jobs_due ON jobs (due_at, id);
 
 COMMIT;

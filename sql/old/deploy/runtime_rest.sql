@@ -3,8 +3,8 @@ BEGIN;
 
 -- Since when it is up (starting, running) or at rest (paused, stopped, error): what is too long is
 -- found by this, for each status, without reading the others.
-ALTER TABLE runtimes ADD COLUMN since timestamptz NOT NULL DEFAULT now();
+ALTER TABLE runtimes ADD COLUMN IF NOT EXISTS since timestamptz NOT NULL DEFAULT now();
 UPDATE runtimes SET since = updated_at;
-CREATE INDEX runtimes_status_since ON runtimes (status, since);
+CREATE INDEX IF NOT EXISTS runtimes_status_since ON runtimes (status, since);
 
 COMMIT;

@@ -3,7 +3,7 @@ BEGIN;
 
 -- One row per sandbox. `desired` is what somebody asked for, `status` what the engine shows; the
 -- runtime service brings the second to the first.
-CREATE TABLE runtimes (
+CREATE TABLE IF NOT EXISTS runtimes (
     id               text PRIMARY KEY,
     session_id       text NOT NULL,
     owner_id         uuid REFERENCES users ON DELETE SET NULL,
@@ -26,10 +26,10 @@ CREATE TABLE runtimes (
     last_used_at     timestamptz NOT NULL DEFAULT now()
 );
 -- A session has one sandbox at a time; its history may hold stopped and failed ones.
-CREATE UNIQUE INDEX runtimes_live_session ON runtimes (session_id)
+CREATE UNIQUE INDEX IF NOT EXISTS runtimes_live_session ON runtimes (session_id)
     WHERE status IN ('starting', 'running', 'paused');
-CREATE INDEX runtimes_session ON runtimes (session_id, created_at DESC);
-CREATE INDEX runtimes_unsettled ON runtimes (updated_at)
+CREATE INDEX IF NOT EXISTS runtimes_session ON runtimes (session_id, created_at DESC);
+CREATE INDEX IF NOT EXISTS runtimes_unsettled ON runtimes (updated_at)
     WHERE desired <> status;
 
 COMMIT;

@@ -2,7 +2,7 @@
 BEGIN;
 
 -- What all sandboxes of a user read, the latest first; and the last reading of each secret.
-CREATE INDEX secret_reads_user ON secret_reads (user_id, id);
-CREATE INDEX secret_reads_name ON secret_reads (user_id, name, id);
+CREATE INDEX IF NOT EXISTS secret_reads_user ON secret_reads (user_id, id);
+CREATE INDEX IF NOT EXISTS secret_reads_name ON secret_reads (user_id, name, id);
 
 COMMIT;

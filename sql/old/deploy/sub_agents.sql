@@ -5,7 +5,7 @@ BEGIN;
 -- of that one waits for the end of the sub-agent's without a lease: it is claimed again when
 -- waits_for is no conversation that is wanted.
 ALTER TABLE conversations
-    ADD COLUMN is_sub_agent boolean NOT NULL DEFAULT false,
-    ADD COLUMN waits_for    uuid;
+    ADD COLUMN IF NOT EXISTS is_sub_agent boolean NOT NULL DEFAULT false,
+    ADD COLUMN IF NOT EXISTS waits_for    uuid;
 
 COMMIT;

@@ -3,7 +3,7 @@ BEGIN;
 
 -- What an administrator wants to wait, started: so many sandboxes of an image and a size. One called as
 -- the configuration of the settings (default) counts in its place.
-CREATE TABLE warm_configs (
+CREATE TABLE IF NOT EXISTS warm_configs (
     name         text PRIMARY KEY,
     image        text NOT NULL,
     memory_bytes bigint NOT NULL,

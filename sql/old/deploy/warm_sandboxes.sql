@@ -3,7 +3,7 @@ BEGIN;
 
 -- Sandboxes that were started ahead and are nobody's yet. Who claims one moves it to `runtimes`, in one
 -- transaction; a row that is not ready is one that is being started.
-CREATE TABLE warm_sandboxes (
+CREATE TABLE IF NOT EXISTS warm_sandboxes (
     id           text PRIMARY KEY, -- of the runtime that it will be
     image        text NOT NULL,
     memory_bytes bigint NOT NULL,
@@ -18,6 +18,6 @@ CREATE TABLE warm_sandboxes (
     is_ready     boolean NOT NULL DEFAULT false,
     created_at   timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX warm_sandboxes_ready ON warm_sandboxes (image, created_at) WHERE is_ready;
+CREATE INDEX IF NOT EXISTS warm_sandboxes_ready ON warm_sandboxes (image, created_at) WHERE is_ready;
 
 COMMIT;

@@ -2,14 +2,14 @@
 BEGIN;
 
 -- A receiver of news, as a worker's settings name it. Not its address: only how far it was served.
-CREATE TABLE webhooks (
+CREATE TABLE IF NOT EXISTS webhooks (
     id         text PRIMARY KEY,
     since      timestamptz NOT NULL DEFAULT now(), -- what is older was never promised
     scanned_to timestamptz NOT NULL DEFAULT now()  -- conversations written before it were looked at
 );
 
 -- What a receiver has of a conversation; outlives the conversation until it knows of its end.
-CREATE TABLE webhook_cursors (
+CREATE TABLE IF NOT EXISTS webhook_cursors (
     webhook_id       text NOT NULL REFERENCES webhooks ON DELETE CASCADE,
     conversation_id  uuid NOT NULL,
     seq              bigint NOT NULL,             -- events up to this one were taken
@@ -23,11 +23,11 @@ CREATE TABLE webhook_cursors (
     farewell         text COMPRESSION lz4,        -- the last ConversationInfo of one that is deleted
     PRIMARY KEY (webhook_id, conversation_id)
 ) WITH (fillfactor = 80);
-CREATE INDEX webhook_cursors_due ON webhook_cursors (webhook_id, due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX webhook_cursors_lease ON webhook_cursors (lease_owner) WHERE lease_owner IS NOT NULL;
+CREATE INDEX IF NOT EXISTS webhook_cursors_due ON webhook_cursors (webhook_id, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS webhook_cursors_lease ON webhook_cursors (lease_owner) WHERE lease_owner IS NOT NULL;
 
 -- Events of a deleted conversation that a receiver had not taken yet.
-CREATE TABLE webhook_leftovers (
+CREATE TABLE IF NOT EXISTS webhook_leftovers (
     webhook_id      text NOT NULL,
     conversation_id uuid NOT NULL,
     seq             bigint NOT NULL,

@@ -129,9 +129,11 @@ static void connection_is_left_after_half_a_request(void **state)
 /* What is still to come of the request would be taken for the next one. */
 static void drained_connection_is_left_after_half_a_request(void **state)
 {
-    static const struct test_reply replies[] = {
-        {.bytes = OK_HEAD "Content-Length: 2\r\n\r\nok", .ending = TEST_HOLD, .is_early = true},
-        {.bytes = NULL}};
+    static const struct test_reply replies[] = {{.bytes = OK_HEAD "Content-Length: 6\r\n\r\nabcdef",
+                                                 .piece = 1,
+                                                 .ending = TEST_HOLD,
+                                                 .is_early = true},
+                                                {.bytes = NULL}};
     CLEANUP(mem_freep) char *body = mem_alloc(MORE_THAN_SOCKETS_HOLD);
     struct http_call *call = NULL;
     struct test_server *server = test_server_start(replies, 2, NULL);
@@ -153,6 +155,37 @@ static void drained_connection_is_left_after_half_a_request(void **state)
     test_server_stop(server);
 }
 
+static void connection_is_used_again_for_its_own_port_only(void **state)
+{
+    static const struct test_reply replies[] = {{.bytes = NULL}};
+    struct test_server *first = test_server_start(replies, 1, NULL);
+    struct test_server *second = test_server_start(replies, 1, NULL);
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(fixture_run_get(*state, test_server_url(first, "/")), ERROR_NONE);
+        assert_int_equal(fixture_run_get(*state, test_server_url(second, "/")), ERROR_NONE);
+    }
+    assert_int_equal(test_server_n_requests(first), 2);
+    assert_int_equal(test_server_n_requests(second), 2);
+    assert_int_equal(test_server_n_connections(first), 1);
+    test_server_stop(first);
+    test_server_stop(second);
+}
+
+/* A server that never ends its line must not fill the memory until the call's time is over. */
+static void line_without_an_end_is_refused(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = "HTTP/1.1 200 OK and so on", .n_times = 8192, .ending = TEST_HOLD}};
+    struct test_server *server = test_server_start(replies, 1, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/"));
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+
+    request.timeout_ms = 5000;
+    assert_int_equal(fixture_run(*state, &request, &call), ERROR_TOO_LARGE);
+    test_server_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +196,8 @@ int main(void)
         cmocka_unit_test(connection_is_left_after_half_a_request),
         cmocka_unit_test(answer_with_two_lengths_is_refused),
         cmocka_unit_test(drained_connection_is_left_after_half_a_request),
+        cmocka_unit_test(connection_is_used_again_for_its_own_port_only),
+        cmocka_unit_test(line_without_an_end_is_refused),
     };
 
     return cmocka_run_group_tests_name("direct only", tests, fixture_set_up_direct,

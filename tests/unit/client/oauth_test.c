@@ -149,6 +149,51 @@ static void token_that_does_not_fit_in_a_header_is_refused(void **state)
     assert_int_equal(ask_tokens("{\"access_token\":\"abc\"}"), ERROR_NONE);
 }
 
+/* The request by which a client with a secret asks for tokens. */
+static void ask_with_secret(const char *method, struct strbuf *request_out)
+{
+    static const struct test_reply reply = {
+        .bytes = "HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{\"access_token\":\"abc\"}",
+        .ending = TEST_CLOSE};
+    struct test_server *server = test_server_start(&reply, 1, NULL);
+    struct oauth oauth = {NULL, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS};
+    json_auto_t *provider = json_object();
+    json_auto_t *client = json_object();
+    json_auto_t *form = json_object();
+    json_auto_t *tokens = NULL;
+    struct error err = ERROR_INIT;
+    struct http *http = NULL;
+
+    assert_int_equal(http_open(&http, &err), 0);
+    oauth.http = http;
+    json_put_text(provider, "token_endpoint", test_server_url(server, "/token"));
+    json_put_text(client, "client_id", "deft:1");
+    json_put_text(client, "client_secret", "hush");
+    json_put_text(client, "token_endpoint_auth_method", method);
+    json_put_text(form, "code", "c-1");
+    assert_int_equal(oauth_ask_tokens(&oauth, provider, client, form, &tokens, &err), 0);
+    strbuf_append(request_out, test_server_request(server, 0));
+    http_free(http);
+    test_server_stop(server);
+}
+
+static void secret_is_shown_in_one_place_only(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf basic = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf post = STRBUF_INIT;
+
+    (void)state;
+    ask_with_secret("client_secret_basic", &basic);
+    /* deft%3A1:hush */
+    assert_non_null(strstr(basic.text, "Authorization: Basic ZGVmdCUzQTE6aHVzaA==\r\n"));
+    assert_null(strstr(basic.text, "client_secret"));
+    assert_non_null(strstr(basic.text, "code=c-1"));
+    ask_with_secret("client_secret_post", &post);
+    assert_null(strstr(post.text, "Authorization:"));
+    assert_non_null(strstr(post.text, "client_id=deft%3A1"));
+    assert_non_null(strstr(post.text, "client_secret=hush"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +202,7 @@ int main(void)
         cmocka_unit_test(addresses_that_must_not_be_called_are_refused),
         cmocka_unit_test(client_shows_itself_as_the_provider_can_read),
         cmocka_unit_test(token_that_does_not_fit_in_a_header_is_refused),
+        cmocka_unit_test(secret_is_shown_in_one_place_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

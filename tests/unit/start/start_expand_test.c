@@ -259,6 +259,38 @@ static void servers_key_goes_to_the_servers_model_at_its_address_only(void **sta
     }
 }
 
+static void each_read_of_a_stored_secret_is_recorded(void **state)
+{
+    CLEANUP(start_context_end) struct start_context context = start_context_of_sandbox(state);
+    CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
+    CLEANUP(document_done) struct document none = DOCUMENT_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)keep(&context, COLLECTION_SECRETS, "TOKEN", "{}");
+    assert_done(sandbox_secret_read(&context, "TOKEN", &secret, &err), &err);
+    assert_string_equal(secret.name, "TOKEN");
+    assert_int_equal(test_sql_count("SELECT count(*) FROM secret_reads"), 1);
+    assert_int_equal(sandbox_secret_read(&context, "OTHER", &none, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_int_equal(test_sql_count("SELECT count(*) FROM secret_reads"), 1);
+    test_sql("DELETE FROM documents");
+}
+
+/* Whoever holds a sandbox's key must not have deft decrypt what it has read elsewhere. */
+static void sealed_key_is_opened_for_users_only(void **state)
+{
+    CLEANUP(start_context_end) struct start_context user = start_context_begin(state);
+    CLEANUP(start_context_end) struct start_context sandbox = start_context_of_sandbox(state);
+    json_auto_t *llm = start_json("{'model': 'openai/m', 'api_key': 'sk-plain'}");
+    struct error err = ERROR_INIT;
+
+    secrets_seal(&llm_secrets, llm, user.keyring->fernet);
+    assert_done(start_expand_llm(&sandbox, llm, &err), &err);
+    assert_string_not_equal(json_text_or(llm, "api_key", ""), "sk-plain");
+    assert_done(start_expand_llm(&user, llm, &err), &err);
+    assert_string_equal(json_text_or(llm, "api_key", ""), "sk-plain");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +304,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(plugins_give_what_they_may_and_what_fits),
         cmocka_unit_test(url_of_a_stored_secret_is_that_sandboxs_alone),
         cmocka_unit_test(servers_key_goes_to_the_servers_model_at_its_address_only),
+        cmocka_unit_test(each_read_of_a_stored_secret_is_recorded),
+        cmocka_unit_test(sealed_key_is_opened_for_users_only),
     };
 
     (void)argc;

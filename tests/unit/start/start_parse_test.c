@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "base/json.h"
 #include "start/start_parse.h"
 #include "unit/start/start_fixture.h"
@@ -92,8 +94,10 @@ static void the_body_takes_precedence_over_tracing_headers(void **state)
 
 static void a_span_name_has_few_characters(void **state)
 {
-    static const char *const names[] = {"", "a b", "x'y"};
+    char longest[130] = "";
+    const char *const names[] = {"", "a b", "x'y", longest};
 
+    memset(longest, 'x', 129);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
         CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
@@ -103,6 +107,16 @@ static void a_span_name_has_few_characters(void **state)
         json_put_text(body, "observability_span_name", names[i]);
         assert_int_equal(start_parse(&context, body, NULL, &request, &err), -1);
         assert_problem(&context, "observability_span_name");
+    }
+    longest[128] = '\0';
+    {
+        CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+        CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
+        json_auto_t *body = start_body("");
+        struct error err = ERROR_INIT;
+
+        json_put_text(body, "observability_span_name", longest);
+        assert_done(start_parse(&context, body, NULL, &request, &err), &err);
     }
 }
 

@@ -104,12 +104,56 @@ static void a_copy_has_a_sandbox_like_its_sources(void **state)
     }
 }
 
+/* As a client asks for it: the code of the refusal. */
+static enum error_code start_below(const struct start_context *context,
+                                   const struct uuid *parent_id, const char *folder)
+{
+    CLEANUP(start_done) struct start start = START_INIT;
+    json_auto_t *body = start_body("");
+    struct error err = ERROR_INIT;
+
+    json_put_text(json_object_get(body, "workspace"), "working_dir", folder);
+    json_put_text(body, "parent_conversation_id", parent_id->text);
+    return start_prepare(context, body, NULL, &start, &err) == 0 ? ERROR_NONE : err.code;
+}
+
+static void requested_child_is_below_ones_own_in_the_same_folder(void **state)
+{
+    CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+    CLEANUP(start_context_end) struct start_context other = start_context_begin(state);
+    CLEANUP(conversation_done) struct conversation parent = CONVERSATION_INIT;
+    struct uuid unknown = uuid_random();
+
+    store_one(&context, "local", NULL, &parent);
+    other.caller.scope.user_id = test_user(context.db);
+    assert_int_equal(start_below(&context, &parent.id, "/w"), ERROR_NONE);
+    assert_int_equal(start_below(&context, &parent.id, "/other"), ERROR_INVALID);
+    assert_int_equal(start_below(&context, &unknown, "/w"), ERROR_INVALID);
+    assert_int_equal(start_below(&other, &parent.id, "/w"), ERROR_INVALID);
+}
+
+static void requested_child_below_the_deepest_is_refused(void **state)
+{
+    CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+    struct uuid parent_id = UUID_INIT;
+
+    for (int depth = 0; depth <= CHILD_DEPTH_MAX; depth++) {
+        CLEANUP(conversation_done) struct conversation made = CONVERSATION_INIT;
+
+        store_one(&context, "local", depth > 0 ? &parent_id : NULL, &made);
+        parent_id = made.id;
+    }
+    assert_int_equal(start_below(&context, &parent_id, "/w"), ERROR_INVALID);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_shares_the_sandbox_of_its_parent),
         cmocka_unit_test(a_child_below_the_deepest_is_refused),
         cmocka_unit_test(a_copy_has_a_sandbox_like_its_sources),
+        cmocka_unit_test(requested_child_is_below_ones_own_in_the_same_folder),
+        cmocka_unit_test(requested_child_below_the_deepest_is_refused),
     };
 
     (void)argc;

@@ -51,7 +51,10 @@ static void child_has_agent_and_secrets_of_its_parent(void **state)
     (void)state;
     make_keyring(&keyring);
     start_parent(&keyring, &parent);
+    json_decref(parent.stats);
+    parent.stats = json_of("{'cost': 'of the parent'}");
     assert_int_equal(child_conversation_make(&keyring, &parent, "  ", &child, &err), 0);
+    assert_null(json_object_get(child.stats, "cost"));
     assert_string_not_equal(child.id.text, parent.id.text);
     assert_null(child.title);
     assert_json_equal(conversation_agent(&child), conversation_agent(&parent));

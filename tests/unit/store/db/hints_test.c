@@ -245,6 +245,18 @@ static void run_ends_when_it_is_asked_to(void **state)
     assert_done(hints_run(pair.listener, stop_fd, &err), &err);
 }
 
+/* Anyone who may connect may notify: an id of any length must do no harm. */
+static void id_that_is_too_long_is_dropped(void **state)
+{
+    CLEANUP(pair_done) struct pair pair = open_pair(1U << HINT_WORK);
+
+    (void)state;
+    expect(&pair, HINT_WORK, "");
+    test_sql(
+        "SELECT pg_notify('deft_work', repeat('x', 64) || ',' || repeat('y', 7000) || ',last')");
+    expect(&pair, HINT_WORK, "last");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +269,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(broken_listener_connects_again_and_looks_at_everything),
         cmocka_unit_test(end_sends_what_is_queued),
         cmocka_unit_test(run_ends_when_it_is_asked_to),
+        cmocka_unit_test(id_that_is_too_long_is_dropped),
     };
 
     (void)argc;

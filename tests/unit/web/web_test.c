@@ -265,6 +265,20 @@ static void slow_client_ends_reading_and_writing(void **state)
     assert_int_equal(err.code, ERROR_SLOW_CLIENT);
 }
 
+static void body_that_is_said_to_be_too_large_is_not_read(void **state)
+{
+    static const char bytes[] = "0123456789";
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct body source = {bytes, 3};
+    const struct request_input input = {NULL, read_body, &source};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(request_input_read_body(&input, 10, 9, &body, &err), -1);
+    assert_int_equal(err.code, ERROR_TOO_LARGE);
+    assert_ptr_equal(source.at, bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +291,7 @@ int main(void)
         cmocka_unit_test(every_error_has_its_status),
         cmocka_unit_test(server_answers_and_stops),
         cmocka_unit_test(slow_client_ends_reading_and_writing),
+        cmocka_unit_test(body_that_is_said_to_be_too_large_is_not_read),
     };
 
     return cmocka_run_group_tests_name("web", tests, NULL, NULL);

@@ -678,6 +678,25 @@ static void command_without_an_end_is_interrupted_and_told(void **state)
     assert_row(*state, &id, "finished/-/-");
 }
 
+static void command_may_take_as_long_as_it_asks_for(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct worker_settings *settings = &fixture->context.settings;
+    int64_t timeout_ms = settings->tool_timeout_ms;
+    struct uuid id = run_new_conversation(
+        *state,
+        TURN(CALLS(CALL("terminal", "{\"command\": \"sleep:1000\", \"timeout\": 5}")) ", " CALLS(
+            FINISH)),
+        "{}");
+
+    settings->tool_timeout_ms = 300;
+    run_to_end(fixture, &id);
+    settings->tool_timeout_ms = timeout_ms;
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) Observation(terminal) S(stats) Action(finish)"
+                         " Observation(finish) S(finished)");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -716,6 +735,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(conversation_that_kills_its_workers_is_given_up),
         cmocka_unit_test(call_that_only_looks_like_one_with_a_secret_is_run),
         cmocka_unit_test(command_without_an_end_is_interrupted_and_told),
+        cmocka_unit_test(command_may_take_as_long_as_it_asks_for),
     };
 
     (void)argc;

@@ -180,6 +180,7 @@ static void gits_refusal_is_told_and_ends_the_start(void **state)
     assert_int_equal(conversation.status, STATUS_ERROR);
     assert_false(conversation.is_wanted);
     assert_false(worktree_is_pending(&conversation));
+    assert_log(fixture, &id, "ConversationError S(error)");
     result = take_result(fixture, &id);
     assert_non_null(strstr(json_text_or(result, "refused", ""), "invalid reference"));
 }

@@ -197,12 +197,38 @@ static void receiver_may_have_no_place_for_a_conversations_state(void **state)
     end(&receiver);
 }
 
+static void own_header_of_a_receiver_replaces_the_session_key(void **state)
+{
+    static const struct test_reply replies[] = {{.bytes = NULL}};
+    struct webhook_header own = {.name = (char[]){"x-session-api-key"}, .value = SECRET_INIT};
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+
+    secret_set(&key, "key-of-all");
+    secret_set(&own.value, "key-of-one");
+    for (size_t n_headers = 0; n_headers < 2; n_headers++) {
+        struct receiver receiver;
+        const char *request = NULL;
+
+        begin(&receiver, *state, replies, 1);
+        receiver.means.session_key = &key;
+        receiver.webhook.headers = &own;
+        receiver.webhook.n_headers = n_headers;
+        assert_int_equal(deliver(&receiver), DELIVERY_DONE);
+        request = test_server_request(receiver.server, 0);
+        assert_int_equal(strstr(request, "key-of-all") != NULL, n_headers == 0);
+        assert_int_equal(strstr(request, "key-of-one") != NULL, n_headers == 1);
+        end(&receiver);
+    }
+    secret_done(&own.value);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_events_come_in_bodies_of_limited_size),
         cmocka_unit_test(only_success_counts_as_taken),
         cmocka_unit_test(receiver_may_have_no_place_for_a_conversations_state),
+        cmocka_unit_test(own_header_of_a_receiver_replaces_the_session_key),
     };
 
     (void)argc;

@@ -4,11 +4,15 @@
  */
 #include "store/user/user_store.h"
 
+#include <poll.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "store/conversation/async_store.h"
 #include "store/db/db.h"
+#include "store/db/db_async.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
@@ -248,6 +252,138 @@ static void key_is_revoked_by_its_user_alone_and_once(void **state)
     assert_int_equal(err.code, ERROR_NOT_FOUND);
 }
 
+/* A look-up by a process that never blocks. */
+struct look_up {
+    struct caller_query caller;
+    struct ended_query ended;
+    size_t n_ended;
+    bool is_over;
+    enum error_code code;
+};
+
+/* The tests look one up at a time. */
+static struct look_up look_up;
+
+static void on_over(const struct error *err)
+{
+    look_up.is_over = true;
+    look_up.code = err != NULL ? err->code : ERROR_NONE;
+}
+
+static void on_caller(struct caller_query *query, const struct error *err)
+{
+    (void)query;
+    on_over(err);
+}
+
+static void on_ended(struct ended_query *query, const char *id)
+{
+    (void)query;
+    (void)id;
+    look_up.n_ended++;
+}
+
+static void on_ended_over(struct ended_query *query, const struct error *err)
+{
+    (void)query;
+    on_over(err);
+}
+
+static void wait_for_look_up(struct db_async *async)
+{
+    while (!look_up.is_over) {
+        struct pollfd wait = {.fd = db_async_fd(async), .events = POLLIN};
+
+        (void)poll(&wait, 1, 1000);
+        db_async_pump(async);
+    }
+}
+
+static enum error_code find_caller(struct db_async *async, enum caller_kind kind, const char *hash)
+{
+    look_up = (struct look_up){.caller = {.kind = kind, .done = on_caller}};
+    memcpy(look_up.caller.hash, hash, strlen(hash) + 1);
+    async_store_find_caller(async, &look_up.caller);
+    wait_for_look_up(async);
+    return look_up.code;
+}
+
+/* How many of one id have ended: 0 or 1. */
+static size_t count_ended(struct db_async *async, const char *id)
+{
+    look_up =
+        (struct look_up){.ended = {.ids = &id, .n = 1, .ended = on_ended, .done = on_ended_over}};
+    async_store_find_ended(async, &look_up.ended);
+    wait_for_look_up(async);
+    assert_int_equal(look_up.code, ERROR_NONE);
+    return look_up.n_ended;
+}
+
+static struct db_async *open_async(void)
+{
+    struct db_options options = {.url = test_database_url(), .application = "deft-test"};
+    struct db_async *async = NULL;
+    struct error err = ERROR_INIT;
+
+    assert_done(db_async_open(&options, &async, &err), &err);
+    return async;
+}
+
+static void ended_credentials_are_none_for_the_gateway_either(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    struct db_async *async = open_async();
+    struct uuid link = add_link(fixture, DAY_S);
+    struct uuid key = new_hash();
+    struct uuid session = new_hash();
+    struct uuid key_id = UUID_INIT;
+    struct uuid session_id = UUID_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(user_store_add_key(fixture->db, &fixture->user_id, "g", key.text, &err), &err);
+    assert_done(user_store_use_link(fixture->db, link.text, session.text, DAY_S, &err), &err);
+    assert_int_equal(find_caller(async, CALLER_USER_KEY, key.text), ERROR_NONE);
+    assert_string_equal(look_up.caller.user_id.text, fixture->user_id.text);
+    key_id = look_up.caller.key_id;
+    /* A key of any form may be a user's. */
+    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, key.text), ERROR_NONE);
+    assert_int_equal(look_up.caller.kind, CALLER_USER_KEY);
+    assert_int_equal(find_caller(async, CALLER_SESSION, session.text), ERROR_NONE);
+    session_id = look_up.caller.key_id;
+    assert_int_equal(count_ended(async, key_id.text) + count_ended(async, session_id.text), 0);
+
+    assert_done(user_store_revoke_key(fixture->db, &fixture->user_id, &key_id, &err), &err);
+    test_sql("UPDATE sessions SET expires_at = now() - interval '1 second'");
+    assert_int_equal(find_caller(async, CALLER_USER_KEY, key.text), ERROR_UNAUTHENTICATED);
+    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, key.text), ERROR_UNAUTHENTICATED);
+    assert_int_equal(find_caller(async, CALLER_SESSION, session.text), ERROR_UNAUTHENTICATED);
+    assert_int_equal(count_ended(async, key_id.text), 1);
+    assert_int_equal(count_ended(async, session_id.text), 1);
+    db_async_free(async);
+}
+
+static void deleted_sandbox_is_no_caller_and_a_stopped_one_may_come_back(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    struct db_async *async = open_async();
+    CLEANUP(runtime_done) struct runtime runtime = store_add_runtime(fixture);
+
+    /* As real ids are: without a dash, which tells them from keys and sessions. */
+    test_sql("UPDATE runtimes SET id = 'abcdef0123456789'");
+    memcpy(runtime.id, "abcdef0123456789", sizeof(runtime.id));
+    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, runtime.session_key_hash), ERROR_NONE);
+    assert_string_equal(look_up.caller.runtime_id, runtime.id);
+    test_sql("UPDATE runtimes SET status = 'stopped'");
+    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, runtime.session_key_hash),
+                     ERROR_UNAUTHENTICATED);
+    assert_int_equal(count_ended(async, runtime.id), 0);
+    test_sql("UPDATE runtimes SET status = 'running', desired = 'deleted'");
+    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, runtime.session_key_hash),
+                     ERROR_UNAUTHENTICATED);
+    assert_int_equal(count_ended(async, runtime.id), 1);
+    db_async_free(async);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +397,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_over_goes_a_hundred_at_a_time),
         cmocka_unit_test(key_finds_its_user_until_it_is_revoked),
         cmocka_unit_test(key_is_revoked_by_its_user_alone_and_once),
+        cmocka_unit_test(ended_credentials_are_none_for_the_gateway_either),
+        cmocka_unit_test(deleted_sandbox_is_no_caller_and_a_stopped_one_may_come_back),
     };
 
     (void)argc;

@@ -185,20 +185,48 @@ static int64_t content_length_of(const http_parser *parser)
     return parser->content_length < INT64_MAX ? (int64_t)parser->content_length : INT64_MAX;
 }
 
+/* The value of the first header with that name, among those from `at`; NULL when absent. */
+static const char *find_header(const struct http_head *head, const char *at, const char *name)
+{
+    const char *stop = head->headers.text + head->headers.len;
+
+    while (at < stop) {
+        const char *value = at + strlen(at) + 1;
+
+        if (text_equal_nocase(at, name))
+            return value;
+        at = value + strlen(value) + 1;
+    }
+    return NULL;
+}
+
+const char *http_head_header(const struct http_head *head, const char *name)
+{
+    return find_header(head, head->headers.text, name);
+}
+
+/* Several headers are one list of codings (RFC 9110, section 5.3): only "chunked" alone is read. */
+static int read_coding(struct http_head *head, struct error *err)
+{
+    static const char name[] = "transfer-encoding";
+    const char *coding = http_head_header(head, name);
+
+    if (coding != NULL && (!text_equal_nocase(coding, "chunked") ||
+                           find_header(head, coding + strlen(coding) + 1, name) != NULL))
+        return error_set(err, ERROR_INVALID, "The request's transfer encoding is not supported");
+    head->is_chunked = coding != NULL;
+    return 0;
+}
+
 static int complete(struct http_head *head, struct error *err)
 {
     const http_parser *parser = head->parser;
-    const char *coding = NULL;
 
     if (parser->http_major != 1)
         return error_set(err, ERROR_INVALID, "The request is not valid HTTP/1.1");
-    if (read_target(head, err) < 0)
+    if (read_target(head, err) < 0 || read_coding(head, err) < 0)
         return -1;
-    coding = http_head_header(head, "transfer-encoding");
-    if (coding != NULL && !text_equal_nocase(coding, "chunked"))
-        return error_set(err, ERROR_INVALID, "The request's transfer encoding is not supported");
     head->method = method_of(parser->method);
-    head->is_chunked = coding != NULL;
     head->content_length = content_length_of(parser);
     head->is_http_1_0 = parser->http_minor == 0;
     head->keeps_alive = http_should_keep_alive(parser) != 0;
@@ -230,18 +258,4 @@ int http_head_read(struct http_head *head, const char *bytes, size_t len, size_t
         return error_set(err, ERROR_TOO_LARGE, "The request head is larger than %d bytes",
                          MAX_HEADER_BYTES);
     return 0;
-}
-
-const char *http_head_header(const struct http_head *head, const char *name)
-{
-    const char *stop = head->headers.text + head->headers.len;
-
-    for (const char *at = head->headers.text; at < stop;) {
-        const char *value = at + strlen(at) + 1;
-
-        if (text_equal_nocase(at, name))
-            return value;
-        at = value + strlen(value) + 1;
-    }
-    return NULL;
 }

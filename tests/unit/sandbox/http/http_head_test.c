@@ -107,6 +107,8 @@ static void ambiguous_head_is_refused(void **state)
         "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
         "POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
         "POST / HTTP/1.1\r\nTransfer-Encoding: chunked, chunked\r\n\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\ntransfer-encoding: identity\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: x\r\n\rx",
         "GET /%zz HTTP/1.1\r\n\r\n",
         "GET /%00 HTTP/1.1\r\n\r\n",

@@ -117,7 +117,7 @@ static int read_header(struct http1_reader *reader, struct error *err)
 
     if (connection != NULL && strcasestr(connection, "close") != NULL)
         reader->is_kept = false;
-    if (coding != NULL && strcasecmp(coding, "chunked") != 0)
+    if (coding != NULL && (reader->is_chunked || strcasecmp(coding, "chunked") != 0))
         return error_set(err, ERROR_INVALID, "the response's transfer coding is unknown");
     if (coding != NULL)
         reader->is_chunked = true;

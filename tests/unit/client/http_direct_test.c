@@ -74,15 +74,21 @@ static void connection_with_more_than_an_answer_is_left(void **state)
     test_server_stop(server);
 }
 
-static void answer_with_two_lengths_is_refused(void **state)
+static void answer_of_ambiguous_length_is_refused(void **state)
 {
     static const struct test_reply replies[] = {
         {.bytes = OK_HEAD "Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc",
+         .ending = TEST_CLOSE},
+        {.bytes =
+             OK_HEAD "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
          .ending = TEST_CLOSE}};
-    struct test_server *server = test_server_start(replies, 1, NULL);
 
-    assert_int_not_equal(fixture_run_get(*state, test_server_url(server, "/")), ERROR_NONE);
-    test_server_stop(server);
+    for (size_t i = 0; i < ARRAY_SIZE(replies); i++) {
+        struct test_server *server = test_server_start(&replies[i], 1, NULL);
+
+        assert_int_not_equal(fixture_run_get(*state, test_server_url(server, "/")), ERROR_NONE);
+        test_server_stop(server);
+    }
 }
 
 static void long_body_is_sent_whole(void **state)
@@ -194,7 +200,7 @@ int main(void)
         cmocka_unit_test(connection_with_more_than_an_answer_is_left),
         cmocka_unit_test(long_body_is_sent_whole),
         cmocka_unit_test(connection_is_left_after_half_a_request),
-        cmocka_unit_test(answer_with_two_lengths_is_refused),
+        cmocka_unit_test(answer_of_ambiguous_length_is_refused),
         cmocka_unit_test(drained_connection_is_left_after_half_a_request),
         cmocka_unit_test(connection_is_used_again_for_its_own_port_only),
         cmocka_unit_test(line_without_an_end_is_refused),

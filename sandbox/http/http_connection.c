@@ -179,8 +179,7 @@ static void refuse_head(struct http_connection *connection, const struct error *
 
     http_head_reset(&connection->head);
     strbuf_reset(&connection->input);
-    server_request_add_header(new_request(connection), "connection", "close");
-    server_request_answer_detail(connection->request, status, err->message);
+    server_request_answer_detail(new_request(connection), status, err->message);
 }
 
 /* --- input --- */

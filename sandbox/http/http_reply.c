@@ -49,6 +49,9 @@ static void append_head(struct server_request *request, struct strbuf *output)
         strbuf_appendf(output, "content-type: %s\r\n", request->content_type);
     strbuf_appendf(output, "content-length: %lld\r\n", (long long)reply_length(request));
     append_headers(request, output);
+    request->is_last = !server_request_goes_on(request);
+    if (request->is_last)
+        strbuf_append(output, "connection: close\r\n");
     strbuf_append(output, "\r\n");
     request->head_sent = true;
     if (request->method == METHOD_HEAD) {

@@ -64,7 +64,8 @@ bool server_request_is_read(const struct server_request *request)
 bool server_request_goes_on(const struct server_request *request)
 {
     /* The reply to a chunked request closes the connection. */
-    return request->head->keeps_alive && server_request_is_read(request) && !request->is_chunked;
+    return request->head->keeps_alive && server_request_is_read(request) && !request->is_chunked &&
+           !request->is_last;
 }
 
 char *server_request_header(const struct server_request *request, const char *name)
@@ -261,8 +262,6 @@ struct server_request *server_request_new(struct action_server *server,
     request->file_fd = -1;
     request->content_length = head->content_length;
     request->is_chunked = head->is_chunked;
-    if (request->is_chunked)
-        server_request_add_header(request, "connection", "close");
     take_query(request, head->query);
     return request;
 }

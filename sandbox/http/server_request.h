@@ -72,6 +72,7 @@ struct server_request {
     int64_t file_at;
     int64_t file_end;
     bool head_sent;
+    bool is_last; /* the head has announced that the connection ends */
     size_t sent;
 };
 

@@ -270,6 +270,7 @@ static void nonsense_is_refused_and_ends_the_connection(void **state)
         receive_end(bench);
         assert_true(text_starts_with(bench->got.text, cases[i].reply));
         assert_int_equal(count(bench->got.text, "HTTP/1.1 "), 1);
+        assert_int_equal(count(bench->got.text, "connection: close\r\n"), 1);
         fd_close(&bench->client);
         strbuf_reset(&bench->got);
         bench->is_closed = false;
@@ -317,6 +318,29 @@ static void chunked_body_has_the_same_limit(void **state)
     send_bytes(bench, text.text, text.len);
     receive_end(bench);
     assert_true(text_starts_with(bench->got.text, "HTTP/1.1 413 "));
+}
+
+/* A client that is not told would lose its next request. */
+static void reply_says_that_the_connection_ends(void **state)
+{
+    static const char *const requests[] = {
+        "GET /echo HTTP/1.1\r\nConnection: close\r\n\r\n",
+        "GET /echo HTTP/1.0\r\n\r\n",
+        /* Larger than what is read to keep the connection. */
+        "POST /echo HTTP/1.1\r\nContent-Length: 9000000\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    };
+    struct bench *bench = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+        send_text(bench, requests[i]);
+        receive_end(bench);
+        assert_int_equal(count(bench->got.text, "connection: close\r\n"), 1);
+        fd_close(&bench->client);
+        strbuf_reset(&bench->got);
+        bench->is_closed = false;
+        connect_client(bench);
+    }
 }
 
 static void client_that_goes_drops_its_request(void **state)
@@ -494,6 +518,7 @@ int http_connection_tests(void)
         TEST(head_that_is_too_large_is_refused),
         TEST(body_that_is_too_large_is_refused),
         TEST(chunked_body_has_the_same_limit),
+        TEST(reply_says_that_the_connection_ends),
         TEST(client_that_goes_drops_its_request),
         TEST(further_requests_wait_for_the_one_being_handled),
         TEST(routes_are_served_by_key),

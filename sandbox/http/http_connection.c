@@ -44,7 +44,8 @@ static void set_deadline(struct http_connection *connection, int64_t delay_ms)
 static bool reply_is_due(const struct server_request *request)
 {
     return request != NULL && request->is_answered &&
-           (server_request_is_read(request) || request->content_length > MAX_DISCARDED_BYTES ||
+           (server_request_is_read(request) || request->is_body_refused ||
+            request->content_length > MAX_DISCARDED_BYTES ||
             request->received > MAX_DISCARDED_BYTES);
 }
 
@@ -56,7 +57,8 @@ static void watch(struct http_connection *connection)
         events |= EPOLLIN;
     if (!connection->is_at_end)
         events |= EPOLLRDHUP;
-    if (!connection->is_closing && reply_is_due(connection->request))
+    if (!connection->is_closing &&
+        (reply_is_due(connection->request) || connection->output.len > 0))
         events |= EPOLLOUT;
     event_loop_change(connection->http->loop, &connection->source, events);
 }
@@ -158,6 +160,19 @@ static struct server_request *new_request(struct http_connection *connection)
     return request;
 }
 
+/* A client that has sent some of the body already does not wait (RFC 9110, section 10.1.1). */
+static void answer_expectation(struct http_connection *connection)
+{
+    struct server_request *request = connection->request;
+
+    if (connection->input.len > 0 || !server_request_awaits_continue(request))
+        return;
+    if (request->is_answered)
+        request->is_body_refused = true;
+    else
+        strbuf_append(&connection->output, "HTTP/1.1 100 Continue\r\n\r\n");
+}
+
 static void begin_request(struct http_connection *connection)
 {
     struct error err = ERROR_INIT;
@@ -168,6 +183,7 @@ static void begin_request(struct http_connection *connection)
         server_request_answer_error(request, &err);
     else if (path_scope_check(request) && request->route->begin != NULL)
         request->route->begin(request);
+    answer_expectation(connection);
     if (!server_request_has_body(request))
         dispatch(request);
 }
@@ -272,8 +288,15 @@ static void end_request(struct http_connection *connection)
         watch(connection);
 }
 
-static void write_reply(struct http_connection *connection)
+static void write_output(struct http_connection *connection)
 {
+    if (!reply_is_due(connection->request)) {
+        if (http_reply_write_interim(connection->source.fd, &connection->output))
+            watch(connection);
+        else
+            http_connection_close(connection);
+        return;
+    }
     switch (http_reply_write(connection->request, &connection->output)) {
     case HTTP_REPLY_WAITS:
         set_deadline(connection, WRITE_WITHIN_MS);
@@ -330,7 +353,7 @@ static void on_ready(void *owner, uint32_t events)
     bool is_broken = (events & EPOLLERR) != 0;
 
     if (!is_broken && (events & EPOLLOUT) != 0)
-        write_reply(connection);
+        write_output(connection);
     else if (!is_broken && (events & EPOLLIN) != 0 && connection->input.len < MAX_INPUT_BYTES)
         on_readable(connection);
     else if ((events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)) != 0)

@@ -40,7 +40,7 @@ struct http_connection {
     struct event_loop_timer deadline;
     struct http_head head;          /* of the request, or the beginning of the next one's */
     struct strbuf input;            /* received, but not yet read */
-    struct strbuf output;           /* the piece of the reply being sent */
+    struct strbuf output;           /* the piece of the reply being sent, or 100 (Continue) */
     struct server_request *request; /* NULL between requests */
     bool is_at_end;                 /* the client sends nothing more */
     bool is_closing;                /* the reply is sent; waits for the client to close */

@@ -94,10 +94,9 @@ static bool has_more(const struct server_request *request)
     return request->sent < request->reply.len;
 }
 
-/* Sends what the socket accepts; false when the connection is broken. */
-static bool send_output(const struct server_request *request, struct strbuf *output)
+bool http_reply_write_interim(int socket, struct strbuf *output)
 {
-    ssize_t n = send(request->socket, output->text, output->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t n = send(socket, output->text, output->len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
@@ -115,7 +114,7 @@ enum http_reply_state http_reply_write(struct server_request *request, struct st
     for (int i = 0; i < PIECES_AT_ONCE; i++) {
         if (output->len < PIECE_BYTES && has_more(request) && !append_piece(request, output))
             return HTTP_REPLY_FAILED;
-        if (output->len > 0 && !send_output(request, output))
+        if (output->len > 0 && !http_reply_write_interim(request->socket, output))
             return HTTP_REPLY_FAILED;
         if (output->len > 0)
             return HTTP_REPLY_WAITS;

@@ -6,6 +6,8 @@
 #ifndef DEFT_SANDBOX_HTTP_HTTP_REPLY_H
 #define DEFT_SANDBOX_HTTP_HTTP_REPLY_H
 
+#include <stdbool.h>
+
 #include "base/attr.h"
 
 struct server_request;
@@ -20,5 +22,8 @@ enum http_reply_state {
 /* Writes what the socket accepts at once. output: what it did not accept, between two calls. */
 enum http_reply_state http_reply_write(struct server_request *request,
                                        struct strbuf *output) NONNULL MUST_CHECK;
+/* Writes what the socket accepts of a text before the reply; false when the connection is broken.
+ */
+bool http_reply_write_interim(int socket, struct strbuf *output) NONNULL MUST_CHECK;
 
 #endif

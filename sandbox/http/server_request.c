@@ -54,6 +54,14 @@ bool server_request_has_body(const struct server_request *request)
     return request->is_chunked || request->content_length > 0;
 }
 
+bool server_request_awaits_continue(const struct server_request *request)
+{
+    const char *expected = http_head_header(request->head, "expect");
+
+    return expected != NULL && text_equal_nocase(expected, "100-continue") &&
+           !request->head->is_http_1_0 && server_request_has_body(request);
+}
+
 bool server_request_is_read(const struct server_request *request)
 {
     if (request->is_chunked)
@@ -65,7 +73,7 @@ bool server_request_goes_on(const struct server_request *request)
 {
     /* The reply to a chunked request closes the connection. */
     return request->head->keeps_alive && server_request_is_read(request) && !request->is_chunked &&
-           !request->is_last;
+           !request->is_body_refused && !request->is_last;
 }
 
 char *server_request_header(const struct server_request *request, const char *name)

@@ -55,7 +55,8 @@ struct server_request {
     struct server_request_sink sink;
     int64_t content_length; /* -1: not given */
     int64_t received;
-    bool is_chunked; /* chunked: the body's length is not known before its end */
+    bool is_chunked;      /* chunked: the body's length is not known before its end */
+    bool is_body_refused; /* the client may never send it: the reply does not wait for it */
     struct chunked chunks;
 
     /* Called when the client disconnects before the answer; the owner must drop the request. */
@@ -122,6 +123,8 @@ size_t server_request_read_body(struct server_request *request, const char *byte
 /* Frees the body's sink (request->sink) and any file that it has not committed. */
 void server_request_end_arrival(struct server_request *request) NONNULL;
 bool server_request_has_body(const struct server_request *request) NONNULL MUST_CHECK;
+/* True when the client waits for 100 (Continue) before it sends the body (RFC 9110, 10.1.1). */
+bool server_request_awaits_continue(const struct server_request *request) NONNULL MUST_CHECK;
 /* True when its body has been read completely. */
 bool server_request_is_read(const struct server_request *request) NONNULL MUST_CHECK;
 /* True when the connection can be used for another request after the reply. */

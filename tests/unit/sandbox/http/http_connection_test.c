@@ -343,6 +343,50 @@ static void reply_says_that_the_connection_ends(void **state)
     }
 }
 
+#define EXPECT "Expect: 100-Continue\r\n"
+
+static void body_that_is_wanted_is_asked_for(void **state)
+{
+    struct bench *bench = *state;
+
+    send_text(bench, "POST /echo HTTP/1.1\r\nContent-Length: 5\r\n" EXPECT "\r\n");
+    receive_until(bench, "\r\n\r\n");
+    assert_string_equal(bench->got.text, "HTTP/1.1 100 Continue\r\n\r\n");
+    send_text(bench, "hello");
+    receive_until(bench, "hello");
+    assert_int_equal(count(bench->got.text, "HTTP/1.1 "), 2);
+    assert_false(bench->is_closed);
+}
+
+/* The client may send the body or not: what follows the head cannot be told from a request. */
+static void body_that_is_not_wanted_is_not_waited_for(void **state)
+{
+    struct bench *bench = *state;
+
+    send_text(bench, "POST /echo HTTP/1.1\r\nContent-Length: 5000\r\n" EXPECT "\r\n");
+    receive_end(bench);
+    assert_true(text_starts_with(bench->got.text, "HTTP/1.1 413 "));
+    assert_int_equal(count(bench->got.text, "connection: close\r\n"), 1);
+}
+
+static void body_is_not_asked_for_without_need(void **state)
+{
+    static const char *const requests[] = {
+        "POST /echo HTTP/1.1\r\nContent-Length: 5\r\n" EXPECT "\r\nhello",
+        "POST /echo HTTP/1.1\r\nContent-Length: 0\r\n" EXPECT "\r\n",
+        "GET /echo HTTP/1.1\r\n" EXPECT "\r\n",
+        "POST /echo HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 1\r\n" EXPECT "\r\n1",
+    };
+    struct bench *bench = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+        strbuf_reset(&bench->got);
+        send_text(bench, requests[i]);
+        receive_until(bench, "\r\n\r\n");
+        assert_int_equal(count(bench->got.text, "100 Continue"), 0);
+    }
+}
+
 static void client_that_goes_drops_its_request(void **state)
 {
     struct bench *bench = *state;
@@ -519,6 +563,9 @@ int http_connection_tests(void)
         TEST(body_that_is_too_large_is_refused),
         TEST(chunked_body_has_the_same_limit),
         TEST(reply_says_that_the_connection_ends),
+        TEST(body_that_is_wanted_is_asked_for),
+        TEST(body_that_is_not_wanted_is_not_waited_for),
+        TEST(body_is_not_asked_for_without_need),
         TEST(client_that_goes_drops_its_request),
         TEST(further_requests_wait_for_the_one_being_handled),
         TEST(routes_are_served_by_key),

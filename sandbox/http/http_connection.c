@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -22,11 +23,15 @@ enum {
     /* Of a client that sends further requests before it has read a reply. */
     MAX_INPUT_BYTES = 64 * 1024,
     HEADERS_WITHIN_MS = 30000,
-    BODY_WITHIN_MS = 120000,
-    WRITE_WITHIN_MS = 120000,
+    /* For the next piece of a body or reply. */
+    PIECE_WITHIN_MS = 120000,
+    /* For a whole body or reply, with the time that its bytes take at the least rate. */
+    TRANSFER_WITHIN_MS = 120000,
+    MIN_BYTES_PER_S = 8192,
     IDLE_MS = 90000,
     /* A client reads the reply before it sees that the connection ends. */
     CLOSED_WITHIN_MS = 2000,
+    MS_PER_S = 1000,
     /* A refused request's body of up to this size is read, so that the client sees why. */
     MAX_DISCARDED_BYTES = 8 * 1024 * 1024,
     STATUS_BAD_REQUEST = 400,
@@ -36,6 +41,30 @@ enum {
 static void set_deadline(struct http_connection *connection, int64_t delay_ms)
 {
     event_loop_timer_set(connection->http->loop, &connection->deadline, delay_ms);
+}
+
+/* --- time limits of a body or reply --- */
+
+/* Without a rate, one byte per limit would hold the connection, which others need. */
+static void set_transfer_deadline(struct http_connection *connection)
+{
+    int64_t left_ms = connection->transfer_begun_ms + TRANSFER_WITHIN_MS +
+                      connection->n_transferred * MS_PER_S / MIN_BYTES_PER_S - clock_monotonic_ms();
+
+    set_deadline(connection, left_ms < PIECE_WITHIN_MS ? left_ms : PIECE_WITHIN_MS);
+}
+
+static void begin_transfer(struct http_connection *connection)
+{
+    connection->transfer_begun_ms = clock_monotonic_ms();
+    connection->n_transferred = 0;
+    set_transfer_deadline(connection);
+}
+
+static void note_transfer(struct http_connection *connection, size_t n_bytes)
+{
+    connection->n_transferred += (int64_t)n_bytes;
+    set_transfer_deadline(connection);
 }
 
 /* --- events the connection waits for --- */
@@ -66,7 +95,8 @@ static void watch(struct http_connection *connection)
 /* The request has been answered: the reply is written when the socket accepts it. */
 static void send_reply(struct http_connection *connection)
 {
-    set_deadline(connection, WRITE_WITHIN_MS);
+    if (reply_is_due(connection->request))
+        begin_transfer(connection);
     watch(connection);
 }
 
@@ -178,7 +208,7 @@ static void begin_request(struct http_connection *connection)
     struct error err = ERROR_INIT;
     struct server_request *request = new_request(connection);
 
-    set_deadline(connection, BODY_WITHIN_MS);
+    begin_transfer(connection);
     if (check_request(request, &err) < 0)
         server_request_answer_error(request, &err);
     else if (path_scope_check(request) && request->route->begin != NULL)
@@ -229,8 +259,8 @@ static void read_body(struct http_connection *connection)
     struct server_request *request = connection->request;
     size_t used = 0;
 
-    set_deadline(connection, BODY_WITHIN_MS);
     used = server_request_read_body(request, connection->input.text, connection->input.len);
+    note_transfer(connection, used);
     strbuf_remove_head(&connection->input, used);
     if (server_request_is_read(request))
         dispatch(request);
@@ -290,6 +320,8 @@ static void end_request(struct http_connection *connection)
 
 static void write_output(struct http_connection *connection)
 {
+    size_t n_sent = 0;
+
     if (!reply_is_due(connection->request)) {
         if (http_reply_write_interim(connection->source.fd, &connection->output))
             watch(connection);
@@ -297,9 +329,9 @@ static void write_output(struct http_connection *connection)
             http_connection_close(connection);
         return;
     }
-    switch (http_reply_write(connection->request, &connection->output)) {
+    switch (http_reply_write(connection->request, &connection->output, &n_sent)) {
     case HTTP_REPLY_WAITS:
-        set_deadline(connection, WRITE_WITHIN_MS);
+        note_transfer(connection, n_sent);
         break;
     case HTTP_REPLY_SENT:
         end_request(connection);

@@ -1,7 +1,8 @@
 /*
  * A connection to deft-action: reads requests one after another, and writes their replies.
  *
- * A slow client is disconnected: the head, the body and the reply each have a time limit.
+ * A slow client is disconnected: the head has a time limit, the body and the reply each have a
+ * minimum rate.
  * Ownership: a connection owns its socket and its request. It frees itself at its end, or in
  * http_connection_close().
  * Threading: the loop's thread.
@@ -11,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "base/attr.h"
@@ -42,6 +44,8 @@ struct http_connection {
     struct strbuf input;            /* received, but not yet read */
     struct strbuf output;           /* the piece of the reply being sent, or 100 (Continue) */
     struct server_request *request; /* NULL between requests */
+    int64_t transfer_begun_ms;      /* of the body or the reply */
+    int64_t n_transferred;          /* bytes since then */
     bool is_at_end;                 /* the client sends nothing more */
     bool is_closing;                /* the reply is sent; waits for the client to close */
     LIST_ENTRY(http_connection) link;

@@ -104,18 +104,24 @@ bool http_reply_write_interim(int socket, struct strbuf *output)
     return true;
 }
 
-enum http_reply_state http_reply_write(struct server_request *request, struct strbuf *output)
+enum http_reply_state http_reply_write(struct server_request *request, struct strbuf *output,
+                                       size_t *n_sent_out)
 {
+    *n_sent_out = 0;
     if (!request->head_sent) {
         /* Removes a partial upload first: the client must not find it after the refusal. */
         server_request_end_arrival(request);
         append_head(request, output);
     }
     for (int i = 0; i < PIECES_AT_ONCE; i++) {
+        size_t n_waiting = 0;
+
         if (output->len < PIECE_BYTES && has_more(request) && !append_piece(request, output))
             return HTTP_REPLY_FAILED;
-        if (output->len > 0 && !http_reply_write_interim(request->socket, output))
+        n_waiting = output->len;
+        if (n_waiting > 0 && !http_reply_write_interim(request->socket, output))
             return HTTP_REPLY_FAILED;
+        *n_sent_out += n_waiting - output->len;
         if (output->len > 0)
             return HTTP_REPLY_WAITS;
         if (!has_more(request)) {

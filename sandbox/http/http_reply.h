@@ -7,6 +7,7 @@
 #define DEFT_SANDBOX_HTTP_HTTP_REPLY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/attr.h"
 
@@ -19,9 +20,12 @@ enum http_reply_state {
     HTTP_REPLY_FAILED, /* the connection must be closed */
 };
 
-/* Writes what the socket accepts at once. output: what it did not accept, between two calls. */
-enum http_reply_state http_reply_write(struct server_request *request,
-                                       struct strbuf *output) NONNULL MUST_CHECK;
+/*
+ * Writes what the socket accepts at once, *n_sent_out bytes. output: what it did not accept,
+ * between two calls.
+ */
+enum http_reply_state http_reply_write(struct server_request *request, struct strbuf *output,
+                                       size_t *n_sent_out) NONNULL MUST_CHECK;
 /* Writes what the socket accepts of a text before the reply; false when the connection is broken.
  */
 bool http_reply_write_interim(int socket, struct strbuf *output) NONNULL MUST_CHECK;

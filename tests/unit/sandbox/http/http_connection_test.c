@@ -537,6 +537,49 @@ static void each_part_has_a_time_limit(void **state)
     assert_int_equal(left_ms(bench), -1);
 }
 
+/* Moves the begin of the body or the reply back, as if that time had passed. */
+static void let_pass(struct bench *bench, int64_t ms)
+{
+    connection_of(bench)->transfer_begun_ms -= ms;
+}
+
+static void body_has_a_minimum_rate(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf piece = STRBUF_INIT;
+    struct bench *bench = *state;
+
+    while (piece.len < 16384)
+        strbuf_append_char(&piece, 'a');
+    send_part(bench, "POST /echo HTTP/1.1\r\nContent-Length: 100000\r\n\r\n");
+    let_pass(bench, 110000);
+    send_part(bench, "a");
+    assert_in_range(left_ms(bench), 1, 10000);
+    send_part(bench, piece.text);
+    assert_in_range(left_ms(bench), 10001, 12000);
+    let_pass(bench, 12000);
+    send_part(bench, "a");
+    receive_end(bench);
+    assert_int_equal(bench->got.len, 0);
+}
+
+/* The piece is on time, but the rest is not: the limit of a piece does not begin anew. */
+static void reply_has_a_minimum_rate(void **state)
+{
+    struct bench *bench = *state;
+    CLEANUP(strbuf_done) struct strbuf taken = STRBUF_INIT;
+
+    strbuf_reserve(&taken, READ_BYTES);
+    send_part(bench, "GET /large HTTP/1.1\r\n\r\n");
+    event_loop_dispatch(bench->loop);
+    assert_in_range(left_ms(bench), 60000, 120000);
+    let_pass(bench, 3600000);
+    assert_true(recv(bench->client, taken.text, READ_BYTES, 0) > 0);
+    while (!LIST_EMPTY(&bench->http.connections))
+        event_loop_dispatch(bench->loop);
+    receive_end(bench);
+    assert_in_range(count(bench->got.text, "large "), 1, 300000);
+}
+
 static void slow_client_is_disconnected(void **state)
 {
     struct bench *bench = *state;
@@ -572,6 +615,8 @@ int http_connection_tests(void)
         TEST(dormant_server_serves_open_routes_alone),
         TEST(upgrade_is_not_answered),
         TEST(each_part_has_a_time_limit),
+        TEST(body_has_a_minimum_rate),
+        TEST(reply_has_a_minimum_rate),
         TEST(slow_client_is_disconnected),
     };
 

@@ -566,14 +566,12 @@ static void body_has_a_minimum_rate(void **state)
 static void reply_has_a_minimum_rate(void **state)
 {
     struct bench *bench = *state;
-    CLEANUP(strbuf_done) struct strbuf taken = STRBUF_INIT;
 
-    strbuf_reserve(&taken, READ_BYTES);
     send_part(bench, "GET /large HTTP/1.1\r\n\r\n");
     event_loop_dispatch(bench->loop);
     assert_in_range(left_ms(bench), 60000, 120000);
     let_pass(bench, 3600000);
-    assert_true(recv(bench->client, taken.text, READ_BYTES, 0) > 0);
+    receive(bench);
     while (!LIST_EMPTY(&bench->http.connections))
         event_loop_dispatch(bench->loop);
     receive_end(bench);

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-enum { MAX_DIGITS = 12, MAX_LINE = 8192 };
+enum { MAX_DIGITS = 12, MAX_FRAMING_BYTES = 8192 };
 
 static int digit_value(char c)
 {
@@ -42,6 +42,8 @@ static void begin_data(struct chunked *chunked)
     chunked->state = chunked->left > 0 ? CHUNKED_DATA : CHUNKED_TRAILER;
     chunked->n_digits = 0;
     chunked->n_line = 0;
+    if (chunked->state == CHUNKED_DATA)
+        chunked->n_framing = 0;
 }
 
 /* A line end that closes a trailer, or, in an empty line, the body. */
@@ -54,6 +56,8 @@ static void end_trailer(struct chunked *chunked)
 
 static int take_character(struct chunked *chunked, char c, struct error *err)
 {
+    if (++chunked->n_framing > MAX_FRAMING_BYTES)
+        return bad(err);
     if (chunked->state == CHUNKED_SIZE && take_size(chunked, c, err) < 0)
         return -1;
     if (chunked->state == CHUNKED_SIZE)
@@ -61,8 +65,7 @@ static int take_character(struct chunked *chunked, char c, struct error *err)
     if (c != '\n') {
         if (chunked->state == CHUNKED_DATA_END && c != '\r')
             return bad(err);
-        if (c != '\r' && ++chunked->n_line > MAX_LINE)
-            return bad(err);
+        chunked->n_line += c != '\r';
         return 0;
     }
     if (chunked->state == CHUNKED_EXTENSION) {

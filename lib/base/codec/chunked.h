@@ -2,6 +2,8 @@
  * HTTP/1.1 bodies with chunked transfer coding: extracts the data, for input in pieces of any size
  * (RFC 9112, section 7.1). Trailers are skipped.
  *
+ * Limits: 8 KiB between two pieces of data, and after the last one, for all trailers together.
+ *
  * Memory: constant. Threading: no state but the struct.
  * Decision: docs/decisions/0069-codecs.md
  */
@@ -28,7 +30,8 @@ struct chunked {
     enum chunked_state state;
     int64_t left; /* of the chunk */
     int n_digits;
-    size_t n_line; /* characters in the current line */
+    size_t n_line;    /* characters in the current line */
+    size_t n_framing; /* bytes since the last data: sizes, extensions, line ends, trailers */
 };
 
 /* Received bytes; chunked_next() advances the pointer. */

@@ -81,12 +81,48 @@ static void nonsense_is_refused(void **state)
     }
 }
 
+/* Otherwise a body that never ends would cost its sender nothing but bytes. */
+static void framing_has_a_limit(void **state)
+{
+    static const char *const begins[] = {"", "5;a=", "5\r\nhello", "0\r\n", "0\r\n"};
+    static const char *const repeats[] = {"0", "\r", "\r", "\r", "A: b\r\n"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(begins); i++) {
+        CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+        enum chunked_state end = CHUNKED_OVER;
+
+        strbuf_append(&body, begins[i]);
+        while (body.len < 8300)
+            strbuf_append(&body, repeats[i]);
+        assert_int_equal(read_body(body.text, 100, &out, &end), -1);
+    }
+}
+
+static void chunks_are_any_number(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    enum chunked_state end = CHUNKED_SIZE;
+
+    (void)state;
+    for (int i = 0; i < 5000; i++)
+        strbuf_append(&body, "1;x=y\r\na\r\n");
+    strbuf_append(&body, "0\r\n\r\n");
+    assert_int_equal(read_body(body.text, 100, &out, &end), 0);
+    assert_int_equal(out.len, 5000);
+    assert_int_equal(end, CHUNKED_OVER);
+}
+
 int chunked_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_is_whole_however_it_is_cut),
         cmocka_unit_test(what_is_cut_short_is_not_over),
         cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(framing_has_a_limit),
+        cmocka_unit_test(chunks_are_any_number),
     };
 
     return cmocka_run_group_tests_name("chunked", tests, NULL, NULL);

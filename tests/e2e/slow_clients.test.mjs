@@ -1,42 +1,16 @@
-// Slow clients and sandboxes: they occupy only their own slots.
+// Slow clients: they occupy only their own slots.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { call, must } from './support/api.mjs';
-import { Box } from './support/box.mjs';
+import { call } from './support/api.mjs';
 import { Hostile } from './support/hostile.mjs';
-import { AGENT_URL, API_KEY, APP_URL } from './support/instance.mjs';
+import { AGENT_URL, API_KEY } from './support/instance.mjs';
+import { Slow, assertOthersServed, headOf } from './support/slow.mjs';
 import { waitUntil, within } from './support/wait.mjs';
 
 const N_SLOW = 40;
 const N_SILENT = 9000;
-
-/** A connection that sends this text, and its answer. */
-class Slow {
-  constructor(head, origin = AGENT_URL) {
-    const { hostname, port } = new URL(origin);
-    this.text = '';
-    this.socket = net.connect(port, hostname);
-    this.socket.on('error', () => {}).write(head);
-    this.closed = new Promise((resolve) => { this.socket.on('close', resolve); });
-  }
-
-  read() {
-    this.socket.on('data', (data) => { this.text += data.toString('latin1'); });
-    return this;
-  }
-}
-
-const headOf = (method, path, key, lines = []) => [`${method} ${path} HTTP/1.1`, `Host: ${new URL(AGENT_URL).host}`, `X-Session-API-Key: ${key}`, ...lines, '', ''].join('\r\n');
-
-/** Calls of other clients on both origins, which must be answered during the slow ones. */
-async function assertOthersServed() {
-  for (const path of ['/alive', '/health', '/ready', '/server_info']) await must(200, 'GET', path, { key: null });
-  for (const path of ['/alive', '/health', '/ready', '/agent/server_info']) await must(200, 'GET', path, { key: null, url: APP_URL });
-  await Promise.all(Array.from({ length: 40 }, () => must(200, 'GET', '/api/conversations/count')));
-  await must(200, 'GET', '/api/settings');
-}
 
 describe('slow clients', { concurrency: true }, () => {
   let hostile;
@@ -118,33 +92,6 @@ test('thousands of connections without a request do not block others', async () 
     await assertOthersServed();
   } finally {
     for (const socket of sockets) socket.destroy();
-  }
-});
-
-// Forwarded calls have threads of their own; deft's own calls to a sandbox use those of the API.
-describe('a sandbox that does not answer', () => {
-  const asks = {
-    'a forwarded call': ['/api/bash/execute_bash_command', '/api/bash/execute_bash_command', { command: 'true' }],
-    'a call of deft\'s own': ['/api/skills', '/files/collect', { load_project: true, project_dir: '/workspace/project' }],
-  };
-  for (const [what, [path, asked, body]] of Object.entries(asks)) {
-    test(`delays its own user only: ${what}`, async () => {
-      const hostile = await Hostile.start();
-      const held = [];
-      hostile.answers.set(asked, (socket) => { held.push(socket); });
-      const text = JSON.stringify(body);
-      const head = headOf('POST', path, hostile.user.key, ['Content-Type: application/json', `Content-Length: ${text.length}`]);
-      const calls = Array.from({ length: 2 * N_SLOW }, () => new Slow(head + text).read());
-      try {
-        await waitUntil(() => held.length >= 12 && calls.some(({ text: said }) => said.includes('Too many of your requests are already waiting')), 'as many wait as may, and one is told to come again');
-        await assertOthersServed();
-        assert.equal(await new Box().run('echo served'), 'served\n');
-      } finally {
-        for (const { socket } of calls) socket.destroy();
-        for (const socket of held) socket.destroy();
-        await hostile.close();
-      }
-    });
   }
 });
 

@@ -17,6 +17,8 @@ export class Hostile {
   answers = new Map();
   /** The requested targets. */
   heard = [];
+  /** Its open connections. */
+  sockets = new Set();
 
   static async start() {
     const hostile = new Hostile();
@@ -37,6 +39,8 @@ export class Hostile {
   /** Every request except /alive gets the answer; a function is called with the socket. */
   serve(socket) {
     let head = '';
+    this.sockets.add(socket);
+    socket.on('close', () => this.sockets.delete(socket));
     socket.on('error', () => {});
     socket.on('data', (data) => {
       if (head === undefined) return;
@@ -67,5 +71,7 @@ export class Hostile {
   async close() {
     await call('DELETE', this.conversation, { key: this.user.key });
     this.server.close();
+    // Clients keep theirs until a limit ends; the test's process would wait for that.
+    for (const socket of this.sockets) socket.destroy();
   }
 }

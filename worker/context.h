@@ -49,6 +49,7 @@ struct worker_settings {
     struct receiver_settings receivers[RECEIVERS_MAX];
     struct secret session_key;
     int64_t webhooks_allow_private;
+    int64_t webhooks_timeout_ms;
     int64_t deferred_init;
     const char *crash_at;
 };

@@ -108,6 +108,8 @@ static const struct setting worker_settings[] = {
      "default X-Session-API-Key of webhook calls"},
     {"DEFT_WEBHOOKS_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(webhooks_allow_private),
      "1: webhook receivers may have loopback or private addresses"},
+    {"DEFT_WEBHOOKS_TIMEOUT_MS", SETTING_MS, "30000", FIELD(webhooks_timeout_ms),
+     "time limit of one webhook call"},
     {"OH_DEFERRED_INIT", SETTING_BOOL, "0", FIELD(deferred_init),
      "1: deferred start: POST /api/init may add webhooks"},
     {"DEFT_CRASH_AT", SETTING_TEXT, "", FIELD(crash_at),

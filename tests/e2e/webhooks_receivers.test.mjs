@@ -27,7 +27,7 @@ test('a 500, a slow and an endless answer do not delay other receivers', async (
   const [refused, slow, endless, plain] = [[], [], [], []];
   const by = new Map();
   receiver.answer = (post, response) => (by.get(post.id) ?? Receiver.take)(post, response);
-  await tellingWorker(t, receiver);
+  await tellingWorker(t, receiver, { DEFT_WEBHOOKS_TIMEOUT_MS: '3000' });
   const make = async (answer) => {
     const conversation = await fresh(t, 'talk', { tags: {} });
     by.set(conversation.id, answer);

@@ -18,7 +18,7 @@
 
 #define SESSION_KEY_HEADER "X-Session-API-Key"
 
-enum { CALL_TIMEOUT_MS = 30000, REPLY_MAX_BYTES = 64 * 1024 };
+enum { REPLY_MAX_BYTES = 64 * 1024 };
 
 void delivery_done(struct delivery *delivery)
 {
@@ -62,7 +62,7 @@ static int post(struct delivery *delivery, enum delivery_part part, const struct
         .headers = headers,
         .body = body->text,
         .body_len = body->len,
-        .timeout_ms = CALL_TIMEOUT_MS,
+        .timeout_ms = delivery->means->timeout_ms,
         .max_reply_bytes = REPLY_MAX_BYTES,
         .address_of = delivery->means->address_of,
         .done_fd = delivery->means->done_fd,

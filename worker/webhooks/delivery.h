@@ -27,6 +27,7 @@ struct delivery_means {
     struct http *http;
     const struct secret *session_key; /* unset: no X-Session-API-Key */
     enum address_owner address_of;    /* of the receivers */
+    int64_t timeout_ms;               /* of a call */
     int done_fd;                      /* eventfd signaled when a call is over */
 };
 

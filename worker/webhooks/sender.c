@@ -283,6 +283,7 @@ static void set_means(struct sender *sender)
         .session_key = &context->settings.session_key,
         .address_of = context->settings.webhooks_allow_private != 0 ? ADDRESS_OF_ADMINISTRATOR
                                                                     : ADDRESS_OF_USER,
+        .timeout_ms = context->settings.webhooks_timeout_ms,
         .done_fd = sender->wake_fd,
     };
     add_receivers(sender, &context->receivers);

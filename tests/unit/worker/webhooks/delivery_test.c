@@ -72,6 +72,7 @@ static void begin(struct receiver *receiver, struct run_fixture *fixture,
                                               .http = fixture->context.http,
                                               .session_key = &receiver->no_key,
                                               .address_of = ADDRESS_OF_ADMINISTRATOR,
+                                              .timeout_ms = DEADLINE_MS,
                                               .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     test_sql("DELETE FROM webhooks");
     check(webhook_store_ensure(fixture->context.db, &receiver->webhook, &err), &err);

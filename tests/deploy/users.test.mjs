@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { uidOfUser } from './accounts.mjs';
 import { waitUntil } from './http.mjs';
 
 const run = promisify(execFile);
@@ -15,7 +16,6 @@ const VAR = dirname(DEFT_SERVICES);
 const HOME = dirname(DEFT);
 
 const USERS = { fcgi: 'deft-fcgi', gateway: 'deft-gateway', worker: 'deft-worker', resolver: 'deft-resolver', postgres: 'deft-postgres', runtime: 'root' };
-const uidOfUser = (name) => Number(execFileSync('id', ['-u', name], { encoding: 'utf8' }));
 const pidOf = async (name) => Number(await readFile(`${DEFT_SERVICES}/${name}/supervise/pid`, 'utf8'));
 const childrenOf = async (pid) => (await run('ps', ['-o', 'pid=', '--ppid', String(pid)]).catch((error) => error)).stdout.trim().split(/\s+/).filter(Boolean).map(Number);
 const field = async (pid, name) => new RegExp(`^${name}:[ \\t]*(.*)$`, 'm').exec(await readFile(`/proc/${pid}/status`, 'utf8'))[1];
@@ -282,20 +282,4 @@ test('the state directory is where the users of the processes can reach it', asy
   assert.equal(await place(), join(folder, 'deft/var'));
   await chmod(folder, 0o700);
   assert.match(await place(), /^\/var\/lib\/deft\/deft-[0-9a-f]{8}$/);
-});
-
-test('up migrates files that one user owned for all processes', { timeout: 240_000 }, async () => {
-  const before = (await run(DEFT, ['key', '--list'])).stdout;
-  for (const name of ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'resolver', 'postgres']) await run('sv', ['-w', '60', 'down', `${DEFT_SERVICES}/${name}`]);
-  const gid = Number(execFileSync('id', ['-g', 'deft-worker'], { encoding: 'utf8' }));
-  const former = uidOfUser('deft-worker'); // stands for the one user that all had
-  execFileSync('chown', ['-R', `${former}:${gid}`, `${VAR}/pg`, `${VAR}/log/fcgi`, `${VAR}/log/postgres`]);
-  await chown(DEFT_RUN, former, gid);
-  await chmod(DEFT_RUN, 0o700);
-  await run(DEFT, ['up']);
-  assert.equal((await stat(`${VAR}/pg/data`)).uid, uidOfUser('deft-postgres'));
-  assert.equal((await stat(`${VAR}/pg/data/base`)).uid, uidOfUser('deft-postgres'));
-  assert.equal((await stat(`${VAR}/log/fcgi/current`)).uid, uidOfUser('deft-log'));
-  assert.equal((await run(DEFT, ['key', '--list'])).stdout, before);
-  await run(DEFT, ['status']);
 });

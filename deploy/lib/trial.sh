@@ -20,6 +20,7 @@ command_test() {
     trial_packages run build engine process test
     TRIAL_INSTANCES=$(trial_count_instances "$@")
     task npm trial_fetch
+    ! trial_needs_sdk "$@" || task sdk trial_install_sdk
     trial_run tests/run "$@"
 }
 
@@ -30,6 +31,30 @@ trial_fetch() {
     remark "the tests' packages are installed"
     node_packages tests
     node_packages tests/ui
+}
+
+# trial_files [PATTERN]: the node files that are named so; all without one.
+trial_files() (
+    case ${1-} in
+    --*) set -- '' ;;
+    esac
+    cd "$DEFT_BUILD/src/tests"
+    find . -name node_modules -prune -o -name '*.test.mjs' -print | sed 's|^\.|tests|' | grep -F -- "${1-}"
+)
+
+# trial_needs_sdk [PATTERN]: whether one of these files plays scenarios of the Python SDK.
+trial_needs_sdk() (
+    files=$(trial_files "$@")
+    cd "$DEFT_BUILD/src"
+    # shellcheck disable=SC2086 # names are words
+    [ -n "$files" ] && grep -qF '/sdk.mjs' $files
+)
+
+# The Python SDK, installed while `up` compiles. A failure fails the files that need it: they try again, and report it.
+trial_install_sdk() {
+    remark "the tests' Python SDK is installed"
+    DEFT_BUILD=$DEFT_BUILD "$DEFT_BUILD/src/tests/e2e/sdk/python.sh" --install ||
+        remark "the tests' Python SDK could not be installed"
 }
 
 SLOWEST_SHOWN=30
@@ -43,11 +68,7 @@ trial_say_slowest() {
 # trial_count_instances [PATTERN]: as many as files can run at once. Most files wait most of the time, so that a
 # processor serves two; an instance takes less than a gigabyte.
 trial_count_instances() (
-    case ${1-} in
-    --*) set -- '' ;;
-    esac
-    cd "$DEFT_BUILD/src/tests"
-    files=$(find . -name node_modules -prune -o -name '*.test.mjs' -print | sed 's|^\.|tests|' | grep -cF -- "${1-}") || :
+    files=$(trial_files "$@" | wc -l)
     most=${DEFT_TEST_INSTANCES_MAX:-$(($(nproc) * 2))}
     [ "$files" -gt 0 ] || files=1
     echo $((files < most ? files : most))

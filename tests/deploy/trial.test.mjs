@@ -1,4 +1,4 @@
-// An interrupted ./deft test ends everything that it started.
+// What ./deft test starts: the Python SDK's installation, and instances; an interrupted one ends all of it.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -60,6 +60,24 @@ test('each instance of a trial is removed under its own name', async (t) => {
   const commands = (await readFile(join(dir, 'commands'), 'utf8')).trim().split('\n').sort();
   assert.deepEqual(commands, ['1/2', '1/3', '1'].map((name) => `down ${dir}/${name}/var derived derived`));
   assert.ok(!existsSync(join(dir, '1')));
+});
+
+// Its installation takes minutes; a trial that needs it starts with it.
+test('the Python SDK is installed for files that use it, and for all files', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'deft-trial-test-'));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  await mkdir(join(dir, 'src/tests/e2e'), { recursive: true });
+  await writeFile(join(dir, 'src/tests/e2e/plain.test.mjs'), "import { call } from './support/api.mjs';\n");
+  await writeFile(join(dir, 'src/tests/e2e/python.test.mjs'), "import { Sdk } from './support/sdk.mjs';\n");
+  const script = '. "$1/deploy/lib/trial.sh"; DEFT_BUILD=$2; shift 2; trial_needs_sdk "$@"';
+  const needs = async (...pattern) => {
+    const shell = spawn('sh', ['-uc', script, 'sh', HOME, dir, ...pattern], { stdio: ['ignore', 'ignore', 'inherit'] });
+    return (await once(shell, 'exit'))[0] === 0;
+  };
+  assert.deepEqual(
+    await Promise.all([needs('e2e/plain'), needs('a name of a test'), needs('e2e/python'), needs('e2e'), needs('--all'), needs()]),
+    [false, false, true, true, true, true],
+  );
 });
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {

@@ -1,5 +1,6 @@
 #!/bin/sh
 # python.sh PROGRAM [ARGUMENT...]: runs a Python program of this folder with the official SDK, as pip installs it.
+# python.sh --install: only makes sure that the SDK is installed.
 #
 # The SDK needs Python 3.12. Where the host's is older, a small Debian that has a newer one is made of Debian's packages;
 # it shares the host's network, not its files. What was made is kept in DEFT_BUILD until the lists of packages change.
@@ -16,6 +17,7 @@ main() {
         flock 8
         [ -f "$ROOT/complete" ] || environment_make
     ) 8>"$DEFT_BUILD/python.lock" >&2
+    [ "$1" != --install ] || return 0
     if [ -x "$ROOT/bin/sh" ]; then
         run_in_root "$@"
     fi

@@ -152,6 +152,7 @@ export class House {
     this.instance = `t${randomBytes(4).toString('hex')}`;
     this.key = randomBytes(16).toString('hex');
     this.settings = settings;
+    this.nSessions = 0;
   }
 
   static async open(settings) {
@@ -271,6 +272,12 @@ export class House {
     return this.post('/start', { image: IMAGE, command: ['deft-action'], working_dir: '/workspace/project', environment: {}, session_id: session, wait_ms: 60000, ...more });
   }
 
+  /** The id of a new session. */
+  session() {
+    this.nSessions += 1;
+    return `c-${process.pid}-${this.nSessions}`;
+  }
+
   sql(text) { return this.database.psql('deft', ['-c', text]); }
 
   /** Sets the desired state of these to deleted and sends the hint; resolves when they are gone. */
@@ -322,5 +329,28 @@ export class House {
       await waitUntil(() => servers.every(ended), 120000, 'the end of the servers');
       if (!process.env.DEFT_TEST_KEEP) fs.rmSync(this.dir, { recursive: true, force: true });
     }
+  }
+}
+
+/** Whether the server in a sandbox answers. */
+export const alive = async (runtime) => {
+  const { hostname, port } = new URL(runtime.url);
+  return (await call({ host: hostname, port }, 'GET', '/alive')).json?.status === 'ok';
+};
+
+const spares = { containers: 0, networks: 1, volumes: 3 }; // one network, one home of two, deft-action's
+
+/** The engine has nothing of this instance but spares and that many homes. */
+export async function assertNoLeaks(house, homes = 0) {
+  let seen = {};
+  try {
+    await waitUntil(async () => {
+      const [containers, networks, volumes] = await Promise.all(['containers', 'networks', 'volumes'].map((kind) => house.ours(kind)));
+      const left = containers.filter((c) => c.Labels['deft.role'] === 'sandbox');
+      seen = { containers: left.map((c) => c.Names), networks: networks.map((n) => n.Name), volumes: volumes.map((v) => v.Name) };
+      return left.length === spares.containers && networks.length === spares.networks && volumes.length === spares.volumes + 2 * homes;
+    }, 120000, 'nothing is left over'); // a helper of a service that was killed goes after 20 s
+  } catch (error) {
+    throw new Error(`${error.message}: ${JSON.stringify(seen)}`);
   }
 }

@@ -17,7 +17,11 @@ main() {
         flock 8
         [ -f "$ROOT/complete" ] || environment_make
     ) 8>"$DEFT_BUILD/python.lock" >&2
-    [ "$1" != --install ] || return 0
+    [ "$1" = --install ] || run "$@"
+}
+
+# run PROGRAM [ARGUMENT...]: instead of this shell.
+run() {
     if [ -x "$ROOT/bin/sh" ]; then
         run_in_root "$@"
     fi
@@ -51,6 +55,7 @@ environment_make() {
         root_make
         pip_install chroot "$ROOT" "$ENVIRONMENT/bin/python" /tmp
     fi
+    (run load.py)
     touch "$ROOT/complete"
 }
 

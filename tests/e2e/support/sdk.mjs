@@ -1,8 +1,11 @@
 // The official Python SDK in a process of its own, which plays the scenarios of tests/e2e/sdk.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Conversation } from './conversation.mjs';
 import { AGENT_URL, API_KEY } from './instance.mjs';
+import { strictModel } from './model.mjs';
 import { within } from './wait.mjs';
 
 const PROGRAM = fileURLToPath(new URL('../sdk/python.sh', import.meta.url));
@@ -83,3 +86,15 @@ export class Sdk {
     return within(this.ended, 'the SDK ends');
   }
 }
+
+/** {sdk, fake}: the SDK and its model for all tests of a file. */
+export async function sdkWithModel() {
+  let sdk;
+  after(() => sdk?.stop());
+  const fake = await strictModel();
+  sdk = await Sdk.start(fake);
+  return { sdk, fake };
+}
+
+/** Ids of a conversation's stored events, in order. */
+export const storedIds = async (id) => (await new Conversation(id).events()).map((event) => event.id);

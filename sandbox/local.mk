@@ -86,6 +86,7 @@ SANDBOX_SOURCES = \
 	sandbox/http/server_proof.c sandbox/http/server_proof.h \
 	sandbox/actions/repository_tool.c sandbox/actions/repository_tool.h \
 	sandbox/core/child_process.c sandbox/core/child_process.h \
+	sandbox/core/connection_acceptor.c sandbox/core/connection_acceptor.h \
 	sandbox/core/program.c sandbox/core/program.h \
 	sandbox/core/atomic_write.c sandbox/core/atomic_write.h \
 	sandbox/git/workspace_repository.c sandbox/git/workspace_repository.h \
@@ -147,6 +148,8 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/http/fork_request_test.c \
 	tests/unit/sandbox/http/http_connection_test.c \
 	tests/unit/sandbox/http/http_head_test.c \
+	tests/unit/sandbox/core/connection_acceptor_test.c \
+	tests/unit/sandbox/http/http_server_test.c \
 	tests/unit/sandbox/http/path_scope_test.c \
 	tests/unit/sandbox/http/server_proof_test.c \
 	tests/unit/sandbox/actions/journal_test.c \

@@ -5,7 +5,7 @@
 #define DEFT_SANDBOX_CORE_ACTION_LIMITS_H
 
 enum {
-    MAX_CONNECTIONS = 512,
+    MAX_CONNECTIONS = 512, /* per listening socket */
     MAX_HEADER_BYTES = 16 * 1024,
     MAX_ACTION_BODY_BYTES = 32 * 1024 * 1024, /* file_text of 10 MB, escaped */
     MAX_INIT_BODY_BYTES = 1200 * 1024,        /* room for the environment of a start */

@@ -118,7 +118,7 @@ void http_connection_close(struct http_connection *connection)
     strbuf_done(&connection->input);
     strbuf_done(&connection->output);
     LIST_REMOVE(connection, link);
-    http->n_connections--;
+    connection->listener->acceptor.n_open--;
     mem_free(connection);
 }
 
@@ -392,13 +392,15 @@ static void on_ready(void *owner, uint32_t events)
         http_connection_close(connection);
 }
 
-void http_connection_open(struct http_context *http, int fd)
+void http_connection_open(struct http_listener *listener, int fd)
 {
+    struct http_context *http = listener->http;
     struct http_connection *connection = NEW(struct http_connection);
     struct error ignored = ERROR_INIT;
 
     *connection = (struct http_connection){
         .http = http,
+        .listener = listener,
         .source = {fd, on_ready, connection},
         .deadline = {.expired = on_deadline, .owner = connection},
         .head = HTTP_HEAD_INIT,
@@ -406,7 +408,7 @@ void http_connection_open(struct http_context *http, int fd)
         .output = STRBUF_INIT,
     };
     LIST_INSERT_HEAD(&http->connections, connection, link);
-    http->n_connections++;
+    listener->acceptor.n_open++;
     set_deadline(connection, HEADERS_WITHIN_MS);
     if (event_loop_add(http->loop, &connection->source, EPOLLIN | EPOLLRDHUP, &ignored) < 0)
         http_connection_close(connection);

@@ -17,6 +17,7 @@
 
 #include "base/attr.h"
 #include "base/strbuf.h"
+#include "sandbox/core/connection_acceptor.h"
 #include "sandbox/core/event_loop.h"
 #include "sandbox/http/http_head.h"
 
@@ -33,11 +34,17 @@ struct http_context {
     struct event_loop *loop;
     const struct http_route_table *routes;
     struct http_connections connections;
-    size_t n_connections;
+};
+
+/* A listening socket of the server; its limit of connections is its own. */
+struct http_listener {
+    struct http_context *http;
+    struct connection_acceptor acceptor;
 };
 
 struct http_connection {
     struct http_context *http;
+    struct http_listener *listener;
     struct event_loop_source source;
     struct event_loop_timer deadline;
     struct http_head head;          /* of the request, or the beginning of the next one's */
@@ -52,7 +59,7 @@ struct http_connection {
 };
 
 /* Takes ownership of the accepted socket, which is non-blocking. */
-void http_connection_open(struct http_context *http, int fd) NONNULL;
+void http_connection_open(struct http_listener *listener, int fd) NONNULL;
 /* Drops a pending request. */
 void http_connection_close(struct http_connection *connection) NONNULL;
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "sandbox/core/connection_acceptor.h"
 #include "sandbox/core/event_loop.h"
 #include "sandbox/core/tunnel.h"
 
@@ -40,9 +41,8 @@ struct preview_connection {
 
 struct preview_listener {
     struct event_loop *loop;
-    struct event_loop_source source;
+    struct connection_acceptor acceptor;
     struct preview_connection *connections;
-    size_t n;
 };
 
 static void connection_end(void *owner)
@@ -54,7 +54,7 @@ static void connection_end(void *owner)
     while (*link != connection)
         link = &(*link)->next;
     *link = connection->next;
-    listener->n--;
+    listener->acceptor.n_open--;
     event_loop_timer_clear(listener->loop, &connection->deadline);
     event_loop_remove(listener->loop, &connection->client);
     event_loop_remove(listener->loop, &connection->program);
@@ -172,8 +172,9 @@ static void on_client(void *owner, uint32_t events)
         on_head_read(connection);
 }
 
-static void take_in(struct preview_listener *listener, int fd)
+static void on_accepted(void *owner, int fd)
 {
+    struct preview_listener *listener = owner;
     struct preview_connection *connection = NEW(struct preview_connection);
     struct error err = ERROR_INIT;
 
@@ -185,7 +186,7 @@ static void take_in(struct preview_listener *listener, int fd)
                                     .head = STRBUF_INIT,
                                     .next = listener->connections};
     listener->connections = connection;
-    listener->n++;
+    listener->acceptor.n_open++;
     event_loop_timer_set(listener->loop, &connection->deadline, CONNECTED_WITHIN_MS);
     if (event_loop_add(listener->loop, &connection->client, EPOLLIN, &err) == 0)
         return;
@@ -193,25 +194,17 @@ static void take_in(struct preview_listener *listener, int fd)
     connection_end(connection);
 }
 
-static void on_connect(void *owner, uint32_t events)
-{
-    struct preview_listener *listener = owner;
-    int fd = accept4(listener->source.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-    (void)events;
-    if (fd >= 0 && listener->n >= MAX_PREVIEW_CONNECTIONS)
-        fd_close(&fd);
-    if (fd >= 0)
-        take_in(listener, fd);
-}
-
 int preview_listener_open(struct event_loop *loop, int fd, struct preview_listener **listener_out,
                           struct error *err)
 {
     struct preview_listener *listener = NEW(struct preview_listener);
 
-    *listener = (struct preview_listener){.loop = loop, .source = {fd, on_connect, listener}};
-    if (event_loop_add(loop, &listener->source, EPOLLIN, err) < 0) {
+    *listener = (struct preview_listener){.loop = loop,
+                                          .acceptor = {.source = {.fd = fd},
+                                                       .accepted = on_accepted,
+                                                       .owner = listener,
+                                                       .n_max = MAX_PREVIEW_CONNECTIONS}};
+    if (connection_acceptor_start(&listener->acceptor, loop, err) < 0) {
         preview_listener_close(listener);
         return -1;
     }
@@ -225,7 +218,6 @@ void preview_listener_close(struct preview_listener *listener)
         return;
     while (listener->connections != NULL)
         connection_end(listener->connections);
-    event_loop_remove(listener->loop, &listener->source);
-    fd_close(&listener->source.fd);
+    connection_acceptor_done(&listener->acceptor);
     mem_free(listener);
 }

@@ -16,7 +16,9 @@ int main(void)
     n_failed += credentials_tests();
     n_failed += git_address_tests();
     n_failed += http_head_tests();
+    n_failed += connection_acceptor_tests();
     n_failed += http_connection_tests();
+    n_failed += http_server_tests();
     n_failed += path_scope_tests();
     n_failed += fork_request_tests();
     n_failed += server_proof_tests();

@@ -28,6 +28,7 @@ struct bench {
     struct action_server server;
     struct event_loop *loop;
     struct http_context http;
+    struct http_listener listener;
     int client;
     struct strbuf got;
     bool is_closed; /* the server has ended the connection */
@@ -86,7 +87,7 @@ static void connect_client(struct bench *bench)
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
     bench->client = ends[0];
-    http_connection_open(&bench->http, ends[1]);
+    http_connection_open(&bench->listener, ends[1]);
 }
 
 static int setup(void **state)
@@ -102,6 +103,7 @@ static int setup(void **state)
                                         .loop = bench->loop,
                                         .routes = &table,
                                         .connections = LIST_HEAD_INITIALIZER(connections)};
+    bench->listener.http = &bench->http;
     bench->got = (struct strbuf)STRBUF_INIT;
     connect_client(bench);
     *state = bench;
@@ -114,7 +116,7 @@ static int teardown(void **state)
 
     while (!LIST_EMPTY(&bench->http.connections))
         http_connection_close(LIST_FIRST(&bench->http.connections));
-    assert_int_equal(bench->http.n_connections, 0);
+    assert_int_equal(bench->listener.acceptor.n_open, 0);
     event_loop_free(bench->loop);
     fd_close(&bench->client);
     strbuf_done(&bench->got);

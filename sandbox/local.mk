@@ -140,6 +140,7 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/core/program_test.c \
 	tests/unit/sandbox/git/repository_fetch_test.c \
 	tests/unit/sandbox/editor/file_editor_test.c \
+	tests/unit/sandbox/files/files_test.c \
 	tests/unit/sandbox/files/unzip_test.c \
 	tests/unit/sandbox/git/git_address_test.c \
 	tests/unit/sandbox/core/identity_test.c \

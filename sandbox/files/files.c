@@ -216,6 +216,7 @@ struct byte_range {
     int64_t end;
 };
 
+/* A number too large is beyond any file's end, as the largest one is. */
 static bool read_number(const char **text, int64_t *number)
 {
     CLEANUP(strbuf_done) struct strbuf digits = STRBUF_INIT;
@@ -224,7 +225,9 @@ static bool read_number(const char **text, int64_t *number)
 
     strbuf_append_bytes(&digits, *text, len);
     *text += len;
-    return len > 0 && text_parse_int(digits.text, 0, INT64_MAX, number, &ignored) == 0;
+    if (len > 0 && text_parse_int(digits.text, 0, INT64_MAX, number, &ignored) < 0)
+        *number = INT64_MAX;
+    return len > 0;
 }
 
 /*

@@ -27,6 +27,7 @@ int path_scope_tests(void);
 int fork_request_tests(void);
 int server_proof_tests(void);
 int file_editor_tests(void);
+int files_tests(void);
 int ports_tests(void);
 int env_script_tests(void);
 int journal_tests(void);

@@ -171,11 +171,14 @@ static void read_extra(const unsigned char *extra, size_t len, struct zip_entry 
 static int read_entry(const struct archive *archive, uint64_t *at_io, struct zip_entry *entry,
                       struct error *err)
 {
-    const unsigned char *bytes = archive->bytes + *at_io;
+    const unsigned char *bytes = NULL;
     size_t extra = 0;
     size_t comment = 0;
 
-    if (!has_room(archive, *at_io, ENTRY_BYTES) || number_at(bytes, 4) != SIGNATURE_ENTRY)
+    if (!has_room(archive, *at_io, ENTRY_BYTES))
+        return broken(err);
+    bytes = archive->bytes + *at_io;
+    if (number_at(bytes, 4) != SIGNATURE_ENTRY)
         return broken(err);
     entry->name_len = (size_t)number_at(bytes + 28, 2);
     extra = (size_t)number_at(bytes + 30, 2);
@@ -199,10 +202,13 @@ static int read_entry(const struct archive *archive, uint64_t *at_io, struct zip
 static int find_data(const struct archive *archive, const struct zip_entry *entry,
                      const unsigned char **data_out, struct error *err)
 {
-    const unsigned char *bytes = archive->bytes + entry->at;
+    const unsigned char *bytes = NULL;
     uint64_t start = 0;
 
-    if (!has_room(archive, entry->at, LOCAL_BYTES) || number_at(bytes, 4) != SIGNATURE_LOCAL)
+    if (!has_room(archive, entry->at, LOCAL_BYTES))
+        return broken(err);
+    bytes = archive->bytes + entry->at;
+    if (number_at(bytes, 4) != SIGNATURE_LOCAL)
         return broken(err);
     start = entry->at + LOCAL_BYTES + number_at(bytes + 26, 2) + number_at(bytes + 28, 2);
     if (!has_room(archive, start, entry->packed))

@@ -37,8 +37,9 @@ struct said {
     uint64_t size;
     uint64_t at; /* of the file */
     unsigned mode;
-    uint64_t n;   /* of files */
-    uint64_t far; /* of the long end record; 0: there is none */
+    uint64_t n;         /* of files */
+    uint64_t far;       /* of the long end record; 0: there is none */
+    uint64_t directory; /* as the long end record has it; 0: there is none */
 };
 
 static struct said say_hello(unsigned method)
@@ -121,14 +122,32 @@ static void put_end(struct strbuf *out, const struct said *said, size_t director
     put(out, 0, 2);
 }
 
+/* The long end record; all but its signature, number and directory is ignored. */
+static void put_far_end(struct strbuf *out, const struct said *said)
+{
+    strbuf_append(out, "PK\6\6");
+    put(out, 0, 8);
+    put(out, 0, 8);
+    put(out, 0, 4);
+    put(out, 0, 8);
+    put(out, said->n, 8);
+    put(out, 0, 8);
+    put(out, said->directory, 8);
+}
+
 static void put_archive(struct strbuf *out, const struct said *said)
 {
+    struct said all = *said;
     size_t directory = 0;
 
     put_local(out, said);
     directory = out->len;
     put_entry(out, said);
-    put_end(out, said, directory);
+    if (said->directory != 0) {
+        all.far = out->len;
+        put_far_end(out, said);
+    }
+    put_end(out, &all, directory);
 }
 
 struct folder {
@@ -230,6 +249,11 @@ static void numbers_that_overflow_are_refused(void **state)
     said = say_hello(DEFLATED);
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
         said.far = places[i];
+        assert_int_equal(unpack_said(*state, &said), ERROR_INVALID);
+    }
+    said = say_hello(DEFLATED);
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+        said.directory = places[i];
         assert_int_equal(unpack_said(*state, &said), ERROR_INVALID);
     }
 }

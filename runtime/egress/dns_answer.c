@@ -117,20 +117,45 @@ static void find_fresh(struct egress *egress, const char *name, struct lookup_re
     lock_release(&egress->lock);
 }
 
-/* Rules before the reply, so that the sandbox can connect at once. */
+/* True if some of the addresses have no rules yet. */
+static bool learn_addresses(struct egress *egress, const char *name,
+                            const struct lookup_result *addresses)
+{
+    bool has_new = false;
+
+    lock_take(&egress->lock);
+    for (size_t i = 0; i < addresses->n; i++)
+        has_new =
+            egress_table_learn(&egress->table, name, addresses->items[i], clock_monotonic_ms()) ||
+            has_new;
+    lock_release(&egress->lock);
+    return has_new;
+}
+
+static void confirm_addresses(struct egress *egress, const char *name,
+                              const struct lookup_result *addresses)
+{
+    lock_take(&egress->lock);
+    for (size_t i = 0; i < addresses->n; i++)
+        egress_table_confirm(&egress->table, name, addresses->items[i]);
+    lock_release(&egress->lock);
+}
+
+/*
+ * Rules before the reply, so that the sandbox can connect at once. Until they are loaded no other
+ * query is answered from the table.
+ */
 static enum dns_result allow_addresses(struct egress *egress, const char *name,
                                        const struct lookup_result *addresses)
 {
     struct error err = ERROR_INIT;
-    bool is_new = false;
 
-    lock_take(&egress->lock);
-    for (size_t i = 0; i < addresses->n; i++)
-        is_new =
-            egress_table_learn(&egress->table, name, addresses->items[i], clock_monotonic_ms()) ||
-            is_new;
-    lock_release(&egress->lock);
-    return is_new && egress_load(egress, &err) < 0 ? DNS_FAILED : DNS_OK;
+    if (!learn_addresses(egress, name, addresses))
+        return DNS_OK;
+    if (egress_load(egress, &err) < 0)
+        return DNS_FAILED;
+    confirm_addresses(egress, name, addresses);
+    return DNS_OK;
 }
 
 static enum dns_result resolve(struct egress *egress, unsigned bridge_index, const char *name,

@@ -129,7 +129,7 @@ bool egress_table_learn(struct egress_table *table, const char *name, uint32_t a
 
     if (known != NULL) {
         known->seen_ms = now_ms;
-        return false;
+        return !known->is_loaded;
     }
     forget_old(table, now_ms);
     if (table->known == NULL)
@@ -140,13 +140,22 @@ bool egress_table_learn(struct egress_table *table, const char *name, uint32_t a
     return true;
 }
 
+void egress_table_confirm(struct egress_table *table, const char *name, uint32_t address)
+{
+    struct egress_address *known = find_known(table, name, address);
+
+    if (known != NULL)
+        known->is_loaded = true;
+}
+
 size_t egress_table_addresses(const struct egress_table *table, const char *name, int64_t since_ms,
                               uint32_t *addresses, size_t max)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < table->n_known && n < max; i++) {
-        if (table->known[i].seen_ms >= since_ms && text_equal(table->known[i].name, name))
+        if (table->known[i].is_loaded && table->known[i].seen_ms >= since_ms &&
+            text_equal(table->known[i].name, name))
             addresses[n++] = table->known[i].address;
     }
     return n;

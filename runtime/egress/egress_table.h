@@ -40,6 +40,7 @@ struct egress_address {
     char name[EGRESS_NAME_BYTES];
     uint32_t address; /* in host order */
     int64_t seen_ms;  /* monotonic */
+    bool is_loaded;   /* the packet filter has had its rules */
 };
 
 struct egress_table {
@@ -61,10 +62,13 @@ void egress_table_unassign(struct egress_table *table, size_t assignment) NONNUL
 /* A bridge's policy, by default the settings'. Borrowed until the next change. */
 const struct egress_policy *egress_table_find(const struct egress_table *table,
                                               const char *bridge) NONNULL MUST_CHECK;
-/* Stores an address; true if it is new for the name, so that the rules must be loaded again. */
+/* Stores an address; true until its rules are loaded: they must be loaded again. */
 bool egress_table_learn(struct egress_table *table, const char *name, uint32_t address,
                         int64_t now_ms) NONNULL;
-/* Addresses of the name seen since `since_ms` (monotonic), at most `max`. */
+/* Records that the rules of an address are loaded. */
+void egress_table_confirm(struct egress_table *table, const char *name, uint32_t address) NONNULL;
+/* Addresses of the name whose rules are loaded, seen since `since_ms` (monotonic), at most `max`.
+ */
 size_t egress_table_addresses(const struct egress_table *table, const char *name, int64_t since_ms,
                               uint32_t *addresses, size_t max) NONNULL MUST_CHECK;
 

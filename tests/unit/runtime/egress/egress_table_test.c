@@ -158,8 +158,10 @@ static void addresses_are_known_for_a_while_and_bounded(void **state)
 
     (void)state;
     assert_true(egress_table_learn(&table, "a.org", 7, 1000));
+    egress_table_confirm(&table, "a.org", 7);
     assert_false(egress_table_learn(&table, "a.org", 7, 2000));
     assert_true(egress_table_learn(&table, "a.org", 8, 3000));
+    egress_table_confirm(&table, "a.org", 8);
     assert_int_equal(egress_table_addresses(&table, "a.org", 2500, found, 4), 1);
     assert_int_equal(found[0], 8);
     assert_int_equal(egress_table_addresses(&table, "b.org", 0, found, 4), 0);
@@ -168,6 +170,24 @@ static void addresses_are_known_for_a_while_and_bounded(void **state)
     for (uint32_t i = 0; i < EGRESS_KNOWN_MAX + 10; i++)
         (void)egress_table_learn(&table, "c.org", i, 4000 + EGRESS_KNOWN_MS);
     assert_int_equal(table.n_known, EGRESS_KNOWN_MAX);
+}
+
+/* An answer before that would lead to a refused connection. */
+static void address_is_given_once_its_rules_are_loaded(void **state)
+{
+    CLEANUP(egress_table_done) struct egress_table table = {.policies = NULL};
+    uint32_t found[4] = {0};
+
+    (void)state;
+    assert_true(egress_table_learn(&table, "a.org", 7, 1000));
+    assert_int_equal(egress_table_addresses(&table, "a.org", 0, found, 4), 0);
+    assert_true(egress_table_learn(&table, "a.org", 7, 1000));
+    egress_table_confirm(&table, "b.org", 7);
+    egress_table_confirm(&table, "a.org", 8);
+    assert_int_equal(egress_table_addresses(&table, "a.org", 0, found, 4), 0);
+    egress_table_confirm(&table, "a.org", 7);
+    assert_int_equal(egress_table_addresses(&table, "a.org", 0, found, 4), 1);
+    assert_int_equal(table.n_known, 1);
 }
 
 int test_egress_table(void)
@@ -179,6 +199,7 @@ int test_egress_table(void)
         cmocka_unit_test(who_may_go_everywhere_asks_the_resolver_instead_of_private_servers),
         cmocka_unit_test(the_ports_of_resolvers_take_what_was_redirected_and_a_bounded_share),
         cmocka_unit_test(addresses_are_known_for_a_while_and_bounded),
+        cmocka_unit_test(address_is_given_once_its_rules_are_loaded),
     };
 
     return cmocka_run_group_tests_name("runtime/egress_table", tests, NULL, NULL);

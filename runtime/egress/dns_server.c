@@ -78,6 +78,8 @@ void dns_server_run(struct service *service)
 
             if (fd >= 0)
                 answer_packet(service, fd, event.data.u32);
+            else
+                dns_sockets_pause(egress);
         }
     }
 }

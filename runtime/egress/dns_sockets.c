@@ -4,6 +4,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -16,6 +17,8 @@
 #include "runtime/egress/egress_state.h"
 
 #define BACKLOG 8
+/* Pause while descriptors are short. */
+#define PAUSE_MS 100
 
 static const struct dns_socket *find_socket_locked(const struct egress *egress,
                                                    unsigned bridge_index)
@@ -167,6 +170,13 @@ void dns_sockets_resume(struct egress *egress, unsigned bridge_index)
         epoll_ctl(egress->polls[DNS_TCP], EPOLL_CTL_MOD, dns_socket->fds[DNS_TCP], &event) < 0)
         log_warning("dns.poll_failed", LOG_STR("reason", "epoll_ctl failed"));
     lock_release(&egress->lock);
+}
+
+void dns_sockets_pause(struct egress *egress)
+{
+    struct pollfd stop = {.fd = egress->stop_fd, .events = POLLIN};
+
+    (void)poll(&stop, 1, PAUSE_MS);
 }
 
 void dns_socket_close(struct dns_socket *socket)

@@ -78,17 +78,28 @@ void dns_tcp_serve(struct service *service, const struct dns_source *source, int
     }
 }
 
-static void serve_next(struct service *service, unsigned bridge_index)
+/* False if there is no descriptor for the bridge's socket or the connection. */
+static bool accept_next(struct service *service, unsigned bridge_index)
 {
     CLEANUP(fd_close) int listener = dns_sockets_copy(service->egress, DNS_TCP, bridge_index);
     CLEANUP(fd_close) int fd = -1;
     struct dns_source source = {.bridge_index = bridge_index};
 
     if (listener < 0)
-        return;
+        return false;
     fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0 && dns_source_find(service, bridge_index, &source))
+    if (fd < 0)
+        return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
+    if (dns_source_find(service, bridge_index, &source))
         dns_tcp_serve(service, &source, fd);
+    return true;
+}
+
+/* Resumes in any case: nothing else would arm the bridge's socket again. */
+static void serve_next(struct service *service, unsigned bridge_index)
+{
+    if (!accept_next(service, bridge_index))
+        dns_sockets_pause(service->egress);
     dns_sockets_resume(service->egress, bridge_index);
 }
 

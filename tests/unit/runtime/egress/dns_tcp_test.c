@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@
 #include "runtime/egress/dns_message.h"
 #include "runtime/egress/egress.h"
 #include "runtime/egress/egress_denials.h"
+#include "runtime/egress/egress_state.h"
 #include "unit/runtime/runtime_test.h"
 
 /* A service whose sandboxes may reach `localhost` and `allowed.test`; nothing is loaded or stored.
@@ -77,6 +80,9 @@ static size_t make_query(const char *name, uint8_t type, unsigned char packet[DN
     memcpy(packet + at, tail, sizeof(tail));
     return at + sizeof(tail);
 }
+
+/* Of no bridge. */
+#define UNUSED_INDEX 4000000U
 
 #define FRAME_BYTES (2 + DNS_PACKET_BYTES)
 
@@ -174,6 +180,40 @@ static void connection_has_eight_queries_at_most(void **state)
     assert_int_equal(serve(*state, frames, 9 * one, replies, sizeof(replies)), 8 * one);
 }
 
+/* Both events are ready before the loop runs: a connection, and then the end. */
+static void connections_are_taken_again_after_a_lack_of_descriptors(void **state)
+{
+    struct fixture *fixture = *state;
+    struct egress *egress = fixture->service.egress;
+    CLEANUP(fd_close) int listener = -1;
+    struct dns_socket dns_socket = {.bridge_index = UNUSED_INDEX, .fds = {-1, -1}};
+    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data = {.u32 = UNUSED_INDEX}};
+    struct epoll_event ready[2];
+    struct rlimit before = {0};
+    struct rlimit none = {0};
+    const uint64_t one = 1;
+    int pair[2] = {-1, -1};
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    listener = pair[0];
+    dns_socket.fds[DNS_TCP] = listener;
+    egress->dns_sockets = &dns_socket;
+    egress->n_dns_sockets = 1;
+    assert_int_equal(epoll_ctl(egress->polls[DNS_TCP], EPOLL_CTL_ADD, listener, &event), 0);
+    assert_int_equal(send(pair[1], "x", 1, 0), 1);
+    assert_int_equal(write(egress->stop_fd, &one, sizeof(one)), sizeof(one));
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    dns_tcp_run(&fixture->service);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    /* The end and the connection that is still there. */
+    assert_int_equal(epoll_wait(egress->polls[DNS_TCP], ready, 2, 0), 2);
+    egress->dns_sockets = NULL;
+    egress->n_dns_sockets = 0;
+    fd_close(&pair[1]);
+}
+
 int test_dns_tcp(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +222,7 @@ int test_dns_tcp(void)
         cmocka_unit_test(query_that_is_too_long_ends_the_connection),
         cmocka_unit_test(query_larger_than_a_packet_is_not_read),
         cmocka_unit_test(connection_has_eight_queries_at_most),
+        cmocka_unit_test(connections_are_taken_again_after_a_lack_of_descriptors),
     };
 
     return cmocka_run_group_tests_name("runtime/dns_tcp", tests, setup, teardown);

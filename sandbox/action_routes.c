@@ -29,7 +29,7 @@ static const struct http_route routes[] = {
     {METHOD_GET, "/ready", ROUTE_OPEN, 0, server_status_handle_ready, NULL},
     {METHOD_GET, "/server_info", ROUTE_OPEN, 0, server_status_handle_info, NULL},
     {METHOD_GET, "/api/init", ROUTE_OPEN, 0, init_handle_get, NULL},
-    {METHOD_POST, "/api/init", ROUTE_OPEN, MAX_INIT_BODY_BYTES, init_handle_post, NULL},
+    {METHOD_POST, "/api/init", ROUTE_OPEN, MAX_INIT_BODY_BYTES, init_handle_post, init_begin_post},
     {METHOD_GET, SANDBOX_PROOF_PATH, ROUTE_OPEN, 0, server_proof_handle, NULL},
     {METHOD_PUT, "/actions/{id}", ROUTE_KEYED, MAX_ACTION_BODY_BYTES, actions_handle_put, NULL},
     {METHOD_GET, "/actions/{id}", ROUTE_KEYED, 0, actions_handle_get, NULL},

@@ -104,12 +104,28 @@ static void take_body(struct server_request *request)
     answer_state(request);
 }
 
-void init_handle_post(struct server_request *request)
+/* False: the request has been answered. */
+static bool check_access(struct server_request *request)
 {
-    if (!action_config_is_dormant(request->server->config))
-        server_request_answer_detail(request, 400, "server already in state: ready");
-    else if (!has_init_key(request))
+    bool is_dormant = action_config_is_dormant(request->server->config);
+
+    if (is_dormant && has_init_key(request))
+        return true;
+    if (is_dormant)
         server_request_answer_detail(request, 401, "Unauthorized");
     else
+        server_request_answer_detail(request, 400, "server already in state: ready");
+    return false;
+}
+
+void init_begin_post(struct server_request *request)
+{
+    (void)check_access(request);
+}
+
+/* Again: another request may have brought the key while this one's body arrived. */
+void init_handle_post(struct server_request *request)
+{
+    if (check_access(request))
         take_body(request);
 }

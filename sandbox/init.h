@@ -20,5 +20,7 @@ void init_handle_get(struct server_request *request) NONNULL;
  * an invalid body, of which nothing is used.
  */
 void init_handle_post(struct server_request *request) NONNULL;
+/* Before the body of a POST is read: refuses it by state and init key. */
+void init_begin_post(struct server_request *request) NONNULL;
 
 #endif

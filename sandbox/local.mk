@@ -157,6 +157,7 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/terminal/terminal_keys_test.c \
 	tests/unit/sandbox/ports/preview_listener_test.c \
 	tests/unit/sandbox/git/workspace_repository_test.c \
+	tests/unit/sandbox/init_test.c \
 	tests/unit/sandbox/sandbox_test.c \
 	tests/unit/sandbox/sandbox_test.h \
 	tests/unit/sandbox/terminal/shell_record_test.c \

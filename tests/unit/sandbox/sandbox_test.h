@@ -23,6 +23,7 @@ int http_connection_tests(void);
 int http_server_tests(void);
 int http_head_tests(void);
 int identity_tests(void);
+int init_tests(void);
 int path_scope_tests(void);
 int fork_request_tests(void);
 int server_proof_tests(void);

@@ -45,8 +45,8 @@ void test_answer_done(struct test_answer *answer);
 /* One request on the agent origin; path with query, body NULL for none. */
 struct test_answer test_dispatch(void *state, enum caller caller, const char *method,
                                  const char *path, const char *body);
-/* The same with more parameters "NAME=value", ends with NULL; DEFT_ORIGIN is agent unless given, and
- * CONTENT_LENGTH what the body has. */
+/* The same with more parameters "NAME=value", ends with NULL; DEFT_ORIGIN is agent unless given,
+ * and CONTENT_LENGTH what the body has. */
 struct test_answer test_dispatch_with(void *state, const char *const *params, const char *method,
                                       const char *path, const char *body);
 /* Fails the test unless the status is that and the body contains the text: a word of an error, or

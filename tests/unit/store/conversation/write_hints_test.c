@@ -32,7 +32,6 @@
 #include "support/pg.h"
 #include "support/sql.h"
 
-
 static int write_pause(const struct hint_fixture *fixture, struct conversation *conversation,
                        const struct conversation_write *write, struct error *err)
 {

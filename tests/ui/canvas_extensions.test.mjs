@@ -1,0 +1,49 @@
+// OpenHands' own page, used as by a person: its pages of extensions.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { waitUntil } from '../e2e/support/wait.mjs';
+import { start as startMcp } from '../fakes/mcp.mjs';
+import { at, LONG, open, page, settings } from './canvas_person.mjs';
+
+/** The requests of each extension page. */
+const CUSTOMIZE = { mcp: '/api/settings', skills: '/api/skills', plugins: '/api/plugins/installed' };
+
+test('agent-server 63: every page of extensions opens', LONG, async () => {
+  for (const [name, asks] of Object.entries(CUSTOMIZE)) {
+    const answered = page.waitForResponse((answer) => new URL(answer.url()).pathname === asks);
+    await open(`/${name}`);
+    await answered;
+    await at('extensions-navbar-desktop').waitFor();
+  }
+});
+
+test('agent-server 63: an MCP server is tested, added, tested again and removed', LONG, async () => {
+  const mcp = await startMcp();
+  try {
+    await open('/mcp');
+    await at('mcp-add-custom-server').click();
+    await at('server-name-input').fill('mine');
+    await at('url-input').fill(`${mcp.url}/mcp`);
+    await at('mcp-test-connection').click();
+    await page.getByText('2 tool(s) available').waitFor();
+    await at('submit-button').last().click();
+    await at('mcp-health-label-mine').getByText('Reachable').waitFor();
+    assert.equal((await settings()).agent_settings.mcp_config.mine.url, `${mcp.url}/mcp`);
+    await at('mcp-server-item').first().getByText('mine').first().click();
+    await at('mcp-custom-editor-delete').click();
+    await page.getByRole('dialog').getByRole('button', { name: /confirm|delete|remove|uninstall/i }).last().click();
+    await at('mcp-server-item').first().waitFor({ state: 'detached' });
+    await waitUntil(async () => Object.keys((await settings()).agent_settings.mcp_config).length === 0, 'it is forgotten');
+  } finally {
+    await mcp.close();
+  }
+});
+
+test('agent-server 63: a skill is enabled and disabled', LONG, async () => {
+  const enabled = async () => (await settings()).misc_settings.app_preferences.enabled_skills;
+  await open('/skills');
+  await page.getByTestId('skill-toggle-uv').and(page.getByLabel('Enable skill')).click();
+  await waitUntil(async () => (await enabled()).includes('uv'), 'it is on');
+  await page.getByTestId('skill-toggle-uv').and(page.getByLabel('Disable skill')).click();
+  await waitUntil(async () => !(await enabled()).includes('uv'), 'it is off');
+});

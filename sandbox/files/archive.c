@@ -181,7 +181,7 @@ static int keep_time(int from, int to, struct error *err)
 }
 
 /* Copies the repository's index, so that new files can be added without changing the original. */
-static int copy_index(const struct git *git, struct strbuf *copy, struct error *err)
+static int copy_index(const struct git *git, char copy[FORK_FILE_BYTES], struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf index = STRBUF_INIT;
@@ -195,14 +195,14 @@ static int copy_index(const struct git *git, struct strbuf *copy, struct error *
     if (name.text[0] != '/')
         strbuf_appendf(&index, "%s/", git->folder);
     strbuf_append(&index, name.text);
-    strbuf_append(copy, "/tmp/deft-index-XXXXXX");
-    to = mkostemp(copy->text, O_CLOEXEC);
+    (void)snprintf(copy, FORK_FILE_BYTES, "/tmp/deft-index-XXXXXX");
+    to = mkostemp(copy, O_CLOEXEC);
     if (to < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "creating %s: %m", copy->text);
+        return error_set(err, ERROR_UNAVAILABLE, "creating %s: %m", copy);
     /* The sandbox controls this path: opening a FIFO must not block. */
     from = open(index.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (from < 0) /* nothing was ever added */
-        return unlink(copy->text);
+        return unlink(copy);
     for (n = read(from, bytes, sizeof(bytes)); n > 0; n = read(from, bytes, sizeof(bytes))) {
         if (fd_write_all(to, bytes, (size_t)n, err) < 0)
             return -1;
@@ -251,17 +251,17 @@ static int run_without(const struct git *git, const char *const *command,
     return git_run_to(git, args, fd, err);
 }
 
-static int write_changes(struct git *git, const char *base, const struct patterns *patterns, int fd,
-                         struct error *err)
+static int write_changes(struct git *git, const char *base, const struct patterns *patterns,
+                         const struct fork_reply *answer, struct error *err)
 {
     CLEANUP(pathspecs_done) struct pathspecs specs = {.n = 0};
-    CLEANUP(strbuf_done) struct strbuf index = STRBUF_INIT;
     CLEANUP(fd_close) int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    int rc = copy_index(git, &index, err);
+    char *index = answer->leftovers->file;
+    int rc = copy_index(git, index, err);
 
     make_pathspecs(patterns, &specs);
     if (rc == 0) {
-        git_use_index(git, index.text);
+        git_use_index(git, index);
         rc = run_without(git, GIT_ARGS("add", "--intent-to-add", "--all", "--"), &specs, nothing,
                          err);
     }
@@ -269,9 +269,7 @@ static int write_changes(struct git *git, const char *base, const struct pattern
         rc = run_without(git,
                          GIT_ARGS("diff", "--binary", "--no-ext-diff", "--no-textconv",
                                   "--no-color", base, "--"),
-                         &specs, fd, err);
-    if (index.len > 0)
-        (void)unlink(index.text);
+                         &specs, answer->result, err);
     return rc;
 }
 
@@ -289,7 +287,7 @@ static int archive_changes(const struct server_request *request, const char *fol
     json_put_text(answer->headers, "content-disposition", "attachment; filename=\"changes.patch\"");
     answer->content_type = "text/x-patch; charset=utf-8";
     read_patterns(request, &patterns);
-    return write_changes(&git, base.text, &patterns, answer->result, err);
+    return write_changes(&git, base.text, &patterns, answer, err);
 }
 
 /* --- all of it --- */

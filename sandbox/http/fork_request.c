@@ -34,6 +34,7 @@ struct forked_request {
     struct event_loop_timer deadline;
     int head;   /* pipe: status, headers, type */
     int result; /* the body */
+    struct fork_leftovers *leftovers;
     struct forked_request *next;
 };
 
@@ -65,15 +66,40 @@ static void fork_request_free(struct forked_request *forked)
     event_loop_timer_clear(forked->forks->loop, &forked->deadline);
     fd_close(&forked->head);
     fd_close(&forked->result);
+    if (forked->leftovers != NULL)
+        (void)munmap(forked->leftovers, sizeof(*forked->leftovers));
     mem_free(forked);
+}
+
+/* A process that does not lead its group yet is killed alone. */
+static void kill_group(pid_t pid)
+{
+    if (pid <= 0)
+        return;
+    (void)kill(pid, SIGKILL);
+    (void)kill(-pid, SIGKILL);
+}
+
+/* After the end of a fork, which may not have been its own. */
+static void remove_leftovers(const struct forked_request *forked)
+{
+    CLEANUP(strbuf_done) struct strbuf lock = STRBUF_INIT;
+    const struct fork_leftovers *leftovers = forked->leftovers;
+
+    kill_group(leftovers->session);
+    if (leftovers->file[0] == '\0')
+        return;
+    (void)unlink(leftovers->file);
+    strbuf_appendf(&lock, "%s.lock", leftovers->file);
+    (void)unlink(lock.text);
 }
 
 static void kill_fork(const struct forked_request *forked)
 {
     if (forked->child.pid <= 0)
         return;
-    (void)kill(forked->child.pid, SIGKILL); /* in case it does not lead its group yet */
-    (void)kill(-forked->child.pid, SIGKILL);
+    kill_group(forked->child.pid);
+    remove_leftovers(forked);
 }
 
 void fork_requests_free(struct fork_requests *forks)
@@ -120,7 +146,10 @@ static void write_answer(const struct fork_reply *answer, int head)
 NORETURN static void run_copy(const struct forked_request *forked,
                               const struct fork_request_spec *order, int head)
 {
-    struct fork_reply answer = {.status = 200, .headers = json_object(), .result = forked->result};
+    struct fork_reply answer = {.status = 200,
+                                .headers = json_object(),
+                                .result = forked->result,
+                                .leftovers = forked->leftovers};
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)setsid();
@@ -193,6 +222,7 @@ static void on_ended(void *owner, int status)
     struct forked_request *forked = owner;
     json_auto_t *head = read_head(forked->head);
 
+    remove_leftovers(forked);
     if (status == 0 && head != NULL) {
         answer_request(forked, head);
     } else {
@@ -205,10 +235,13 @@ static void on_ended(void *owner, int status)
 static int open_files(struct forked_request *forked, int *write_end_out, struct error *err)
 {
     int ends[2] = {-1, -1};
+    void *shared = mmap(NULL, sizeof(*forked->leftovers), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
+    forked->leftovers = shared != MAP_FAILED ? shared : NULL;
     if (forked->result < 0)
         forked->result = memfd_create("answer", MFD_CLOEXEC);
-    if (forked->result < 0 || pipe2(ends, O_CLOEXEC) < 0)
+    if (forked->leftovers == NULL || forked->result < 0 || pipe2(ends, O_CLOEXEC) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "starting a worker process: %m");
     forked->head = ends[0];
     *write_end_out = ends[1];

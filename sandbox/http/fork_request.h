@@ -10,6 +10,7 @@
 #define DEFT_SANDBOX_HTTP_FORK_REQUEST_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <jansson.h>
 
@@ -22,6 +23,17 @@ struct server_request;
 
 enum { FORK_REQUEST_DEADLINE_MS = 150000 };
 
+enum { FORK_FILE_BYTES = 64 };
+
+/*
+ * Whatever would outlive a work that is killed. It is in memory shared with the server, which then
+ * ends and removes it.
+ */
+struct fork_leftovers {
+    pid_t session;              /* of a program with a session of its own; 0: none */
+    char file[FORK_FILE_BYTES]; /* a temporary file, with its .lock; "": none */
+};
+
 /* The answer of the work. */
 struct fork_reply {
     int status;               /* initially 200 */
@@ -29,6 +41,7 @@ struct fork_reply {
     const char *content_type; /* of `result` */
     json_t *headers;          /* an object of texts */
     int result;               /* an open file without a name */
+    struct fork_leftovers *leftovers;
 };
 
 struct fork_request_spec {

@@ -5,8 +5,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -169,6 +171,48 @@ static void fork_that_is_dropped_at_once_ends(void **state)
     assert_int_equal(poll(&polled, 1, ENDED_WITHIN_MS), 1);
 }
 
+static void leave_a_file(const struct server_request *request, struct fork_reply *answer)
+{
+    CLEANUP(fd_close) int fd = -1;
+
+    (void)snprintf(answer->leftovers->file, FORK_FILE_BYTES, "/tmp/deft-left-XXXXXX");
+    fd = mkostemp(answer->leftovers->file, O_CLOEXEC);
+    answer->body = json_object();
+    json_put_text(answer->body, "file", answer->leftovers->file);
+    (void)request;
+}
+
+static void leave_a_file_and_die(const struct server_request *request, struct fork_reply *answer)
+{
+    struct error ignored = ERROR_INIT;
+
+    leave_a_file(request, answer);
+    error_ignore(fd_write_all(answer->result, answer->leftovers->file, FORK_FILE_BYTES, &ignored),
+                 "the test then finds no name");
+    _exit(EXIT_FAILURE);
+}
+
+/* The server removes it, whether the work has answered or not. */
+static void file_of_the_work_is_removed_after_it(void **state)
+{
+    static const struct fork_request_spec answers = {leave_a_file, -1, 0};
+    struct fork_request_spec dies = {leave_a_file_and_die, memfd_create("result", MFD_CLOEXEC), 0};
+    CLEANUP(fd_close) int result = fcntl(dies.result, F_DUPFD_CLOEXEC, 0);
+    json_auto_t *body = NULL;
+    struct bench *bench = *state;
+    struct error err = ERROR_INIT;
+    char text[256] = "";
+    ssize_t n = 0;
+
+    assert_int_equal(status_of(bench, &answers), 200);
+    n = pread(bench->requests[0]->file_fd, text, sizeof(text), 0);
+    assert_int_equal(json_parse(text, (size_t)n, &body, &err), 0);
+    assert_int_equal(access(json_text_or(body, "file", "/"), F_OK), -1);
+    assert_int_equal(status_of(bench, &dies), 500);
+    assert_int_equal(pread(result, text, sizeof(text), 0), FORK_FILE_BYTES);
+    assert_int_equal(access(text, F_OK), -1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int fork_request_tests(void)
@@ -176,7 +220,7 @@ int fork_request_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(answer_of_the_fork_is_that_of_the_request), TEST(fork_that_dies_is_an_internal_error),
         TEST(fork_that_takes_too_long_is_ended),         TEST(forks_at_once_are_bounded),
-        TEST(fork_that_is_dropped_at_once_ends),
+        TEST(fork_that_is_dropped_at_once_ends),         TEST(file_of_the_work_is_removed_after_it),
     };
 
     return cmocka_run_group_tests_name("fork_request", tests, NULL, NULL);

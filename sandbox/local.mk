@@ -144,6 +144,7 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/files/unzip_test.c \
 	tests/unit/sandbox/git/git_address_test.c \
 	tests/unit/sandbox/core/identity_test.c \
+	tests/unit/sandbox/ports/mcp_stdio_test.c \
 	tests/unit/sandbox/ports/ports_test.c \
 	tests/unit/sandbox/terminal/env_script_test.c \
 	tests/unit/sandbox/http/fork_request_test.c \

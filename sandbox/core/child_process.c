@@ -238,6 +238,8 @@ NORETURN static void run_child(const struct child_process_spec *spec, int report
     struct child_report report = {STEP_DESCRIPTORS, 0};
 
     child_process_default_signals();
+    if (spec->session != NULL)
+        *spec->session = getpid();
     (void)setsid();
     report.failed = become(spec, &report_fd);
     report.why = errno;

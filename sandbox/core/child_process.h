@@ -32,6 +32,7 @@ struct child_process_spec {
     const char *working_dir; /* NULL: unchanged */
     const struct child_process_fd *fds;
     size_t n_fds;
+    pid_t *session; /* gets the child's pid before its session begins, if shared; NULL: nothing */
     bool has_terminal; /* descriptor 0 becomes the controlling terminal of a new session */
 };
 

@@ -45,6 +45,7 @@ struct mcp_stdio {
     int complaint;
     int64_t deadline_ms;
     struct lines output;
+    struct fork_leftovers *leftovers; /* names the program while it runs */
 };
 
 static void mcp_stdio_done(struct mcp_stdio *session)
@@ -55,6 +56,7 @@ static void mcp_stdio_done(struct mcp_stdio *session)
     lines_done(&session->output);
     if (session->pid > 0) {
         (void)kill(-session->pid, SIGKILL);
+        session->leftovers->session = 0;
         (void)waitpid(session->pid, NULL, 0);
     }
 }
@@ -140,8 +142,11 @@ static int start_program(const json_t *order, char *const *environment, struct m
             .fds = (const struct child_process_fd[]){{in[0], STDIN_FILENO},
                                                      {out[1], STDOUT_FILENO},
                                                      {session->complaint, STDERR_FILENO}},
-            .n_fds = 3},
+            .n_fds = 3,
+            .session = &session->leftovers->session},
         &session->pid, err);
+    if (rc < 0)
+        session->leftovers->session = 0;
     fd_close(&in[0]);
     fd_close(&out[1]);
     return rc;
@@ -270,10 +275,11 @@ static int talk(struct mcp_stdio *session, const json_t *messages, json_t *repli
     return 0;
 }
 
-static int run_session(const struct server_request *request, json_t *replies, struct error *err)
+static int run_session(const struct server_request *request, struct fork_leftovers *leftovers,
+                       json_t *replies, struct error *err)
 {
     CLEANUP(mcp_stdio_done) struct mcp_stdio session = {
-        .in = -1, .out = -1, .complaint = -1, .output = LINES_INIT};
+        .in = -1, .out = -1, .complaint = -1, .output = LINES_INIT, .leftovers = leftovers};
     json_auto_t *order = NULL;
     char **environment = NULL;
     json_int_t timeout_ms = 0;
@@ -298,7 +304,7 @@ static void work(const struct server_request *request, struct fork_reply *answer
     json_auto_t *replies = json_array();
     struct error err = ERROR_INIT;
 
-    if (run_session(request, replies, &err) < 0) {
+    if (run_session(request, answer->leftovers, replies, &err) < 0) {
         fork_reply_error(answer, &err);
         return;
     }

@@ -25,6 +25,7 @@ int main(void)
     n_failed += server_proof_tests();
     n_failed += file_editor_tests();
     n_failed += files_tests();
+    n_failed += mcp_stdio_tests();
     n_failed += ports_tests();
     n_failed += env_script_tests();
     n_failed += journal_tests();

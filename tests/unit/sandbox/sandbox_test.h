@@ -29,6 +29,7 @@ int fork_request_tests(void);
 int server_proof_tests(void);
 int file_editor_tests(void);
 int files_tests(void);
+int mcp_stdio_tests(void);
 int ports_tests(void);
 int env_script_tests(void);
 int journal_tests(void);

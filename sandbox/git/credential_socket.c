@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/core/connection_acceptor.h"
 #include "sandbox/core/event_loop.h"
 #include "sandbox/git/credentials.h"
 #include "sandbox/git/git_address.h"
@@ -31,9 +32,8 @@ struct credential_query {
 struct credential_socket {
     struct event_loop *loop;
     const struct credentials *credentials;
-    struct event_loop_source source;
+    struct connection_acceptor acceptor;
     struct credential_query *queries;
-    size_t n;
 };
 
 socklen_t credential_socket_address(const char *name, struct sockaddr_un *address)
@@ -55,7 +55,7 @@ static void query_end(struct credential_query *query)
     while (*link != query)
         link = &(*link)->next;
     *link = query->next;
-    query->listener->n--;
+    query->listener->acceptor.n_open--;
     event_loop_timer_clear(query->listener->loop, &query->deadline);
     event_loop_remove(query->listener->loop, &query->source);
     fd_close(&query->source.fd);
@@ -154,12 +154,13 @@ static bool is_ours(int fd)
            peer.pid > 0;
 }
 
-static void admit(struct credential_socket *listener, int fd)
+static void on_accepted(void *owner, int fd)
 {
+    struct credential_socket *listener = owner;
     struct credential_query *query = NULL;
     struct error ignored = ERROR_INIT;
 
-    if (listener->n == MAX_QUERIES || !is_ours(fd)) {
+    if (!is_ours(fd)) {
         fd_close(&fd);
         return;
     }
@@ -170,20 +171,10 @@ static void admit(struct credential_socket *listener, int fd)
                                        .question = STRBUF_INIT,
                                        .next = listener->queries};
     listener->queries = query;
-    listener->n++;
+    listener->acceptor.n_open++;
     event_loop_timer_set(listener->loop, &query->deadline, QUERY_WITHIN_MS);
     if (event_loop_add(listener->loop, &query->source, EPOLLIN, &ignored) < 0)
         query_end(query);
-}
-
-static void on_connect(void *owner, uint32_t events)
-{
-    struct credential_socket *listener = owner;
-    int fd = accept4(listener->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-    (void)events;
-    if (fd >= 0)
-        admit(listener, fd);
 }
 
 static int listen_on(const char *name, int *fd_out, struct error *err)
@@ -211,8 +202,9 @@ int credential_socket_open(struct event_loop *loop, const struct credentials *cr
     listener = NEW(struct credential_socket);
     listener->loop = loop;
     listener->credentials = credentials;
-    listener->source = (struct event_loop_source){fd, on_connect, listener};
-    if (event_loop_add(loop, &listener->source, EPOLLIN, err) < 0) {
+    listener->acceptor = (struct connection_acceptor){
+        .source = {.fd = fd}, .accepted = on_accepted, .owner = listener, .n_max = MAX_QUERIES};
+    if (connection_acceptor_start(&listener->acceptor, loop, err) < 0) {
         credential_socket_close(listener);
         return -1;
     }
@@ -228,7 +220,6 @@ void credential_socket_close(struct credential_socket *listener)
         return;
     while (listener->queries != NULL)
         query_end(listener->queries);
-    event_loop_remove(listener->loop, &listener->source);
-    fd_close(&listener->source.fd);
+    connection_acceptor_done(&listener->acceptor);
     mem_free(listener);
 }

@@ -74,6 +74,19 @@ static void wait_until_empty(struct pool *pool)
     assert_true(pool_is_empty(pool));
 }
 
+/* Each write of a run extends its lease; once this event is stored, it waits for the model. */
+static void wait_until_begun(struct run_fixture *fixture, struct pool *pool, const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
+
+    while (event.len == 0 && clock_monotonic_ms() < deadline_ms) {
+        serve_once(pool);
+        run_last_event(fixture, id, "ConversationStateUpdateEvent", &event);
+    }
+    assert_int_not_equal(event.len, 0);
+}
+
 static void change_row(const struct uuid *id, const char *columns)
 {
     CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
@@ -129,6 +142,7 @@ static void lease_of_a_run_is_extended(void **state)
 
     pool_claim_work(pool);
     wait_until_held(pool, &id);
+    wait_until_begun(fixture, pool, &id);
     run_expire_lease(&id);
     assert_row(fixture, &id, "running/wanted/-");
     pool_renew_leases(pool);

@@ -261,37 +261,36 @@ struct look_up {
     enum error_code code;
 };
 
-/* The tests look one up at a time. */
-static struct look_up look_up;
-
-static void on_over(const struct error *err)
+static void on_over(struct look_up *look_up, const struct error *err)
 {
-    look_up.is_over = true;
-    look_up.code = err != NULL ? err->code : ERROR_NONE;
+    look_up->is_over = true;
+    look_up->code = err != NULL ? err->code : ERROR_NONE;
+}
+
+static struct look_up *of_ended(struct ended_query *query)
+{
+    return (struct look_up *)(void *)((char *)query - offsetof(struct look_up, ended));
 }
 
 static void on_caller(struct caller_query *query, const struct error *err)
 {
-    (void)query;
-    on_over(err);
+    on_over((struct look_up *)(void *)((char *)query - offsetof(struct look_up, caller)), err);
 }
 
 static void on_ended(struct ended_query *query, const char *id)
 {
-    (void)query;
     (void)id;
-    look_up.n_ended++;
+    of_ended(query)->n_ended++;
 }
 
 static void on_ended_over(struct ended_query *query, const struct error *err)
 {
-    (void)query;
-    on_over(err);
+    on_over(of_ended(query), err);
 }
 
-static void wait_for_look_up(struct db_async *async)
+static void wait_for_look_up(struct db_async *async, const struct look_up *look_up)
 {
-    while (!look_up.is_over) {
+    while (!look_up->is_over) {
         struct pollfd wait = {.fd = db_async_fd(async), .events = POLLIN};
 
         (void)poll(&wait, 1, 1000);
@@ -299,22 +298,24 @@ static void wait_for_look_up(struct db_async *async)
     }
 }
 
-static enum error_code find_caller(struct db_async *async, enum caller_kind kind, const char *hash)
+static struct look_up find_caller(struct db_async *async, enum caller_kind kind, const char *hash)
 {
-    look_up = (struct look_up){.caller = {.kind = kind, .done = on_caller}};
+    struct look_up look_up = {.caller = {.kind = kind, .done = on_caller}};
+
     memcpy(look_up.caller.hash, hash, strlen(hash) + 1);
     async_store_find_caller(async, &look_up.caller);
-    wait_for_look_up(async);
-    return look_up.code;
+    wait_for_look_up(async, &look_up);
+    return look_up;
 }
 
 /* How many of one id have ended: 0 or 1. */
 static size_t count_ended(struct db_async *async, const char *id)
 {
-    look_up =
-        (struct look_up){.ended = {.ids = &id, .n = 1, .ended = on_ended, .done = on_ended_over}};
+    struct look_up look_up = {
+        .ended = {.ids = &id, .n = 1, .ended = on_ended, .done = on_ended_over}};
+
     async_store_find_ended(async, &look_up.ended);
-    wait_for_look_up(async);
+    wait_for_look_up(async, &look_up);
     assert_int_equal(look_up.code, ERROR_NONE);
     return look_up.n_ended;
 }
@@ -333,6 +334,7 @@ static void ended_credentials_are_none_for_the_gateway_either(void **state)
 {
     const struct store_fixture *fixture = *state;
     struct db_async *async = open_async();
+    struct look_up look_up = {.is_over = false};
     struct uuid link = add_link(fixture, DAY_S);
     struct uuid key = new_hash();
     struct uuid session = new_hash();
@@ -342,21 +344,24 @@ static void ended_credentials_are_none_for_the_gateway_either(void **state)
 
     assert_done(user_store_add_key(fixture->db, &fixture->user_id, "g", key.text, &err), &err);
     assert_done(user_store_use_link(fixture->db, link.text, session.text, DAY_S, &err), &err);
-    assert_int_equal(find_caller(async, CALLER_USER_KEY, key.text), ERROR_NONE);
+    look_up = find_caller(async, CALLER_USER_KEY, key.text);
+    assert_int_equal(look_up.code, ERROR_NONE);
     assert_string_equal(look_up.caller.user_id.text, fixture->user_id.text);
     key_id = look_up.caller.key_id;
     /* A key of any form may be a user's. */
-    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, key.text), ERROR_NONE);
+    look_up = find_caller(async, CALLER_SANDBOX_KEY, key.text);
+    assert_int_equal(look_up.code, ERROR_NONE);
     assert_int_equal(look_up.caller.kind, CALLER_USER_KEY);
-    assert_int_equal(find_caller(async, CALLER_SESSION, session.text), ERROR_NONE);
+    look_up = find_caller(async, CALLER_SESSION, session.text);
+    assert_int_equal(look_up.code, ERROR_NONE);
     session_id = look_up.caller.key_id;
     assert_int_equal(count_ended(async, key_id.text) + count_ended(async, session_id.text), 0);
 
     assert_done(user_store_revoke_key(fixture->db, &fixture->user_id, &key_id, &err), &err);
     test_sql("UPDATE sessions SET expires_at = now() - interval '1 second'");
-    assert_int_equal(find_caller(async, CALLER_USER_KEY, key.text), ERROR_UNAUTHENTICATED);
-    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, key.text), ERROR_UNAUTHENTICATED);
-    assert_int_equal(find_caller(async, CALLER_SESSION, session.text), ERROR_UNAUTHENTICATED);
+    assert_int_equal(find_caller(async, CALLER_USER_KEY, key.text).code, ERROR_UNAUTHENTICATED);
+    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, key.text).code, ERROR_UNAUTHENTICATED);
+    assert_int_equal(find_caller(async, CALLER_SESSION, session.text).code, ERROR_UNAUTHENTICATED);
     assert_int_equal(count_ended(async, key_id.text), 1);
     assert_int_equal(count_ended(async, session_id.text), 1);
     db_async_free(async);
@@ -366,19 +371,21 @@ static void deleted_sandbox_is_no_caller_and_a_stopped_one_may_come_back(void **
 {
     const struct store_fixture *fixture = *state;
     struct db_async *async = open_async();
+    struct look_up look_up = {.is_over = false};
     CLEANUP(runtime_done) struct runtime runtime = store_add_runtime(fixture);
 
     /* As real ids are: without a dash, which tells them from keys and sessions. */
     test_sql("UPDATE runtimes SET id = 'abcdef0123456789'");
     memcpy(runtime.id, "abcdef0123456789", sizeof(runtime.id));
-    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, runtime.session_key_hash), ERROR_NONE);
+    look_up = find_caller(async, CALLER_SANDBOX_KEY, runtime.session_key_hash);
+    assert_int_equal(look_up.code, ERROR_NONE);
     assert_string_equal(look_up.caller.runtime_id, runtime.id);
     test_sql("UPDATE runtimes SET status = 'stopped'");
-    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, runtime.session_key_hash),
+    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, runtime.session_key_hash).code,
                      ERROR_UNAUTHENTICATED);
     assert_int_equal(count_ended(async, runtime.id), 0);
     test_sql("UPDATE runtimes SET status = 'running', desired = 'deleted'");
-    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, runtime.session_key_hash),
+    assert_int_equal(find_caller(async, CALLER_SANDBOX_KEY, runtime.session_key_hash).code,
                      ERROR_UNAUTHENTICATED);
     assert_int_equal(count_ended(async, runtime.id), 1);
     db_async_free(async);

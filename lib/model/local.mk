@@ -8,10 +8,12 @@ libmodel_a_SOURCES = \
 	lib/model/agent/conversation_defaults.h \
 	lib/model/agent/llm_spec.c lib/model/agent/llm_spec.h \
 	lib/model/agent/agent_spec.c lib/model/agent/agent_spec.h \
+	lib/model/tools/agent_tool.h \
 	lib/model/tools/browser_tools.c lib/model/tools/browser_tools.h \
 	lib/model/conversation/child_conversation.c lib/model/conversation/child_conversation.h \
 	lib/model/tools/child_tools.c lib/model/tools/child_tools.h \
 	lib/model/schema/client_arguments.c lib/model/schema/client_arguments.h \
+	lib/model/tools/catalogue_tools.c lib/model/tools/catalogue_tools.h \
 	lib/model/tools/client_tools.c lib/model/tools/client_tools.h \
 	lib/model/agent/condenser_fields.h \
 	lib/model/event/content.c \
@@ -71,12 +73,15 @@ libmodel_a_SOURCES = \
 	lib/model/tools/sub_agents.c lib/model/tools/sub_agents.h \
 	lib/model/conversation/task.c lib/model/conversation/task.h \
 	lib/model/event/title.c lib/model/event/title.h \
-	lib/model/tools/tool_call.c \
+	lib/model/tools/tool_alias.c lib/model/tools/tool_alias.h \
+	lib/model/tools/tool_call.c lib/model/tools/tool_call.h \
+	lib/model/tools/tool_check.c lib/model/tools/tool_check.h \
 	lib/model/tools/tool_repair.c lib/model/tools/tool_repair.h \
 	lib/model/tools/tool.h \
 	lib/model/tools/tool_table.c lib/model/tools/tool_table.h \
 	lib/model/tools/tool_text.c lib/model/tools/tool_text.h \
 	lib/model/tools/tools.c lib/model/tools/tools.h \
+	lib/model/tools/toolset.c lib/model/tools/toolset.h \
 	lib/model/conversation/sealed_secrets.c lib/model/conversation/sealed_secrets.h \
 	lib/model/web_origin.c lib/model/web_origin.h \
 	lib/model/conversation/webhook.c lib/model/conversation/webhook.h \

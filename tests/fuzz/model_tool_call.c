@@ -16,7 +16,9 @@
 #include "json_setup.h"
 #include "model/conversation/conversation.h"
 #include "model/event/observation_text.h"
-#include "model/tools/tools.h"
+#include "model/tools/tool_call.h"
+#include "model/tools/tool_check.h"
+#include "model/tools/toolset.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -45,6 +47,7 @@ static json_t *spec_with_all_tools(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(toolset_freep) struct toolset *tools = NULL;
     CLEANUP(tool_call_check_done) struct tool_call_check check = {0};
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     CLEANUP(mem_freep) char *name = mem_dup_bytes(data, size);
@@ -55,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     *arguments++ = '\0';
     conversation.spec = spec_with_all_tools();
-    tool_call_check(&conversation, name, arguments, &check);
+    tools = toolset_new(&conversation);
+    tool_call_check(tools, name, arguments, &check);
     kept = json_loads(check.arguments, 0, NULL);
     assert(json_is_object(kept));
     assert((check.action == NULL) == (check.problem != NULL));

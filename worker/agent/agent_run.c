@@ -9,6 +9,7 @@
 #include "client/direct_connections.h"
 #include "client/http.h"
 #include "model/event/stats.h"
+#include "model/tools/toolset.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/agent_row.h"
 #include "worker/agent/core/run_control.h"
@@ -29,7 +30,6 @@ void agent_init(struct agent *agent, struct worker_context *context, struct run_
         .conversation = claim->conversation,
         .history = HISTORY_INIT,
         .transcript = TRANSCRIPT_INIT,
-        .tools = STRBUF_INIT,
         .secrets = SECRET_LIST_INIT,
         .llm_key = SECRET_INIT,
         .direct = direct_connections_new(),
@@ -42,6 +42,7 @@ void agent_init(struct agent *agent, struct worker_context *context, struct run_
     json_decref(TAKE_PTR(agent->conversation.stats));
     secret_list_mask_log(&agent->secrets);
     agent_take_secrets(agent);
+    agent->tools = toolset_new(&agent->conversation);
     agent->sandbox = sandbox_new(agent);
 }
 
@@ -57,7 +58,7 @@ void agent_done(struct agent *agent)
     stats_free(agent->stats);
     history_done(&agent->history);
     transcript_done(&agent->transcript);
-    strbuf_done(&agent->tools);
+    toolset_free(agent->tools);
     secret_list_unmask_log();
     secret_list_done(&agent->secrets);
     json_decref(agent->withheld);

@@ -9,7 +9,7 @@
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/prompt/planned_events.h"
-#include "model/tools/tools.h"
+#include "model/tools/toolset.h"
 #include "store/conversation/job_store.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/messages.h"
@@ -53,30 +53,21 @@ static json_t *messages_for(struct job_conversation *target, const char *questio
     return messages;
 }
 
-static void append_tools(const struct conversation *conversation, struct strbuf *out)
-{
-    json_auto_t *tools = tools_functions(conversation);
-
-    if (json_array_size(tools) > 0)
-        json_append_text(out, tools);
-}
-
 int job_ask_agent(struct job_conversation *target, const struct job *job, json_t **result_out,
                   struct error *err)
 {
     CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
-    CLEANUP(strbuf_done) struct strbuf tools = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_auto_t *messages = messages_for(target, json_text_or(job->payload, "question", ""));
     const struct agent *agent = &target->agent;
     struct llm_failure failure = LLM_FAILURE_INIT;
 
     model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
-    append_tools(&agent->conversation, &tools);
     if (llm_query_run(&target->agent,
-                      &(struct llm_query){&choice, messages, tools.text, USAGE_ID, NULL}, &reply,
-                      &failure, err) < 0) {
+                      &(struct llm_query){&choice, messages, toolset_functions_text(agent->tools),
+                                          USAGE_ID, NULL},
+                      &reply, &failure, err) < 0) {
         if (err->code == ERROR_CANCELLED)
             return -1;
         log_info("ask.failed", LOG_STR("code", llm_failure_code(&failure)), LOG_ERROR(err));

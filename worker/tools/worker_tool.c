@@ -1,17 +1,24 @@
 #include "worker/tools/worker_tool.h"
 
-#include "base/text.h"
-#include "model/tools/tools.h"
+#include <stddef.h>
 
-json_t *worker_tool_run(const struct tool *tool, const json_t *action, json_t *agent_state,
+#include "base/text.h"
+
+static const struct {
+    const char *name;
+    json_t *(*run)(const json_t *action, json_t *agent_state, bool *is_changed_out);
+} worker_tools[] = {
+    {"think", worker_tool_think},
+    {"task_tracker", worker_tool_task_tracker},
+};
+
+json_t *worker_tool_run(const char *name, const json_t *action, json_t *agent_state,
                         bool *is_changed_out)
 {
     *is_changed_out = false;
-    if (text_equal(tool->name, "think"))
-        return worker_tool_think(action);
-    if (text_equal(tool->name, "finish"))
-        return worker_tool_finish(action);
-    if (text_equal(tool->name, "task_tracker"))
-        return worker_tool_task_tracker(action, agent_state, is_changed_out);
+    for (size_t i = 0; i < ARRAY_SIZE(worker_tools); i++) {
+        if (text_equal(worker_tools[i].name, name))
+            return worker_tools[i].run(action, agent_state, is_changed_out);
+    }
     return NULL;
 }

@@ -12,17 +12,16 @@
 
 #include "base/attr.h"
 
-struct tool;
-
 /*
- * Runs a tool and returns its observation, a new reference; NULL if the worker has no such tool.
- * agent_state is the tools' memory; *is_changed_out = true if it was changed.
+ * Runs the tool of that name and returns its observation, a new reference; NULL if the worker has
+ * no such tool. agent_state is the tools' memory; *is_changed_out = true if it was changed.
  */
-json_t *worker_tool_run(const struct tool *tool, const json_t *action, json_t *agent_state,
+json_t *worker_tool_run(const char *name, const json_t *action, json_t *agent_state,
                         bool *is_changed_out) NONNULL MUST_CHECK;
 
 /* think: the thought is only kept in the log. */
-json_t *worker_tool_think(const json_t *action) NONNULL MUST_CHECK;
+json_t *worker_tool_think(const json_t *action, json_t *agent_state,
+                          bool *is_changed_out) NONNULL MUST_CHECK;
 /* finish: repeats the message. */
 json_t *worker_tool_finish(const json_t *action) NONNULL MUST_CHECK;
 /* task_tracker: keeps {"task_list": […]} in agent_state. */

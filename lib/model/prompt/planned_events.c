@@ -11,7 +11,7 @@
 #include "model/event/title.h"
 #include "model/prompt/prompt.h"
 #include "model/prompt/skills.h"
-#include "model/tools/tools.h"
+#include "model/tools/toolset.h"
 
 static void register_llm(struct stats *stats, const json_t *llm)
 {
@@ -38,11 +38,12 @@ void conversation_add_system_prompt(const struct conversation *conversation,
 {
     CLEANUP(strbuf_done) struct strbuf prompt = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
-    json_auto_t *tools = tools_definitions(conversation);
+    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(conversation);
+    json_auto_t *definitions = toolset_definitions(tools);
 
     prompt_append(conversation, &prompt);
     prompt_append_context(conversation, &context);
-    event_add_system_prompt(events, prompt.text, tools, context.text);
+    event_add_system_prompt(events, prompt.text, definitions, context.text);
 }
 
 /* The system prompt precedes all other events except state updates. */

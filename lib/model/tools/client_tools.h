@@ -8,9 +8,9 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "model/tools/agent_tool.h"
 
 struct conversation;
-struct tool;
 
 /* The result of each call, for the model. */
 #define CLIENT_TOOL_RESULT "Tool call dispatched to client."
@@ -18,19 +18,12 @@ struct tool;
 /* Prefix of their actions' kinds; the tool's name follows. */
 #define CLIENT_ACTION_PREFIX "ClientAction_"
 
-/* Represents all of them where a struct tool is needed. */
-extern const struct tool client_tool;
-
-/* Returns {name, description, parameters, annotations} of that name, or NULL. Borrowed. */
+/* Returns [{name, description, parameters, annotations}], or NULL. Borrowed. */
+const json_t *client_tools_of(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* Returns the one of that name, or NULL. Borrowed. */
 const json_t *client_tool_find(const struct conversation *conversation,
                                const char *name) NONNULL MUST_CHECK;
-/* Appends their ToolDefinitions. */
-void client_tools_add_definitions(const struct conversation *conversation, json_t *list) NONNULL;
-/* Appends their functions for a chat model, except those with the name of one of the agent's own
- * tools (tools_of()). */
-void client_tools_add_functions(const struct conversation *conversation,
-                                const struct tool *const *own, json_t *list) NONNULL;
-/* Returns the action kind of the tool of that name. The caller frees it. */
-char *client_tool_action_kind(const char *name) NONNULL MUST_CHECK;
+/* The tool so provided, with an action_kind that the caller frees. */
+struct agent_tool client_tool(const json_t *provided) NONNULL MUST_CHECK;
 
 #endif

@@ -8,11 +8,15 @@
 
 struct object_schema;
 
-/* Where a tool runs. */
+/* How a tool runs. */
 enum tool_place {
     TOOL_IN_SANDBOX,
     TOOL_IN_WORKER,
-    TOOL_IN_CHILD, /* in a conversation that the call starts */
+    TOOL_IN_CLIENT,    /* the client gets the call; the agent does not wait for a result */
+    TOOL_IN_CHILD,     /* starts another conversation, which the agent does not wait for */
+    TOOL_IN_SUB_AGENT, /* starts another conversation; its end is the result */
+    TOOL_ENDS_RUN,
+    TOOL_N_PLACES
 };
 
 /* Do sandboxes of this installation have a browser? */
@@ -31,9 +35,11 @@ struct tool {
     const char *hints;                  /* d: destructive, i: idempotent, w: open world */
     const char *spec_names;             /* names in agent specifications: "a|b" */
     const char *set_names;              /* of the browser's set that includes it; NULL: in none */
-    const char *told_set;   /* a set of this tool alone, listed in addition; NULL: none */
-    bool shows_working_dir; /* the description ends with the working directory */
-    bool lists_sub_agents;  /* the description ends with the kinds of sub-agents */
+    const char *resource;        /* that a call occupies: see resource_keys.h; NULL: by its name */
+    const char *resource_member; /* of the action; its value completes the key; NULL: none */
+    const char *told_set;        /* a set of this tool alone, listed in addition; NULL: none */
+    bool shows_working_dir;      /* the description ends with the working directory */
+    bool lists_sub_agents;       /* the description ends with the kinds of sub-agents */
 };
 
 #endif

@@ -8,17 +8,9 @@
 
 #include "base/attr.h"
 
-struct conversation;
-struct object_schema;
 struct strbuf;
 struct tool;
 
-/*
- * Finds the tool that a call means: by its name, by the name's leading identifier, or by an alias
- * that models use. A command in the name is moved to arguments. NULL: unknown.
- */
-const struct tool *tool_repair_name(const struct conversation *conversation, const char *name,
-                                    json_t *arguments) NONNULL MUST_CHECK;
 /*
  * Parses the arguments, even with raw control characters in them. Returns a new reference to an
  * object; NULL if they are not JSON. *text_out gets the text to keep, always a JSON object.

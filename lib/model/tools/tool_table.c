@@ -120,7 +120,8 @@ static const struct object_schema think_schema = CLOSED_SCHEMA(think_fields);
 #define BROWSER_TOOL(tool_name, class)                                                             \
     .name = (tool_name), .title = (tool_name), .kind = class "Tool",                               \
     .action_kind = class "Action", .observation_kind = "BrowserObservation",                       \
-    .place = TOOL_IN_SANDBOX, .spec_names = (tool_name), .set_names = BROWSER_SET_NAMES
+    .place = TOOL_IN_SANDBOX, .spec_names = (tool_name), .set_names = BROWSER_SET_NAMES,           \
+    .resource = "browser"
 
 const struct tool tool_table[] = {
     {.name = "terminal",
@@ -132,6 +133,7 @@ const struct tool tool_table[] = {
      .schema = &terminal_schema,
      .description = tool_text_terminal,
      .hints = "dw",
+     .resource = "terminal:session",
      .spec_names = "terminal|TerminalTool|BashTool|execute_bash"},
     {.name = "file_editor",
      .title = "file_editor",
@@ -142,6 +144,8 @@ const struct tool tool_table[] = {
      .schema = &file_editor_schema,
      .description = tool_text_file_editor,
      .hints = "d",
+     .resource = "file:",
+     .resource_member = "path",
      .spec_names = "file_editor|FileEditorTool|str_replace_editor",
      .shows_working_dir = true},
     {.name = "task_tracker",
@@ -167,7 +171,7 @@ const struct tool tool_table[] = {
      .kind = "TaskTool",
      .action_kind = "TaskAction",
      .observation_kind = "TaskObservation",
-     .place = TOOL_IN_CHILD,
+     .place = TOOL_IN_SUB_AGENT,
      .schema = &child_task_schema,
      .description = child_task_text,
      .hints = "dw",
@@ -203,7 +207,7 @@ const struct tool tool_table[] = {
      .kind = "FinishTool",
      .action_kind = "FinishAction",
      .observation_kind = "FinishObservation",
-     .place = TOOL_IN_WORKER,
+     .place = TOOL_ENDS_RUN,
      .is_read_only = true,
      .schema = &finish_schema,
      .description = tool_text_finish,

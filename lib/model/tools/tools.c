@@ -5,24 +5,11 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation/conversation.h"
-#include "model/schema/object_schema.h"
 #include "model/schema/regex.h"
 #include "model/schema/words.h"
-#include "model/tools/client_tools.h"
-#include "model/tools/sub_agents.h"
 #include "model/tools/tool_table.h"
-
-static const struct tool *catalogue_find(const char *spec_name)
-{
-    for (size_t i = 0; i < tool_table_n; i++) {
-        if (words_contain(tool_table[i].spec_names, spec_name))
-            return &tool_table[i];
-    }
-    return NULL;
-}
 
 bool tools_is_built_in(const struct tool *tool)
 {
@@ -131,27 +118,6 @@ const struct tool **tools_of(const struct conversation *conversation)
     return tools;
 }
 
-const struct tool *tools_find(const struct conversation *conversation, const char *name)
-{
-    const struct tool *tool = catalogue_find(name);
-    CLEANUP(filter_done) struct filter filter = filter_of(conversation);
-    const json_t *agent = conversation_agent(conversation);
-    json_t *item = NULL;
-    size_t i = 0;
-
-    if (tool == NULL || !is_offered(conversation, tool))
-        return NULL;
-    json_array_foreach (json_object_get(agent, "tools"), i, item) {
-        if (tool_is_meant(tool, json_text_or(item, "name", "")) && lets_through(&filter, tool))
-            return tool;
-    }
-    json_array_foreach (json_object_get(agent, "include_default_tools"), i, item) {
-        if (json_is_string(item) && tool_is_meant(tool, json_string_value(item)))
-            return tool;
-    }
-    return NULL;
-}
-
 bool tools_have_browser(const struct conversation *conversation)
 {
     const struct tool **tools = tools_of(conversation);
@@ -161,101 +127,4 @@ bool tools_have_browser(const struct conversation *conversation)
         have = have || tools[i]->set_names != NULL;
     mem_free((void *)tools);
     return have;
-}
-
-static json_t *annotations(const struct tool *tool)
-{
-    json_t *notes = json_object();
-
-    json_put_text(notes, "title", tool->title);
-    json_put(notes, "readOnlyHint", json_boolean(tool->is_read_only));
-    json_put(notes, "destructiveHint", json_boolean(strchr(tool->hints, 'd') != NULL));
-    json_put(notes, "idempotentHint", json_boolean(strchr(tool->hints, 'i') != NULL));
-    json_put(notes, "openWorldHint", json_boolean(strchr(tool->hints, 'w') != NULL));
-    return notes;
-}
-
-static json_t *description(const struct tool *tool, const struct conversation *conversation)
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-
-    strbuf_append(&text, tool->description);
-    if (tool->shows_working_dir)
-        strbuf_appendf(&text, "\n\nThe working directory is %s.",
-                       conversation_working_dir(conversation));
-    if (tool->lists_sub_agents) {
-        strbuf_append(&text, "\n\nThe kinds of sub-agents (subagent_type):");
-        sub_agents_append_list(conversation, &text);
-    }
-    return json_text(text.text, text.len);
-}
-
-static json_t *definition(const struct tool *tool, const struct conversation *conversation)
-{
-    json_t *json = json_object();
-
-    json_put(json, "description", description(tool, conversation));
-    json_put_text(json, "action_type", tool->action_kind);
-    json_put_text(json, "observation_type", tool->observation_kind);
-    json_put(json, "annotations", annotations(tool));
-    json_put_text(json, "kind", tool->kind);
-    json_put_text(json, "title", tool->name);
-    return json;
-}
-
-json_t *tools_definitions(const struct conversation *conversation)
-{
-    const struct tool **tools = tools_of(conversation);
-    json_t *list = json_array();
-
-    for (size_t i = 0; tools[i] != NULL; i++)
-        json_push(list, definition(tools[i], conversation));
-    mem_free(tools);
-    client_tools_add_definitions(conversation, list);
-    return list;
-}
-
-/* The two members that deft itself reads precede the tool's own. */
-static json_t *parameters(const struct tool *tool)
-{
-    const struct field risk = {
-        .name = "security_risk", .kind = FIELD_TEXT, .words = tool_risks, .help = tool_risk_help};
-    const struct field summary = {.name = "summary", .kind = FIELD_TEXT, .help = tool_summary_help};
-    struct field *fields = mem_alloc_array(tool->schema->n + 2, sizeof(*fields));
-    struct object_schema with_risk = {fields, 0, true};
-    json_t *schema = NULL;
-
-    if (!tool->is_read_only)
-        fields[with_risk.n++] = risk;
-    fields[with_risk.n++] = summary;
-    memcpy(&fields[with_risk.n], tool->schema->fields, tool->schema->n * sizeof(*fields));
-    with_risk.n += tool->schema->n;
-    schema = object_schema_to_json(&with_risk);
-    mem_free(fields);
-    return schema;
-}
-
-static json_t *function(const struct tool *tool, const struct conversation *conversation)
-{
-    json_t *wrapped = json_object();
-    json_t *json = json_object();
-
-    json_put_text(json, "name", tool->name);
-    json_put(json, "description", description(tool, conversation));
-    json_put(json, "parameters", parameters(tool));
-    json_put_text(wrapped, "type", "function");
-    json_put(wrapped, "function", json);
-    return wrapped;
-}
-
-json_t *tools_functions(const struct conversation *conversation)
-{
-    const struct tool **tools = tools_of(conversation);
-    json_t *list = json_array();
-
-    for (size_t i = 0; tools[i] != NULL; i++)
-        json_push(list, function(tools[i], conversation));
-    client_tools_add_functions(conversation, tools, list);
-    mem_free(tools);
-    return list;
 }

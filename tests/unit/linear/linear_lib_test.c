@@ -33,7 +33,6 @@
 #include "model/prompt/skills.h"
 #include "model/schema/regex.h"
 #include "model/tools/sub_agents.h"
-#include "model/tools/tools.h"
 #include "model/web_origin.h"
 #include "unit/linear/linear.h"
 

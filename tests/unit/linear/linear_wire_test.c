@@ -46,7 +46,9 @@
 #include "model/schema/validation_error.h"
 #include "model/start/memory_size.h"
 #include "model/tools/mcp.h"
-#include "model/tools/tools.h"
+#include "model/tools/tool_call.h"
+#include "model/tools/tool_check.h"
+#include "model/tools/toolset.h"
 #include "unit/linear/linear.h"
 
 static const char *const one_text[] = {"|a|", NULL};
@@ -158,6 +160,7 @@ static void run_tools(const char *text, size_t len)
 {
     struct conversation conversation = CONVERSATION_INIT;
     CLEANUP(strbuf_done) struct strbuf spec = STRBUF_INIT;
+    struct toolset *tools = NULL;
     json_auto_t *functions = NULL;
     json_auto_t *definitions = NULL;
     struct error err = ERROR_INIT;
@@ -170,11 +173,34 @@ static void run_tools(const char *text, size_t len)
         strbuf_appendf(&spec, "%s{\"name\":\"t%zu\",\"parameters\":{}}", i > 0 ? "," : "", i);
     strbuf_append(&spec, "]}");
     assert_int_equal(json_parse(spec.text, spec.len, &conversation.spec, &err), 0);
-    functions = tools_functions(&conversation);
-    definitions = tools_definitions(&conversation);
+    tools = toolset_new(&conversation);
+    functions = toolset_functions(tools);
+    definitions = toolset_definitions(tools);
     assert_int_equal(json_array_size(functions), n + 1);
+    toolset_free(tools);
     conversation_done(&conversation);
 }
+
+/* A call with long arguments. */
+static void run_call(const char *text, size_t len)
+{
+    struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(tool_call_check_done) struct tool_call_check check = {.tool = NULL};
+    struct toolset *tools = NULL;
+    struct error err = ERROR_INIT;
+    static const char spec[] = "{\"agent\":{\"tools\":[{\"name\":\"terminal\"}]}}";
+
+    (void)len;
+    assert_int_equal(json_parse(spec, strlen(spec), &conversation.spec, &err), 0);
+    tools = toolset_new(&conversation);
+    tool_call_check(tools, "terminal", text, &check);
+    toolset_free(tools);
+    conversation_done(&conversation);
+}
+
+static const char *const call_texts[] = {"{\"command\":\"|a|\"}", "{\"command\":\"|\n|\"}",
+                                         "{\"a\":[|\"a\",|1]}", "{\"command\":[|\"a\",|\"b\"]}",
+                                         NULL};
 
 /* --- objects of clients, servers and programs --- */
 
@@ -297,7 +323,8 @@ static void time_is_linear_on_the_wires(void **state)
         {"oauth_check_url, llm_route_find", run_addresses, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"lines_next, byte by byte", run_lines, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"chat_request_body", run_chat, linear_any_text, LINEAR_OBJECTS},
-        {"tools_functions", run_tools, one_text, LINEAR_OBJECTS},
+        {"toolset_functions", run_tools, one_text, LINEAR_OBJECTS},
+        {"tool_call_check", run_call, call_texts, LINEAR_OBJECTS},
         {"event_texts_visit", run_events, linear_any_text, LINEAR_OBJECTS},
         {"agent_settings_read, openai_request_read_chat", run_objects, objects, LINEAR_OBJECTS},
     };

@@ -10,7 +10,7 @@
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/event/observation_text.h"
-#include "model/tools/tools.h"
+#include "model/tools/tool_check.h"
 #include "unit/model/model_test.h"
 
 static void start_golden(struct conversation *conversation)
@@ -117,7 +117,7 @@ static void functions_equal_the_original_but_for_words(void **state)
 
     (void)state;
     start_golden(&conversation);
-    ours = tools_functions(&conversation);
+    ours = functions_of(&conversation);
     hide_descriptions(ours);
     assert_json_equal(ours, theirs);
 }
@@ -131,7 +131,7 @@ static void functions_have_the_order_of_the_original(void **state)
 
     (void)state;
     start_golden(&conversation);
-    ours = tools_functions(&conversation);
+    ours = functions_of(&conversation);
     for (size_t i = 0; i < json_array_size(theirs); i++) {
         const char *path[] = {"function", "parameters", "properties"};
         json_t *mine = json_array_get(ours, i);
@@ -269,7 +269,7 @@ static void tool_definitions_equal_the_original_but_for_words(void **state)
 
     (void)state;
     start_golden(&conversation);
-    ours = tools_definitions(&conversation);
+    ours = definitions_of(&conversation);
     hide_descriptions(ours);
     assert_json_equal(ours, theirs);
 }
@@ -292,8 +292,8 @@ static void calls_become_the_actions_of_the_original(void **state)
         if (call == NULL)
             continue;
         n_calls++;
-        tool_call_check(&conversation, json_text_or(call, "name", ""),
-                        json_text_or(call, "arguments", ""), &check);
+        check_call_of(&conversation, json_text_or(call, "name", ""),
+                      json_text_or(call, "arguments", ""), &check);
         assert_string_equal(check.arguments, json_text_or(call, "arguments", ""));
         assert_string_equal(check.security_risk, json_text_or(event, "security_risk", ""));
         if (json_object_get(event, "action") == NULL) {

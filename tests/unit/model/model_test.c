@@ -13,6 +13,8 @@
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/schema/validation_error.h"
+#include "model/tools/tool_call.h"
+#include "model/tools/toolset.h"
 
 #define GOLDEN_DIR DEFT_TEST_DATA "/golden/"
 
@@ -72,6 +74,28 @@ void start_default(struct conversation *conversation_out)
         json_of("{'workspace': {'working_dir': '/workspace/project'}, 'agent_settings': {}}");
 
     start_conversation(request, conversation_out, NULL);
+}
+
+json_t *functions_of(const struct conversation *conversation)
+{
+    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(conversation);
+
+    return toolset_functions(tools);
+}
+
+json_t *definitions_of(const struct conversation *conversation)
+{
+    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(conversation);
+
+    return toolset_definitions(tools);
+}
+
+void check_call_of(const struct conversation *conversation, const char *name, const char *arguments,
+                   struct tool_call_check *check_out)
+{
+    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(conversation);
+
+    tool_call_check(tools, name, arguments, check_out);
 }
 
 json_t *refusal_of(const char *text)

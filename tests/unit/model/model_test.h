@@ -18,6 +18,7 @@
 struct conversation;
 struct event;
 struct event_list;
+struct tool_call_check;
 
 /* Parses JSON whose quotes are written '; fails the test when it is none. A new reference. */
 json_t *json_of(const char *text) NONNULL MUST_CHECK;
@@ -28,6 +29,13 @@ void start_conversation(json_t *request, struct conversation *conversation_out,
                         json_t **secrets_out) __attribute__((nonnull(1, 2)));
 /* A conversation with the three default tools and an analyzer if asked for. */
 void start_default(struct conversation *conversation_out) NONNULL;
+/* The agent's functions and ToolDefinitions. New references. */
+json_t *functions_of(const struct conversation *conversation) NONNULL MUST_CHECK;
+json_t *definitions_of(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* tool_call_check() with the conversation's tools; check_out->tool says only whether there is one.
+ */
+void check_call_of(const struct conversation *conversation, const char *name, const char *arguments,
+                   struct tool_call_check *check_out) NONNULL;
 /* The problems of a request that must be refused. A new reference. */
 json_t *refusal_of(const char *request) NONNULL MUST_CHECK;
 /* The "type" of the problem at a path like "agent.llm.timeout"; fails when there is none. */

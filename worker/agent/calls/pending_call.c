@@ -11,8 +11,9 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/event/event.h"
+#include "model/tools/agent_tool.h"
 #include "model/tools/client_tools.h"
-#include "model/tools/tools.h"
+#include "model/tools/toolset.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/calls/run_end.h"
@@ -28,6 +29,14 @@
 #include "worker/tools/worker_tool.h"
 
 #define NOT_RUN_TEXT "This call was not executed: the conversation finished before it."
+
+/* A call and its tool. */
+struct pending_call {
+    const struct index_list *pending;
+    size_t at;     /* in pending */
+    size_t action; /* pending->items[at] */
+    const struct agent_tool *tool;
+};
 
 /* The outcome of a call: an observation, or the reason why there is none. */
 struct outcome {
@@ -87,9 +96,13 @@ static int store_outcome(struct agent *agent, size_t action, struct outcome *out
     return store_once(agent, action, &instead, change, err);
 }
 
+static const json_t *action_of(const struct agent *agent, const struct pending_call *call)
+{
+    return json_object_get(agent->history.items[call->action].json, "action");
+}
+
 /* A worker tool only changes its own part of agent_state. */
-static int run_in_worker(struct agent *agent, size_t action, const struct tool *tool,
-                         struct error *err)
+static int run_in_worker(struct agent *agent, const struct pending_call *call, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
     json_t *state = agent->conversation.agent_state;
@@ -97,33 +110,42 @@ static int run_in_worker(struct agent *agent, size_t action, const struct tool *
     bool is_state_changed = false;
 
     outcome.observation =
-        worker_tool_run(tool, json_object_get(agent->history.items[action].json, "action"), state,
-                        &is_state_changed);
+        worker_tool_run(call->tool->name, action_of(agent, call), state, &is_state_changed);
     if (outcome.observation == NULL)
-        strbuf_appendf(&outcome.problem, "The tool '%s' cannot run here.", tool->name);
-    return store_outcome(agent, action, &outcome, is_state_changed ? &change : NULL, err);
+        strbuf_appendf(&outcome.problem, "The tool '%s' cannot run here.", call->tool->name);
+    return store_outcome(agent, call->action, &outcome, is_state_changed ? &change : NULL, err);
 }
 
-static int run_in_sandbox(struct agent *agent, size_t action, const struct tool *tool,
-                          struct error *err)
+static int run_in_sandbox(struct agent *agent, const struct pending_call *call, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
 
-    if (sandbox_call_run(agent, action, tool, &outcome.observation, &outcome.problem, err) < 0)
+    if (sandbox_call_run(agent, call->action, call->tool, &outcome.observation, &outcome.problem,
+                         err) < 0)
         return -1;
-    if (store_outcome(agent, action, &outcome, NULL, err) < 0)
+    if (store_outcome(agent, call->action, &outcome, NULL, err) < 0)
         return -1;
-    sandbox_acknowledge(agent->sandbox, &agent->history.items[action].id);
+    sandbox_acknowledge(agent->sandbox, &agent->history.items[call->action].id);
     return 0;
 }
 
 /* The client has the call by now and handles it; the model gets a fixed result. */
-static int hand_to_client(struct agent *agent, size_t action, struct error *err)
+static int hand_to_client(struct agent *agent, const struct pending_call *call, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
 
-    outcome.observation = observation_from_text("ClientToolObservation", CLIENT_TOOL_RESULT);
-    return store_outcome(agent, action, &outcome, NULL, err);
+    outcome.observation = observation_from_text(call->tool->observation_kind, CLIENT_TOOL_RESULT);
+    return store_outcome(agent, call->action, &outcome, NULL, err);
+}
+
+static int start_child(struct agent *agent, const struct pending_call *call, struct error *err)
+{
+    return start_child_run(agent, call->action, err);
+}
+
+static int run_sub_agent(struct agent *agent, const struct pending_call *call, struct error *err)
+{
+    return task_call_run(agent, call->action, err);
 }
 
 static int reject_unknown(struct agent *agent, size_t action, struct error *err)
@@ -143,17 +165,17 @@ static bool has_user_spoken(const struct agent *agent, const struct stored_event
     return history_has_user_message_after(&agent->history, seen_seq);
 }
 
-static void plan_finish(const struct agent *agent, const struct index_list *pending, size_t at,
+static void plan_finish(const struct agent *agent, const struct pending_call *call,
                         struct event_list *events, struct conversation_write *change)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
-    const struct stored_event *action = &agent->history.items[pending->items[at]];
+    const struct stored_event *action = &agent->history.items[call->action];
     struct call_ref ref = call_ref_of(action);
 
     outcome.observation = worker_tool_finish(json_object_get(action->json, "action"));
     outcome_add_event(&ref, &outcome, events);
-    for (size_t i = at + 1; i < pending->n; i++) {
-        struct call_ref behind = call_ref_of(&agent->history.items[pending->items[i]]);
+    for (size_t i = call->at + 1; i < call->pending->n; i++) {
+        struct call_ref behind = call_ref_of(&agent->history.items[call->pending->items[i]]);
 
         event_add_agent_error(events, &behind, NOT_RUN_TEXT);
     }
@@ -161,13 +183,12 @@ static void plan_finish(const struct agent *agent, const struct index_list *pend
         run_end_plan(events, STATUS_FINISHED, change);
 }
 
-static int run_finish(struct agent *agent, const struct index_list *pending, size_t at,
-                      struct error *err)
+static int run_finish(struct agent *agent, const struct pending_call *call, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct conversation_write change = {.made_progress = true};
 
-    plan_finish(agent, pending, at, &events, &change);
+    plan_finish(agent, call, &events, &change);
     crash_point(&agent->context->crash, CRASH_OBS_BEFORE_COMMIT);
     /* A conflicting write may be a message of the user: then this call is evaluated again. */
     if (event_writer_append_once(agent, &events, &change, err) < 0)
@@ -176,24 +197,21 @@ static int run_finish(struct agent *agent, const struct index_list *pending, siz
     return 0;
 }
 
+static int (*const runners[TOOL_N_PLACES])(struct agent *agent, const struct pending_call *call,
+                                           struct error *err) = {
+    [TOOL_IN_SANDBOX] = run_in_sandbox,  [TOOL_IN_WORKER] = run_in_worker,
+    [TOOL_IN_CLIENT] = hand_to_client,   [TOOL_IN_CHILD] = start_child,
+    [TOOL_IN_SUB_AGENT] = run_sub_agent, [TOOL_ENDS_RUN] = run_finish,
+};
+
 int pending_call_run(struct agent *agent, const struct index_list *pending, size_t at,
                      struct error *err)
 {
-    size_t action = pending->items[at];
-    const char *name = json_text_or(agent->history.items[action].json, "tool_name", "");
-    const struct tool *tool = tools_find(&agent->conversation, name);
+    struct pending_call call = {.pending = pending, .at = at, .action = pending->items[at]};
+    const json_t *event = agent->history.items[call.action].json;
 
-    if (tool == NULL && client_tool_find(&agent->conversation, name) != NULL)
-        return hand_to_client(agent, action, err);
-    if (tool == NULL)
-        return reject_unknown(agent, action, err);
-    if (text_equal(tool->name, "finish"))
-        return run_finish(agent, pending, at, err);
-    if (tool->place == TOOL_IN_WORKER)
-        return run_in_worker(agent, action, tool, err);
-    if (text_equal(tool->name, "task"))
-        return task_call_run(agent, action, err);
-    if (tool->place == TOOL_IN_CHILD)
-        return start_child_run(agent, action, err);
-    return run_in_sandbox(agent, action, tool, err);
+    call.tool = toolset_find(agent->tools, json_text_or(event, "tool_name", ""));
+    if (call.tool == NULL)
+        return reject_unknown(agent, call.action, err);
+    return runners[call.tool->place](agent, &call, err);
 }

@@ -23,6 +23,7 @@ struct run_control;
 struct direct_connections;
 struct sandbox;
 struct stats;
+struct toolset;
 struct worker_context;
 
 struct agent {
@@ -33,7 +34,7 @@ struct agent {
     struct stats *stats; /* moved here from `conversation` for the run */
     struct history history;
     struct transcript transcript;
-    struct strbuf tools; /* for llm_request.tools; "" before the model is first asked */
+    struct toolset *tools; /* of the conversation as it is now */
     struct secret_list secrets;
     json_t *withheld;      /* {id: action} of the last answer's calls whose stored form is masked */
     json_t *llm_spec;      /* of the conversation's own model, with its secrets filled in */

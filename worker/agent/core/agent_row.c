@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "model/conversation/sealed_secrets.h"
 #include "model/event/stats.h"
+#include "model/tools/toolset.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/secret_lookup.h"
 
@@ -44,8 +45,9 @@ void agent_take_row(struct agent *agent, struct conversation *now)
     secret_list_retire(&agent->secrets);
     json_decref(agent->llm_spec);
     agent_take_secrets(agent);
-    /* Both depend on the model. */
-    strbuf_reset(&agent->tools);
+    /* Both depend on the specification. */
+    toolset_free(agent->tools);
+    agent->tools = toolset_new(own);
     transcript_restart(&agent->transcript);
     agent->is_row_stale = false;
     agent->has_foreign_stats = false;

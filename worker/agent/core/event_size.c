@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 #include "llm/llm.h"
 #include "model/limits.h"
-#include "model/tools/tools.h"
+#include "model/tools/tool_check.h"
 
 /* The rest of an event: ids, names, and masks in place of secrets. */
 enum { FRAME_BYTES = 8192 };

@@ -8,7 +8,6 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/event/observation_text.h"
-#include "model/tools/tools.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/history.h"
 

@@ -13,7 +13,7 @@
 #include "model/event/event.h"
 #include "model/masking/event_text.h"
 #include "model/masking/masker.h"
-#include "model/tools/tools.h"
+#include "model/tools/tool_check.h"
 #include "model/word_search.h"
 
 void secret_list_done(struct secret_list *list)

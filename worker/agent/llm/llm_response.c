@@ -14,8 +14,9 @@
 #include "llm/llm.h"
 #include "model/event/event.h"
 #include "model/event/stats.h"
-#include "model/tools/client_tools.h"
-#include "model/tools/tools.h"
+#include "model/tools/agent_tool.h"
+#include "model/tools/tool_call.h"
+#include "model/tools/tool_check.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/calls/run_end.h"
@@ -99,7 +100,7 @@ static const char *risk_of(const struct agent *agent, const struct tool_call_che
 {
     bool has_analyzer = conversation_has_analyzer(&agent->conversation);
 
-    if (!has_analyzer || check->tool == NULL || check->tool->is_read_only)
+    if (!has_analyzer || check->tool == NULL || check->tool->annotations.is_read_only)
         return "UNKNOWN";
     return check->security_risk;
 }
@@ -121,13 +122,11 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     struct action_parts parts = {.llm_response_id = plan->response_id};
     struct call_ref ref = {.tool_name = call->name};
 
-    tool_call_check(&agent->conversation, call->name, call->arguments, &check);
+    tool_call_check(agent->tools, call->name, call->arguments, &check);
     withheld = secret_list_mask_call(&agent->secrets, &agent->conversation, &check);
     event_size_limit(&check, index == 0 ? reply : NULL);
     parts.tool_call_id = choose_call_id(agent, call->id, fresh_id);
-    /* All client tools share one table entry; the name of each is the one that the model wrote. */
-    parts.tool_name =
-        check.tool != NULL && check.tool != &client_tool ? check.tool->name : call->name;
+    parts.tool_name = check.tool != NULL ? check.tool->name : call->name;
     parts.arguments = check.arguments;
     parts.security_risk = risk_of(agent, &check);
     parts.summary = check.summary;

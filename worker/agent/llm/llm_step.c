@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "llm/llm.h"
 #include "model/event/event.h"
-#include "model/tools/tools.h"
+#include "model/tools/toolset.h"
 #include "worker/agent/calls/run_end.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/event_writer.h"
@@ -37,18 +37,6 @@
 static void cancel_call(void *call)
 {
     llm_call_cancel(call);
-}
-
-/* The tools do not change during a run. */
-static void write_tools(struct agent *agent)
-{
-    json_auto_t *tools = NULL;
-
-    if (agent->tools.len > 0)
-        return;
-    tools = tools_functions(&agent->conversation);
-    if (json_array_size(tools) > 0)
-        json_append_text(&agent->tools, tools);
 }
 
 /*
@@ -77,7 +65,7 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
         .address_of = choice->address_of,
         .api_key = choice->key,
         .messages = agent->transcript.text.text,
-        .tools = agent->tools.text,
+        .tools = toolset_functions_text(agent->tools),
         .usage_id = USAGE_ID,
         .conversation_id = cache_of(agent)->text,
         .listener = &listener,
@@ -154,7 +142,6 @@ int llm_step_run(struct agent *agent, struct error *err)
     agent->n_iterations++;
     model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
     transcript_update(&agent->transcript, &agent->history, choice.spec);
-    write_tools(agent);
     if (ask_and_wait(agent, &choice, &reply, &failure, &cause) < 0)
         return settle_failure(agent, &failure, &cause, err);
     crash_point(&agent->context->crash, CRASH_LLM_DONE);

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "client/http.h"
 #include "model/conversation/worktree.h"
-#include "model/tools/tools.h"
+#include "model/tools/toolset.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/sandbox/observation.h"
@@ -42,22 +42,11 @@ struct sandbox {
     bool is_doubted; /* the last call could not reach it */
 };
 
-static bool needs_sandbox(const struct conversation *conversation)
-{
-    const struct tool **tools = tools_of(conversation);
-    bool is_needed = worktree_is_pending(conversation);
-
-    for (size_t i = 0; tools[i] != NULL; i++)
-        is_needed = is_needed || tools[i]->place != TOOL_IN_WORKER;
-    mem_free((void *)tools);
-    return is_needed;
-}
-
 struct sandbox *sandbox_new(const struct agent *agent)
 {
     struct sandbox *sandbox = NULL;
 
-    if (!needs_sandbox(&agent->conversation))
+    if (!worktree_is_pending(&agent->conversation) && !toolset_needs_sandbox(agent->tools))
         return NULL;
     sandbox = NEW(struct sandbox);
     sandbox->agent = agent;

@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/event/event.h"
-#include "model/tools/tools.h"
+#include "model/tools/agent_tool.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/agent.h"
@@ -185,7 +185,7 @@ static int64_t timeout_of(const struct agent *agent, const json_t *args)
     return agent->context->settings.tool_timeout_ms;
 }
 
-int sandbox_call_run(struct agent *agent, size_t action, const struct tool *tool,
+int sandbox_call_run(struct agent *agent, size_t action, const struct agent_tool *tool,
                      json_t **observation_out, struct strbuf *problem_out, struct error *err)
 {
     CLEANUP(action_result_done) struct action_result result = ACTION_RESULT_INIT;

@@ -11,9 +11,9 @@
 #include "base/attr.h"
 
 struct agent;
+struct agent_tool;
 struct error;
 struct strbuf;
-struct tool;
 
 /*
  * action: index of its event in the history. Returns an observation (a new reference), or appends
@@ -21,7 +21,7 @@ struct tool;
  * ERROR_STALE if the lease is lost, ERROR_UNAVAILABLE if there is no sandbox, with a message for
  * the user.
  */
-int sandbox_call_run(struct agent *agent, size_t action, const struct tool *tool,
+int sandbox_call_run(struct agent *agent, size_t action, const struct agent_tool *tool,
                      json_t **observation_out, struct strbuf *problem_out,
                      struct error *err) NONNULL MUST_CHECK;
 

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "model/event/observation_text.h"
 #include "model/limits.h"
-#include "model/tools/tools.h"
 #include "unit/model/model_test.h"
 
 static void terminal_says_where_and_how_it_ended(void **state)

@@ -5,7 +5,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation/conversation.h"
-#include "model/tools/tools.h"
+#include "model/tools/tool_check.h"
 #include "unit/model/model_test.h"
 
 struct call_case {
@@ -23,7 +23,7 @@ static void check_call(const struct conversation *conversation, const struct cal
 
     for (char *p = arguments; *p != '\0'; p++)
         *p = (char)(*p == '\'' ? '"' : *p);
-    tool_call_check(conversation, c->name, arguments, &check);
+    check_call_of(conversation, c->name, arguments, &check);
     kept = json_loads(check.arguments, 0, NULL);
     assert_true(json_is_object(kept));
     if (c->action == NULL) {
@@ -99,9 +99,9 @@ static void grep_becomes_a_quoted_command(void **state)
 
     (void)state;
     start_default(&conversation);
-    tool_call_check(&conversation, "grep",
-                    "{\"pattern\": \"it's; rm -rf /\", \"path\": \"a b\", \"include\": \"*.c\"}",
-                    &check);
+    check_call_of(&conversation, "grep",
+                  "{\"pattern\": \"it's; rm -rf /\", \"path\": \"a b\", \"include\": \"*.c\"}",
+                  &check);
     assert_string_equal(json_text_or(check.action, "command", ""),
                         "grep -rnE --include='*.c' -e 'it'\\''s; rm -rf /' -- 'a b'");
 }
@@ -127,7 +127,7 @@ static void objects_sent_as_text_are_no_deeper_than_others(void **state)
     json_put(conversation.spec, "has_browser", json_true());
     json_push(json_object_get(conversation_agent(&conversation), "tools"),
               json_of("{'name': 'browser_tool_set', 'params': {}}"));
-    tool_call_check(&conversation, "browser_set_storage", text, &check);
+    check_call_of(&conversation, "browser_set_storage", text, &check);
     assert_null(check.action);
     assert_non_null(strstr(check.problem, "storage_state"));
 }
@@ -190,8 +190,8 @@ static void problem_names_members_but_no_values(void **state)
 
     (void)state;
     start_default(&conversation);
-    tool_call_check(&conversation, "terminal", "{\"cmd\": \"hunter2\", \"timeout\": \"hunter2\"}",
-                    &check);
+    check_call_of(&conversation, "terminal", "{\"cmd\": \"hunter2\", \"timeout\": \"hunter2\"}",
+                  &check);
     assert_null(strstr(check.problem, "hunter2"));
     assert_non_null(strstr(check.problem, "Error validating tool 'terminal': 3 validation errors"));
     assert_non_null(strstr(check.problem, "command: Field required"));
@@ -205,7 +205,7 @@ static void unknown_tool_is_told_what_there_is(void **state)
 
     (void)state;
     start_default(&conversation);
-    tool_call_check(&conversation, "nosuch", "{}", &check);
+    check_call_of(&conversation, "nosuch", "{}", &check);
     assert_null(check.tool);
     assert_string_equal(check.problem,
                         "Tool 'nosuch' not found. Available: ['terminal', 'file_editor',"
@@ -220,7 +220,7 @@ static void broken_arguments_are_replaced_by_a_mark(void **state)
 
     (void)state;
     start_default(&conversation);
-    tool_call_check(&conversation, "terminal", "{\"command\": hunter2", &check);
+    check_call_of(&conversation, "terminal", "{\"command\": hunter2", &check);
     kept = json_loads(check.arguments, 0, NULL);
     assert_true(json_is_true(json_object_get(kept, "_openhands_malformed_tool_call")));
     assert_null(strstr(check.arguments, "hunter2"));
@@ -238,14 +238,14 @@ static void risk_counts_only_where_an_analyzer_listens(void **state)
 
     (void)state;
     start_default(&conversation);
-    tool_call_check(&conversation, "terminal", "{\"command\":\"ls\",\"security_risk\":\"HIGH\"}",
-                    &without);
+    check_call_of(&conversation, "terminal", "{\"command\":\"ls\",\"security_risk\":\"HIGH\"}",
+                  &without);
     json_put(conversation.spec, "security_analyzer", json_incref(analyzer));
-    tool_call_check(&conversation, "terminal", "{\"command\":\"ls\",\"security_risk\":\"HIGH\"}",
-                    &with);
-    tool_call_check(&conversation, "terminal", "{\"command\":\"ls\",\"security_risk\":\"high\"}",
-                    &wild);
-    tool_call_check(&conversation, "terminal", "{\"command\":\"ls\"}", &silent);
+    check_call_of(&conversation, "terminal", "{\"command\":\"ls\",\"security_risk\":\"HIGH\"}",
+                  &with);
+    check_call_of(&conversation, "terminal", "{\"command\":\"ls\",\"security_risk\":\"high\"}",
+                  &wild);
+    check_call_of(&conversation, "terminal", "{\"command\":\"ls\"}", &silent);
     assert_string_equal(without.security_risk, "UNKNOWN");
     assert_string_equal(with.security_risk, "HIGH");
     assert_null(wild.action);
@@ -259,8 +259,8 @@ static void summary_is_made_where_there_is_none(void **state)
 
     (void)state;
     start_default(&conversation);
-    tool_call_check(&conversation, "terminal", "{\"command\":\"ls\",\"security_risk\":\"LOW\"}",
-                    &check);
+    check_call_of(&conversation, "terminal", "{\"command\":\"ls\",\"security_risk\":\"LOW\"}",
+                  &check);
     assert_string_equal(check.summary, "terminal: {\"command\":\"ls\"}");
 }
 

@@ -1,3 +1,4 @@
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -7,8 +8,10 @@
 #include "model/conversation/conversation.h"
 #include "model/prompt/prompt.h"
 #include "model/schema/object_schema.h"
+#include "model/tools/agent_tool.h"
 #include "model/tools/tool_table.h"
 #include "model/tools/tools.h"
+#include "model/tools/toolset.h"
 #include "unit/model/model_test.h"
 
 static void start_with_tools(struct conversation *conversation, const char *agent)
@@ -17,6 +20,13 @@ static void start_with_tools(struct conversation *conversation, const char *agen
 
     json_put(request, "agent", json_of(agent));
     start_conversation(request, conversation, NULL);
+}
+
+static bool has_tool(const struct conversation *conversation, const char *name)
+{
+    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(conversation);
+
+    return toolset_find(tools, name) != NULL;
 }
 
 static void old_names_mean_the_same_tools_once(void **state)
@@ -35,8 +45,8 @@ static void old_names_mean_the_same_tools_once(void **state)
     assert_string_equal(tools[2]->name, "finish");
     assert_null(tools[3]);
     mem_free(tools);
-    assert_non_null(tools_find(&conversation, "TerminalTool"));
-    assert_null(tools_find(&conversation, "think"));
+    assert_true(has_tool(&conversation, "TerminalTool"));
+    assert_false(has_tool(&conversation, "think"));
 }
 
 static void a_filter_takes_tools_away_but_for_the_built_in_ones(void **state)
@@ -56,10 +66,10 @@ static void a_filter_takes_tools_away_but_for_the_built_in_ones(void **state)
     assert_string_equal(tools[3]->name, "think");
     assert_null(tools[4]);
     mem_free(tools);
-    assert_null(tools_find(&conversation, "terminal"));
-    assert_non_null(tools_find(&conversation, "file_editor"));
-    assert_non_null(tools_find(&conversation, "finish"));
-    definitions = tools_definitions(&conversation);
+    assert_false(has_tool(&conversation, "terminal"));
+    assert_true(has_tool(&conversation, "file_editor"));
+    assert_true(has_tool(&conversation, "finish"));
+    definitions = definitions_of(&conversation);
     assert_int_equal(json_array_size(definitions), 4);
 }
 
@@ -70,10 +80,10 @@ static void a_filter_that_is_none_lets_nobody_through(void **state)
 
     (void)state;
     start_with_tools(&conversation, "{'llm': {}, 'tools': [{'name': 'terminal'}]}");
-    assert_non_null(tools_find(&conversation, "terminal"));
+    assert_true(has_tool(&conversation, "terminal"));
     json_put_text(json_object_get(conversation.spec, "agent"), "filter_tools_regex", "(a)\\1");
-    assert_null(tools_find(&conversation, "terminal"));
-    assert_non_null(tools_find(&conversation, "finish"));
+    assert_false(has_tool(&conversation, "terminal"));
+    assert_true(has_tool(&conversation, "finish"));
 }
 
 /* The set is one name of a specification and many tools, where there is a browser. */
@@ -90,12 +100,12 @@ static void the_browser_set_brings_its_tools(void **state)
     start_with_tools(&with, "{'llm': {}, 'tools': [{'name': 'browser_tool_set'}]}");
     json_put(with.spec, "has_browser", json_true());
     assert_false(tools_have_browser(&without));
-    assert_null(tools_find(&without, "browser_click"));
+    assert_false(has_tool(&without, "browser_click"));
     prompt_append(&without, &prompt);
     assert_null(strstr(prompt.text, "<BROWSER_TOOLS>"));
     assert_true(tools_have_browser(&with));
-    assert_non_null(tools_find(&with, "browser_click"));
-    assert_null(tools_find(&with, "browser_tool_set"));
+    assert_true(has_tool(&with, "browser_click"));
+    assert_false(has_tool(&with, "browser_tool_set"));
     prompt_append(&with, &prompt);
     assert_non_null(strstr(prompt.text, "<BROWSER_TOOLS>"));
     tools = tools_of(&with);
@@ -124,7 +134,7 @@ static void editor_is_told_the_working_directory(void **state)
 
     (void)state;
     start_with_tools(&conversation, "{'llm': {}, 'tools': [{'name': 'file_editor'}]}");
-    definitions = tools_definitions(&conversation);
+    definitions = definitions_of(&conversation);
     assert_true(text_ends_with(json_text_or(json_array_get(definitions, 0), "description", ""),
                                "The working directory is /w/p."));
 }
@@ -145,19 +155,22 @@ static void every_parameter_is_described(void **state)
 static void read_only_tools_have_no_risk(void **state)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(toolset_freep) struct toolset *tools = NULL;
     json_auto_t *functions = NULL;
     json_t *function = NULL;
     size_t i = 0;
 
     (void)state;
     start_default(&conversation);
-    functions = tools_functions(&conversation);
+    tools = toolset_new(&conversation);
+    functions = toolset_functions(tools);
     json_array_foreach (functions, i, function) {
         json_t *body = json_object_get(function, "function");
         json_t *properties = json_object_get(json_object_get(body, "parameters"), "properties");
-        const struct tool *tool = tools_find(&conversation, json_text_or(body, "name", ""));
+        const struct agent_tool *tool = toolset_find(tools, json_text_or(body, "name", ""));
 
-        assert_int_equal(json_object_get(properties, "security_risk") == NULL, tool->is_read_only);
+        assert_int_equal(json_object_get(properties, "security_risk") == NULL,
+                         tool->annotations.is_read_only);
         assert_non_null(json_object_get(properties, "summary"));
     }
 }

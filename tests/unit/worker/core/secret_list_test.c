@@ -14,7 +14,9 @@
 #include "base/text.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
-#include "model/tools/tools.h"
+#include "model/tools/tool_call.h"
+#include "model/tools/tool_check.h"
+#include "model/tools/toolset.h"
 #include "worker/agent/core/secret_list.h"
 #include "worker/events.h"
 
@@ -150,6 +152,7 @@ static void a_call_keeps_its_form_and_is_run_as_it_was_written(void **state)
 {
     CLEANUP(secret_list_done) struct secret_list list = SECRET_LIST_INIT;
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(toolset_freep) struct toolset *tools = NULL;
     json_auto_t *secrets = test_json("{\"A\": \"create\", \"B\": \"swordfish\"}");
     static const struct {
         const char *tool;
@@ -176,12 +179,13 @@ static void a_call_keeps_its_form_and_is_run_as_it_was_written(void **state)
     (void)state;
     secret_list_read(&list, secrets);
     start(&conversation);
+    tools = toolset_new(&conversation);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(tool_call_check_done) struct tool_call_check check = {.tool = NULL};
         CLEANUP(strbuf_done) struct strbuf run = STRBUF_INIT;
         json_auto_t *withheld = NULL;
 
-        tool_call_check(&conversation, cases[i].tool, cases[i].arguments, &check);
+        tool_call_check(tools, cases[i].tool, cases[i].arguments, &check);
         withheld = secret_list_mask_call(&list, &conversation, &check);
         assert_string_equal(check.arguments, cases[i].kept);
         assert_int_equal(withheld != NULL, cases[i].withheld != NULL);

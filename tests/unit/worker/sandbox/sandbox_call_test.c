@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "model/tools/tools.h"
+#include "model/tools/toolset.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
@@ -18,7 +18,7 @@ static int run_pending_command(struct agent *agent, json_t **observation_out, st
 {
     CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
     CLEANUP(strbuf_done) struct strbuf problem = STRBUF_INIT;
-    const struct tool *tool = tools_find(&agent->conversation, "terminal");
+    const struct agent_tool *tool = toolset_find(agent->tools, "terminal");
 
     assert_non_null(tool);
     history_find_pending(&agent->history, &pending);

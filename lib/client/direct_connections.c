@@ -1,5 +1,6 @@
 #include "client/direct_connections.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -18,6 +19,7 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "client/address_filter.h"
+#include "client/http.h"
 #include "client/http1.h"
 #include "client/http_call.h"
 #include "client/proof.h"
@@ -359,35 +361,69 @@ static void clear_wake(const struct direct_connections *direct)
     (void)n;
 }
 
-void direct_call_wait(struct http_call *call, int64_t until_ms)
+static void fail_if_late(struct http_call *call)
 {
-    struct pollfd waits[2] = {{.fd = call->direct->wake_fd, .events = POLLIN}};
-    int64_t first_ms = due_ms(call) < until_ms ? due_ms(call) : until_ms;
+    if (call->connection == NULL || due_ms(call) > clock_monotonic_ms())
+        return;
+    call->is_late = true;
+    finish(call, CURLE_OPERATION_TIMEDOUT);
+}
+
+/* A call without a connection is over, or the transport's. */
+static struct pollfd wait_of(const struct http_call *call)
+{
+    struct pollfd wait = {.fd = -1};
 
     if (call->connection == NULL)
-        return;
-    waits[1].fd = call->connection->fd;
-    waits[1].events = events_wanted(call);
-    (void)poll(waits, 2, wait_ms(first_ms));
+        return wait;
+    wait.fd = call->connection->fd;
+    wait.events = events_wanted(call);
+    return wait;
+}
+
+void direct_calls_wait(struct direct_connections *direct, struct http_call *const *calls, size_t n,
+                       int64_t until_ms)
+{
+    struct pollfd waits[1 + HTTP_WAIT_MAX] = {{.fd = direct->wake_fd, .events = POLLIN}};
+
+    assert(n <= HTTP_WAIT_MAX);
+    for (size_t i = 0; i < n; i++) {
+        waits[1 + i] = wait_of(calls[i]);
+        if (calls[i]->connection != NULL && due_ms(calls[i]) < until_ms)
+            until_ms = due_ms(calls[i]);
+    }
+    (void)poll(waits, 1 + n, wait_ms(until_ms));
     if (waits[0].revents != 0)
-        clear_wake(call->direct);
-    step(call, waits[1].revents);
-    if (call->connection != NULL && due_ms(call) <= clock_monotonic_ms()) {
-        call->is_late = true;
-        finish(call, CURLE_OPERATION_TIMEDOUT);
+        clear_wake(direct);
+    for (size_t i = 0; i < n; i++) {
+        if (calls[i]->connection == NULL)
+            continue;
+        step(calls[i], waits[1 + i].revents);
+        fail_if_late(calls[i]);
     }
 }
 
+void direct_call_wait(struct http_call *call, int64_t until_ms)
+{
+    if (call->connection != NULL)
+        direct_calls_wait(call->direct, &call, 1, until_ms);
+}
+
 /* --- calls --- */
+
+int direct_connections_wake_fd(struct direct_connections *direct)
+{
+    if (direct->wake_fd < 0)
+        direct->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return direct->wake_fd;
+}
 
 void direct_call_begin(struct http_call *call, const struct sockaddr_in *address)
 {
     struct direct_connections *direct = call->direct;
 
     call->connect_until_ms = HTTP_NEVER;
-    if (direct->wake_fd < 0)
-        direct->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (direct->wake_fd < 0) {
+    if (direct_connections_wake_fd(direct) < 0) {
         fail(call, CURLE_FAILED_INIT, "eventfd");
         return;
     }

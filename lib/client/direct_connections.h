@@ -38,6 +38,9 @@ struct direct_target {
 /* Parses the address in a plain HTTP URL; false if it has a host name or is not such a URL. */
 bool direct_request_read_address(const char *url,
                                  struct sockaddr_in *address_out) NONNULL MUST_CHECK;
+/* The eventfd that wakes the thread's waits; -1 if there can be none. */
+int direct_connections_wake_fd(struct direct_connections *direct) NONNULL MUST_CHECK;
+
 /* True when the call can be made directly (direct_request.c). */
 bool direct_request_is_possible(const struct http_request *request,
                                 struct direct_target *target_out) NONNULL MUST_CHECK;
@@ -50,6 +53,12 @@ void direct_call_begin(struct http_call *call, const struct sockaddr_in *address
 /* Waits until the call can make progress, times out, until_ms, or direct_connections_wake(); then
  * advances it. */
 void direct_call_wait(struct http_call *call, int64_t until_ms) NONNULL;
+/*
+ * The same for several calls, at most HTTP_WAIT_MAX, also such that the transport drives and whose
+ * end wakes the thread (direct_connections_wake_fd()).
+ */
+void direct_calls_wait(struct direct_connections *direct, struct http_call *const *calls, size_t n,
+                       int64_t until_ms) NONNULL;
 /* Releases the call; a running one is ended and its connection closed. */
 void direct_call_drop(struct http_call *call) NONNULL;
 /* As direct_call_drop(), but keeps the connection if the rest of the reply arrives before its next

@@ -1,5 +1,6 @@
 #include "client/http.h"
 
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -113,8 +114,11 @@ static void start_direct(struct http_call *call, const struct http_request *requ
 static int start_in_transport(struct http_call *call, const struct http_request *request,
                               struct error *err)
 {
+    /* Such a call, too, wakes http_wait_any(). */
+    if (request->direct != NULL && call->done_fd == 0 && !request->stream)
+        call->done_fd = direct_connections_wake_fd(request->direct);
     call->easy = curl_easy_init();
-    if (call->easy == NULL)
+    if (call->easy == NULL || call->done_fd < 0)
         return error_set(err, ERROR_INTERNAL, "libcurl cannot be set up");
     if (http_setup(call, request, err) < 0)
         return -1;
@@ -206,6 +210,35 @@ bool http_is_over_within(struct http_call *call, int64_t ms)
     return is_over;
 }
 
+static size_t find_over(struct http_call *const *calls, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool is_over = false;
+
+        lock_take(&calls[i]->lock);
+        is_over = calls[i]->is_over;
+        lock_release(&calls[i]->lock);
+        if (is_over)
+            return i;
+    }
+    return n;
+}
+
+size_t http_wait_any(struct direct_connections *direct, struct http_call *const *calls, size_t n,
+                     int64_t ms)
+{
+    int64_t until_ms = clock_monotonic_ms() + ms;
+
+    assert(n <= HTTP_WAIT_MAX);
+    for (;;) {
+        size_t i = find_over(calls, n);
+
+        if (i < n || clock_monotonic_ms() >= until_ms)
+            return i;
+        direct_calls_wait(direct, calls, n, until_ms);
+    }
+}
+
 /* Swaps received bytes into call->reading; -1 if the call is over with an error. */
 static int take_bytes(struct http_call *call, bool *was_paused_out, struct error *err)
 {
@@ -285,6 +318,7 @@ void http_cancel(struct http_call *call)
         call->is_over = true;
     }
     condition_wake_all(&call->changed);
+    http_call_signal_locked(call);
     lock_release(&call->lock);
     if (call->direct != NULL)
         direct_connections_wake(call->direct);
@@ -298,6 +332,7 @@ void http_call_free(struct http_call *call)
         return;
     lock_take(&call->lock);
     call->is_over = true;
+    call->done_fd = 0;
     lock_release(&call->lock);
     if (call->direct != NULL)
         direct_call_drop(call);
@@ -309,6 +344,7 @@ void http_call_drain(struct http_call *call)
 {
     lock_take(&call->lock);
     call->is_draining = true;
+    call->done_fd = 0;
     lock_release(&call->lock);
     if (call->direct != NULL)
         direct_call_drain(call);

@@ -91,6 +91,14 @@ int http_start(struct http *http, const struct http_request *request, struct htt
 int http_wait(struct http_call *call, struct error *err) NONNULL MUST_CHECK;
 /* Waits at most ms milliseconds. True if the call is over: http_wait() will not block. */
 bool http_is_over_within(struct http_call *call, int64_t ms) NONNULL MUST_CHECK;
+#define HTTP_WAIT_MAX 16
+/*
+ * Waits at most ms milliseconds until one of the calls is over, and returns its index; n if none
+ * is. All were started by this thread with this `direct`, whether or not they are direct calls; at
+ * most HTTP_WAIT_MAX, and no streams.
+ */
+size_t http_wait_any(struct direct_connections *direct, struct http_call *const *calls, size_t n,
+                     int64_t ms) NONNULL MUST_CHECK;
 /*
  * Returns the next bytes; *len_out = 0 at the end. Blocks until there are some or, without
  * `stream`, until the reply is complete. Borrowed until the next call.

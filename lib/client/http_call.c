@@ -237,11 +237,13 @@ static void explain(struct http_call *call, CURLcode result, struct error *why)
         error_set(why, code, "%s", call->why[0] != '\0' ? call->why : curl_easy_strerror(result));
 }
 
-static void signal_done(int done_fd)
+void http_call_signal_locked(struct http_call *call)
 {
     const uint64_t one = 1;
-    ssize_t n = write(done_fd, &one, sizeof(one));
+    ssize_t n = 0;
 
+    if (call->done_fd > 0)
+        n = write(call->done_fd, &one, sizeof(one));
     (void)n; /* a full counter also signals */
 }
 
@@ -258,7 +260,6 @@ void http_call_publish(struct http_call *call, CURLcode result)
     }
     call->is_over = true;
     condition_wake_all(&call->changed);
+    http_call_signal_locked(call);
     lock_release(&call->lock);
-    if (call->done_fd > 0)
-        signal_done(call->done_fd);
 }

@@ -48,7 +48,6 @@ struct http_call {
     bool is_stream;
     bool is_unix;
     bool sends_stream;
-    int done_fd;             /* 0: none */
     struct secret proof_key; /* unset: the server need not prove its identity */
 
     /* guarded by http->lock; not used for a direct call */
@@ -80,9 +79,10 @@ struct http_call {
     size_t n_written;                     /* of head and body */
     int64_t connect_until_ms;             /* HTTP_NEVER: connected */
 
-    struct lock lock; /* guards the fields below except `reading`; never held over I/O */
+    struct lock lock; /* guards the fields below except `reading`; never held over blocking I/O */
     struct condition changed;
     bool is_over;
+    int done_fd; /* 0: none; its owner may close it once the call is freed */
     bool is_unreached;
     bool is_unproven;
     struct error error; /* code NONE: success */
@@ -121,6 +121,9 @@ enum http_take http_call_take_bytes(struct http_call *call, const char *bytes,
                                     size_t len) NONNULL MUST_CHECK;
 /* Publishes the call's outcome to its caller, from `result` and the call's own flags. */
 void http_call_publish(struct http_call *call, CURLcode result) NONNULL;
+
+/* Signals the call's done_fd, if it has one. */
+void http_call_signal_locked(struct http_call *call) NONNULL REQUIRES(call -> lock);
 
 /* True for text without control characters, which can be sent unescaped. */
 bool http_text_is_clean(const char *text) NONNULL MUST_CHECK;

@@ -7,7 +7,7 @@ CLIENT_TEST_LIBS = libtestserver.a $(CLIENT_LIBS) $(BASE_LIBS) $(CMOCKA_LIBS)
 
 HTTP_FIXTURE = tests/unit/client/http_fixture.c tests/unit/client/http_fixture.h
 
-check_PROGRAMS += address_filter_test http_direct_test http_proof_test http_stream_test http_test direct_request_test mcp_test oauth_discover_test oauth_test proof_test \
+check_PROGRAMS += address_filter_test http_direct_test http_proof_test http_stream_test http_test http_wait_test direct_request_test mcp_test oauth_discover_test oauth_test proof_test \
 	sandbox_call_test sse_test
 address_filter_test_SOURCES = tests/unit/client/address_filter_test.c
 address_filter_test_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -24,6 +24,9 @@ http_stream_test_LDADD = $(CLIENT_TEST_LIBS)
 http_test_SOURCES = tests/unit/client/http_test.c $(HTTP_FIXTURE)
 http_test_CPPFLAGS = $(TEST_CPPFLAGS)
 http_test_LDADD = $(CLIENT_TEST_LIBS)
+http_wait_test_SOURCES = tests/unit/client/http_wait_test.c $(HTTP_FIXTURE)
+http_wait_test_CPPFLAGS = $(TEST_CPPFLAGS)
+http_wait_test_LDADD = $(CLIENT_TEST_LIBS)
 direct_request_test_SOURCES = tests/unit/client/direct_request_test.c
 direct_request_test_CPPFLAGS = $(TEST_CPPFLAGS)
 direct_request_test_LDADD = $(CLIENT_TEST_LIBS)

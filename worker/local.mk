@@ -7,6 +7,8 @@ worker_agent_sources = \
 	worker/agent/llm/llm_response.c worker/agent/llm/llm_response.h \
 	worker/agent/llm/llm_step.c worker/agent/llm/llm_step.h \
 	worker/agent/calls/agent_start.c worker/agent/calls/agent_start.h \
+	worker/agent/calls/call_batch.c worker/agent/calls/call_batch.h \
+	worker/agent/calls/call_plan.c worker/agent/calls/call_plan.h \
 	worker/agent/calls/pending_call.c worker/agent/calls/pending_call.h \
 	worker/agent/llm/condense.c worker/agent/llm/condense.h \
 	worker/agent/core/run_control.c worker/agent/core/run_control.h \

@@ -19,7 +19,6 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "client/address_filter.h"
-#include "client/http.h"
 #include "client/http1.h"
 #include "client/http_call.h"
 #include "client/proof.h"
@@ -384,9 +383,9 @@ static struct pollfd wait_of(const struct http_call *call)
 void direct_calls_wait(struct direct_connections *direct, struct http_call *const *calls, size_t n,
                        int64_t until_ms)
 {
-    struct pollfd waits[1 + HTTP_WAIT_MAX] = {{.fd = direct->wake_fd, .events = POLLIN}};
+    struct pollfd waits[1 + DIRECT_WAIT_MAX] = {{.fd = direct->wake_fd, .events = POLLIN}};
 
-    assert(n <= HTTP_WAIT_MAX);
+    assert(n <= DIRECT_WAIT_MAX);
     for (size_t i = 0; i < n; i++) {
         waits[1 + i] = wait_of(calls[i]);
         if (calls[i]->connection != NULL && due_ms(calls[i]) < until_ms)

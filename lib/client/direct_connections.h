@@ -22,6 +22,9 @@ struct direct_connections;
 struct http_request;
 struct strbuf;
 
+/* Calls that one wait is for. */
+#define DIRECT_WAIT_MAX 16
+
 /* One thread's connections for calls that it drives itself. */
 struct direct_connections *direct_connections_new(void) MUST_CHECK;
 /* All calls over them must have been freed before. */
@@ -54,7 +57,7 @@ void direct_call_begin(struct http_call *call, const struct sockaddr_in *address
  * advances it. */
 void direct_call_wait(struct http_call *call, int64_t until_ms) NONNULL;
 /*
- * The same for several calls, at most HTTP_WAIT_MAX, also such that the transport drives and whose
+ * The same for several calls, at most DIRECT_WAIT_MAX, also such that the transport drives and whose
  * end wakes the thread (direct_connections_wake_fd()).
  */
 void direct_calls_wait(struct direct_connections *direct, struct http_call *const *calls, size_t n,

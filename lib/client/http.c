@@ -15,6 +15,8 @@
 /* A larger reading buffer is freed before the next wait. */
 enum { READING_KEEP_BYTES = 16 * 1024, RETRY_AFTER_MAX_S = 30 * 24 * 3600 };
 
+static_assert(HTTP_WAIT_MAX <= DIRECT_WAIT_MAX, "one poll is for all calls of a wait");
+
 #define REPLY_DEFAULT_BYTES ((size_t)(8 * 1024 * 1024))
 
 int http_open(struct http **http_out, struct error *err)

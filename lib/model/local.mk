@@ -70,6 +70,7 @@ libmodel_a_SOURCES = \
 	lib/model/plugins/plugin_source.c lib/model/plugins/plugin_source.h \
 	lib/model/event/stats.c lib/model/event/stats.h \
 	lib/model/event/status.c lib/model/event/status.h \
+	lib/model/tools/resource_keys.c lib/model/tools/resource_keys.h \
 	lib/model/tools/sub_agents.c lib/model/tools/sub_agents.h \
 	lib/model/conversation/task.c lib/model/conversation/task.h \
 	lib/model/event/title.c lib/model/event/title.h \
@@ -121,6 +122,7 @@ model_test_SOURCES = \
 	tests/unit/model/event/stats_test.c \
 	tests/unit/model/event/status_test.c \
 	tests/unit/model/event/title_test.c \
+	tests/unit/model/tools/resource_keys_test.c \
 	tests/unit/model/tools/tool_call_test.c \
 	tests/unit/model/tools/tools_test.c \
 	tests/unit/model/conversation/webhook_test.c \

@@ -11,7 +11,7 @@
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/agent_run.h"
-#include "worker/agent/calls/pending_call.h"
+#include "worker/agent/calls/call_batch.h"
 #include "worker/agent/calls/run_end.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/event_writer.h"
@@ -86,33 +86,19 @@ static int end_as_asked(struct agent *agent, enum stop_kind stop, struct error *
     return 0;
 }
 
-/* A pause lets the calls of an answer complete; other stops do not. */
-static bool stops_batch(enum stop_kind stop)
-{
-    return stop != STOP_NONE && stop != STOP_PAUSE;
-}
-
 static int run_pending(struct agent *agent, const struct index_list *pending, struct error *err)
 {
-    for (size_t i = 0; i < pending->n && !agent->is_over; i++) {
-        struct error failure = ERROR_INIT;
+    struct error failure = ERROR_INIT;
 
-        if (i > 0 && stops_batch(run_control_stop(agent->control)))
-            return 0;
-        /* Changes by a client, such as a new secret, take effect with the next call. */
-        if (i > 0 && event_writer_refresh_row(agent, err) < 0)
-            return -1;
-        if (pending_call_run(agent, pending, i, &failure) == 0)
-            continue;
-        if (failure.code == ERROR_UNAVAILABLE)
-            return end_without_sandbox(agent, &failure, err);
-        /* A pause waits for a running call, but only for a limited time for a sandbox to start. */
-        if (failure.code == ERROR_CANCELLED && run_control_stop(agent->control) == STOP_PAUSE)
-            return run_end_pause(agent, err);
-        *err = failure;
-        return -1;
-    }
-    return 0;
+    if (call_batch_run(agent, pending, &failure) == 0)
+        return 0;
+    if (failure.code == ERROR_UNAVAILABLE)
+        return end_without_sandbox(agent, &failure, err);
+    /* A pause waits for a running call, but only for a limited time for a sandbox to start. */
+    if (failure.code == ERROR_CANCELLED && run_control_stop(agent->control) == STOP_PAUSE)
+        return run_end_pause(agent, err);
+    *err = failure;
+    return -1;
 }
 
 /* Checks whether the agent repeats itself; sets *settled_out if that completes the step. */
@@ -145,7 +131,7 @@ static int step(struct agent *agent, struct error *err)
         return -1;
     history_find_pending(&agent->history, &pending);
     /* A step is an answer and its calls: a pause takes effect after them. */
-    if (stops_batch(stop) || (stop == STOP_PAUSE && pending.n == 0))
+    if (call_batch_stops(stop) || (stop == STOP_PAUSE && pending.n == 0))
         return end_as_asked(agent, stop, err);
     if (agent->conversation.status == STATUS_FINISHED)
         return run_end_nothing(agent, err);

@@ -93,6 +93,15 @@ json_int_t conversation_max_iterations(const struct conversation *conversation)
     return json_int_or(conversation->spec, "max_iterations", ITERATIONS_DEFAULT);
 }
 
+size_t conversation_tool_concurrency(const struct conversation *conversation)
+{
+    json_int_t limit = json_int_or(conversation_agent(conversation), "tool_concurrency_limit", 1);
+
+    if (limit < 1)
+        return 1;
+    return limit < TOOL_CONCURRENCY_MAX ? (size_t)limit : TOOL_CONCURRENCY_MAX;
+}
+
 bool conversation_has_browser(const struct conversation *conversation)
 {
     return json_bool_or(conversation->spec, "has_browser", 0);

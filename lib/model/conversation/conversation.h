@@ -174,6 +174,8 @@ json_t *conversation_find_condenser(json_t *condenser) MUST_CHECK;
 bool conversation_has_analyzer(const struct conversation *conversation) NONNULL MUST_CHECK;
 const char *conversation_working_dir(const struct conversation *conversation) NONNULL MUST_CHECK;
 json_t *conversation_llm(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* How many calls of an answer may run at once, from 1 to TOOL_CONCURRENCY_MAX. */
+size_t conversation_tool_concurrency(const struct conversation *conversation) NONNULL MUST_CHECK;
 json_int_t conversation_max_iterations(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* True if its sandbox has a browser and the conversation uses it. */
 bool conversation_has_browser(const struct conversation *conversation) NONNULL MUST_CHECK;

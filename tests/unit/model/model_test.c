@@ -244,6 +244,7 @@ int main(void)
     n_failed += status_tests();
     n_failed += title_tests();
     n_failed += webhook_tests();
+    n_failed += resource_keys_tests();
     n_failed += tool_call_tests();
     n_failed += tools_tests();
     return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -79,6 +79,7 @@ int stats_tests(void);
 int status_tests(void);
 int title_tests(void);
 int webhook_tests(void);
+int resource_keys_tests(void);
 int tool_call_tests(void);
 int tools_tests(void);
 

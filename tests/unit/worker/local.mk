@@ -12,11 +12,12 @@ WORKER_TEST_LIBS = libworkertest.a libtestsupport.a $(START_LIBS) $(STORE_LIBS) 
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \
-	worker_test worker_agent_test worker_child_run_test worker_delivery_test worker_pool_test worker_run_test \
+	worker_test worker_agent_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_pool_test worker_run_test \
 	worker_worktree_job_test
 worker_test_SOURCES = \
 	tests/unit/worker/core/run_control_test.c \
 	tests/unit/worker/core/database_retry_test.c \
+	tests/unit/worker/calls/call_plan_test.c \
 	tests/unit/worker/core/history_test.c \
 	tests/unit/worker/core/secret_list_test.c \
 	tests/unit/worker/core/messages_test.c \
@@ -42,6 +43,9 @@ worker_agent_test_LDADD = $(WORKER_TEST_LIBS)
 worker_run_test_SOURCES = tests/unit/worker/run_test.c
 worker_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_run_test_LDADD = $(WORKER_TEST_LIBS)
+worker_calls_at_once_test_SOURCES = tests/unit/worker/calls_at_once_test.c
+worker_calls_at_once_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_calls_at_once_test_LDADD = $(WORKER_TEST_LIBS)
 worker_child_run_test_SOURCES = tests/unit/worker/child_run_test.c
 worker_child_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_child_run_test_LDADD = $(WORKER_TEST_LIBS)

@@ -148,7 +148,7 @@ static json_t *start_request(const char *name, const char *more)
                    name);
     check(json_parse(text.text, text.len, &request, &err), &err);
     check(json_parse(more, strlen(more), &added, &err), &err);
-    assert_int_equal(json_object_update(request, added), 0);
+    assert_int_equal(json_object_update_recursive(request, added), 0);
     return request;
 }
 

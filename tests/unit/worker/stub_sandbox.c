@@ -39,6 +39,7 @@ struct stub {
     struct stub_action actions[ACTIONS_MAX];
     size_t n_actions;
     size_t n_runs;
+    size_t n_running;
     size_t n_starts;
     size_t n_interrupts;
     size_t n_releases;
@@ -67,7 +68,7 @@ struct http {
 /* A test's own formats are right. */
 #define stub_json(...) json_build(&(struct error)ERROR_INIT, __VA_ARGS__)
 
-static json_t *text_reply(const char *command, const char *text, int exit_code)
+static json_t *text_reply(const char *kind, const char *command, const char *text, int exit_code)
 {
     return stub_json(
         "{s:s, s:{s:[{s:s, s:s, s:b}], s:b, s:s, s:i, s:b, s:{s:i, s:s, s:s, s:s}, s:s,"
@@ -75,7 +76,7 @@ static json_t *text_reply(const char *command, const char *text, int exit_code)
         "state", "finished", "observation", "content", "type", "text", "text", text, "cache_prompt",
         0, "is_error", 0, "command", command, "exit_code", exit_code, "timeout", 0, "metadata",
         "exit_code", exit_code, "working_dir", "/workspace/project", "prefix", "", "suffix", "",
-        "evil_member", "dropped", "kind", "TerminalObservation");
+        "evil_member", "dropped", "kind", kind);
 }
 
 /* "echo $NAME" with {"NAME": value} is the value. */
@@ -99,21 +100,23 @@ static struct stub_action *find_locked(struct stub *stub, const char *id) REQUIR
 static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
 {
     const json_t *args = json_object_get(request, "args");
-    const char *command = json_text_or(args, "command", "");
+    bool is_editor = text_equal(json_text_or(request, "tool", ""), "file_editor");
+    const char *kind = is_editor ? "FileEditorObservation" : "TerminalObservation";
+    const char *command = json_text_or(args, is_editor ? "path" : "command", "");
     size_t n_before = stub->n_interrupts;
     size_t n_releases = stub->n_releases;
     int64_t until_ms = clock_monotonic_ms();
 
     if (text_starts_with(command, "sleep:"))
         until_ms += strtol(command + 6, NULL, 10);
-    if (text_equal(command, "hold"))
+    if (text_equal(command, "hold") || (is_editor && text_ends_with(command, "/hold")))
         until_ms += HELD_MOST_MS;
     while (clock_monotonic_ms() < until_ms && stub->n_interrupts == n_before &&
            stub->n_releases == n_releases && !stub->is_stopping)
         (void)condition_wait_until(&stub->changed, &stub->lock, until_ms);
     if (stub->n_interrupts > n_before)
-        return text_reply(command, "^C", 130);
-    return text_reply(command, expand(json_object_get(request, "env"), command), 0);
+        return text_reply(kind, command, "^C", 130);
+    return text_reply(kind, command, expand(json_object_get(request, "env"), command), 0);
 }
 
 /* A copy: the answering thread lets go of its reply without the lock. NULL when it is stopping. */
@@ -138,8 +141,10 @@ static json_t *put_action_locked(struct stub *stub, const char *id, const json_t
     index = stub->n_actions++;
     memcpy(stub->actions[index].id, id, strnlen(id, sizeof(stub->actions[index].id) - 1));
     stub->n_runs++;
+    stub->n_running++;
     condition_wake_all(&stub->changed);
     reply = run_locked(stub, request);
+    stub->n_running--;
     action = find_locked(stub, id);
     if (action != NULL && action->reply == NULL)
         action->reply = json_deep_copy(reply);
@@ -440,6 +445,11 @@ void stub_release(struct stub *stub)
 size_t stub_n_runs(struct stub *stub)
 {
     return read_count(stub, &stub->n_runs);
+}
+
+size_t stub_n_running(struct stub *stub)
+{
+    return read_count(stub, &stub->n_running);
 }
 
 size_t stub_n_starts(struct stub *stub)

@@ -4,7 +4,7 @@
  *
  * A terminal command "sleep:MS" takes that long, and "hold" until stub_release(), unless they are
  * interrupted; all others are done at once and echo themselves, with exports, as in "echo $NAME" ->
- * the value of NAME.
+ * the value of NAME. A file_editor call holds if its path ends with "/hold".
  *
  * Ownership: stub_stop() frees it.
  * Threading: a thread for each connection; all functions from any thread.
@@ -43,6 +43,8 @@ void stub_hang(struct stub *stub) NONNULL;
 void stub_release(struct stub *stub) NONNULL;
 /* Actions that were begun, not counting repeated requests for the same. */
 size_t stub_n_runs(struct stub *stub) NONNULL;
+/* Actions that run now. */
+size_t stub_n_running(struct stub *stub) NONNULL;
 size_t stub_n_starts(struct stub *stub) NONNULL;
 /* Starts by callers that found no sandbox running. */
 size_t stub_n_doubts(struct stub *stub) NONNULL;

@@ -9,6 +9,7 @@ int main(void)
     json_setup();
     n_failed += run_control_tests();
     n_failed += database_retry_tests();
+    n_failed += call_plan_tests();
     n_failed += history_tests();
     n_failed += secret_list_tests();
     n_failed += messages_tests();

@@ -13,6 +13,7 @@
 
 int run_control_tests(void);
 int database_retry_tests(void);
+int call_plan_tests(void);
 int history_tests(void);
 int secret_list_tests(void);
 int messages_tests(void);

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/log.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/event/event.h"
@@ -16,6 +16,7 @@
 #include "model/tools/toolset.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
+#include "worker/agent/calls/call_plan.h"
 #include "worker/agent/calls/run_end.h"
 #include "worker/agent/calls/start_child.h"
 #include "worker/agent/calls/task_call.h"
@@ -36,6 +37,7 @@ struct pending_call {
     size_t at;     /* in pending */
     size_t action; /* pending->items[at] */
     const struct agent_tool *tool;
+    struct sandbox_tool_call *sent; /* the result: see pending_call_begin() */
 };
 
 /* The outcome of a call: an observation, or the reason why there is none. */
@@ -102,7 +104,7 @@ static const json_t *action_of(const struct agent *agent, const struct pending_c
 }
 
 /* A worker tool only changes its own part of agent_state. */
-static int run_in_worker(struct agent *agent, const struct pending_call *call, struct error *err)
+static int run_in_worker(struct agent *agent, struct pending_call *call, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
     json_t *state = agent->conversation.agent_state;
@@ -116,21 +118,19 @@ static int run_in_worker(struct agent *agent, const struct pending_call *call, s
     return store_outcome(agent, call->action, &outcome, is_state_changed ? &change : NULL, err);
 }
 
-static int run_in_sandbox(struct agent *agent, const struct pending_call *call, struct error *err)
+static int begin_in_sandbox(struct agent *agent, struct pending_call *call, struct error *err)
 {
-    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+    CLEANUP(sandbox_call_freep) struct sandbox_tool_call *sent =
+        sandbox_call_begin(agent, call->action, call->tool);
 
-    if (sandbox_call_run(agent, call->action, call->tool, &outcome.observation, &outcome.problem,
-                         err) < 0)
-        return -1;
-    if (store_outcome(agent, call->action, &outcome, NULL, err) < 0)
-        return -1;
-    sandbox_acknowledge(agent->sandbox, &agent->history.items[call->action].id);
+    if (!sandbox_call_is_sent(sent))
+        return pending_call_end(agent, sent, err);
+    call->sent = TAKE_PTR(sent);
     return 0;
 }
 
 /* The client has the call by now and handles it; the model gets a fixed result. */
-static int hand_to_client(struct agent *agent, const struct pending_call *call, struct error *err)
+static int hand_to_client(struct agent *agent, struct pending_call *call, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
 
@@ -138,12 +138,12 @@ static int hand_to_client(struct agent *agent, const struct pending_call *call, 
     return store_outcome(agent, call->action, &outcome, NULL, err);
 }
 
-static int start_child(struct agent *agent, const struct pending_call *call, struct error *err)
+static int start_child(struct agent *agent, struct pending_call *call, struct error *err)
 {
     return start_child_run(agent, call->action, err);
 }
 
-static int run_sub_agent(struct agent *agent, const struct pending_call *call, struct error *err)
+static int run_sub_agent(struct agent *agent, struct pending_call *call, struct error *err)
 {
     return task_call_run(agent, call->action, err);
 }
@@ -183,7 +183,7 @@ static void plan_finish(const struct agent *agent, const struct pending_call *ca
         run_end_plan(events, STATUS_FINISHED, change);
 }
 
-static int run_finish(struct agent *agent, const struct pending_call *call, struct error *err)
+static int run_finish(struct agent *agent, struct pending_call *call, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct conversation_write change = {.made_progress = true};
@@ -197,21 +197,55 @@ static int run_finish(struct agent *agent, const struct pending_call *call, stru
     return 0;
 }
 
-static int (*const runners[TOOL_N_PLACES])(struct agent *agent, const struct pending_call *call,
+static int (*const runners[TOOL_N_PLACES])(struct agent *agent, struct pending_call *call,
                                            struct error *err) = {
-    [TOOL_IN_SANDBOX] = run_in_sandbox,  [TOOL_IN_WORKER] = run_in_worker,
-    [TOOL_IN_CLIENT] = hand_to_client,   [TOOL_IN_CHILD] = start_child,
-    [TOOL_IN_SUB_AGENT] = run_sub_agent, [TOOL_ENDS_RUN] = run_finish,
+    [TOOL_IN_SANDBOX] = begin_in_sandbox, [TOOL_IN_WORKER] = run_in_worker,
+    [TOOL_IN_CLIENT] = hand_to_client,    [TOOL_IN_CHILD] = start_child,
+    [TOOL_IN_SUB_AGENT] = run_sub_agent,  [TOOL_ENDS_RUN] = run_finish,
 };
 
-int pending_call_run(struct agent *agent, const struct index_list *pending, size_t at,
-                     struct error *err)
+static const struct agent_tool *tool_of(const struct agent *agent, size_t action)
+{
+    return toolset_find(agent->tools,
+                        json_text_or(agent->history.items[action].json, "tool_name", ""));
+}
+
+void pending_call_plan(const struct agent *agent, size_t action, struct planned_call *planned)
+{
+    const struct agent_tool *tool = tool_of(agent, action);
+
+    resource_keys_done(&planned->keys);
+    planned->runs_alone = false;
+    if (tool == NULL)
+        return;
+    planned->runs_alone = tool->place == TOOL_IN_CHILD || tool->place == TOOL_IN_SUB_AGENT ||
+                          tool->place == TOOL_ENDS_RUN;
+    resource_keys_add_call(&planned->keys, tool,
+                           json_object_get(agent->history.items[action].json, "action"));
+}
+
+int pending_call_begin(struct agent *agent, const struct index_list *pending, size_t at,
+                       struct sandbox_tool_call **sent_out, struct error *err)
 {
     struct pending_call call = {.pending = pending, .at = at, .action = pending->items[at]};
-    const json_t *event = agent->history.items[call.action].json;
 
-    call.tool = toolset_find(agent->tools, json_text_or(event, "tool_name", ""));
+    call.tool = tool_of(agent, call.action);
     if (call.tool == NULL)
         return reject_unknown(agent, call.action, err);
-    return runners[call.tool->place](agent, &call, err);
+    if (runners[call.tool->place](agent, &call, err) < 0)
+        return -1;
+    *sent_out = call.sent;
+    return 0;
+}
+
+int pending_call_end(struct agent *agent, struct sandbox_tool_call *sent, struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+    size_t action = sandbox_call_action(sent);
+
+    if (sandbox_call_end(sent, &outcome.observation, &outcome.problem, err) < 0 ||
+        store_outcome(agent, action, &outcome, NULL, err) < 0)
+        return -1;
+    sandbox_acknowledge(agent->sandbox, &agent->history.items[action].id);
+    return 0;
 }

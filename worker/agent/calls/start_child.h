@@ -13,7 +13,7 @@ struct error;
 
 /*
  * Runs the call at that index of the history. The child and the call's result are stored in one
- * transaction, so a crash never starts it twice. Errors as pending_call_run().
+ * transaction, so a crash never starts it twice. Errors as pending_call_begin().
  */
 int start_child_run(struct agent *agent, size_t action, struct error *err) NONNULL MUST_CHECK;
 

@@ -16,7 +16,7 @@ struct error;
  * Advances the call at that index of the history by one step: hands the work to a sub-agent and
  * releases the lease (agent->is_over), or stores the outcome. The progress is kept in agent_state
  * (model/conversation/task.h), stored together with the sub-agent, so that no step is repeated
- * after a crash. Errors as pending_call_run().
+ * after a crash. Errors as pending_call_begin().
  */
 int task_call_run(struct agent *agent, size_t action, struct error *err) NONNULL MUST_CHECK;
 

@@ -103,11 +103,16 @@ static int load_row(struct agent *agent, void *conversation_out, struct error *e
     return -1;
 }
 
+bool event_writer_is_row_due(const struct agent *agent)
+{
+    return agent->is_row_stale || agent->has_foreign_stats;
+}
+
 int event_writer_refresh_row(struct agent *agent, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
 
-    if (!agent->is_row_stale && !agent->has_foreign_stats)
+    if (!event_writer_is_row_due(agent))
         return 0;
     if (database_retry(agent, load_row, &now, err) < 0)
         return -1;
@@ -247,8 +252,7 @@ static bool is_overtaken(const struct agent *agent, const struct event_list *eve
 /* True for an answer that was planned on an outdated row. */
 static bool is_outdated(const struct agent *agent, const struct conversation_write *change)
 {
-    return change != NULL && change->stats != NULL &&
-           (agent->is_row_stale || agent->has_foreign_stats);
+    return change != NULL && change->stats != NULL && event_writer_is_row_due(agent);
 }
 
 /* Events of others that invalidate these events, besides a result of the same call. */

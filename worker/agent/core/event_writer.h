@@ -9,6 +9,8 @@
 #ifndef DEFT_WORKER_AGENT_CORE_EVENT_WRITER_H
 #define DEFT_WORKER_AGENT_CORE_EVENT_WRITER_H
 
+#include <stdbool.h>
+
 #include "base/attr.h"
 
 struct agent;
@@ -18,6 +20,8 @@ struct event_list;
 
 /* Loads new events into agent->history. */
 int event_writer_load(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
+/* True if a client or a job changed the row: event_writer_refresh_row() will reload it. */
+bool event_writer_is_row_due(const struct agent *agent) NONNULL MUST_CHECK;
 /* Reloads the row if events reported changes by clients or jobs; else does nothing. */
 int event_writer_refresh_row(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
 /* 0 if the lease is still ours, even after its expiry; ERROR_STALE if another worker has it. */

@@ -1,5 +1,6 @@
 #include "worker/agent/sandbox/sandbox.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -85,6 +86,16 @@ void action_result_done(struct action_result *result)
     mem_freep(&result->reason);
 }
 
+struct sandbox_action {
+    struct sandbox *sandbox;
+    struct action_request order;
+    struct strbuf path;
+    json_t *content;
+    struct sandbox_http_request question; /* borrows path and content */
+    struct sandbox_exchange exchange;     /* the first attempt */
+    struct error failure;                 /* why that was not sent */
+};
+
 static int read_result(struct http_call *call, const struct action_request *order,
                        struct action_result *result_out, struct error *err)
 {
@@ -112,54 +123,95 @@ static int read_result(struct http_call *call, const struct action_request *orde
     return 0;
 }
 
+/* Checks that the sandbox is there, and that it is the intended one. */
+static int check_sandbox(struct sandbox *sandbox, const struct action_request *order,
+                         struct error *err)
+{
+    const struct sandbox_endpoint *endpoint = &sandbox->address.endpoint;
+
+    if (sandbox_ready(sandbox, err) < 0)
+        return -1;
+    if (sandbox->is_doubted &&
+        sandbox_check_alive(sandbox->agent->context->http, endpoint, ALIVE_TIMEOUT_MS, err) < 0)
+        return -1;
+    sandbox->is_doubted = false;
+    if (!text_equal(endpoint->runtime_id, order->runtime_id))
+        return error_set(err, ERROR_NOT_FOUND, "another sandbox replaced this one");
+    return 0;
+}
+
+static int send_request(struct sandbox *sandbox, const struct sandbox_http_request *question,
+                        const struct action_request *order, struct sandbox_exchange *exchange_out,
+                        struct error *err)
+{
+    struct crash_points *crash = &sandbox->agent->context->crash;
+
+    if (check_sandbox(sandbox, order, err) < 0)
+        return -1;
+    crash_point(crash, CRASH_AES_BEFORE_SEND);
+    if (sandbox_exchange_begin(sandbox->agent, &sandbox->address.endpoint, question, exchange_out,
+                               err) < 0)
+        return -1;
+    crash_point(crash, CRASH_AES_SENT);
+    return 0;
+}
+
+static int wait_for_reply(struct sandbox *sandbox, struct sandbox_exchange *exchange,
+                          struct error *err)
+{
+    size_t index = 0;
+
+    if (!exchange->question->is_watched)
+        return sandbox_http_wait(sandbox->agent, exchange->call, err);
+    if (sandbox_http_watch(sandbox->agent, &sandbox->address.endpoint, &exchange, 1, &index, err) <
+        0)
+        return -1;
+    return sandbox_exchange_end(exchange, err);
+}
+
 /* One attempt: a request and its reply. */
 static int try_once(struct sandbox *sandbox, const struct sandbox_http_request *question,
                     const struct action_request *order, struct action_result *result_out,
                     struct error *err)
 {
-    CLEANUP(http_call_freep) struct http_call *call = NULL;
-    const struct agent *agent = sandbox->agent;
-    const struct sandbox_endpoint *endpoint = &sandbox->address.endpoint;
-    struct crash_points *crash = &agent->context->crash;
+    CLEANUP(sandbox_exchange_done) struct sandbox_exchange exchange = {.call = NULL};
 
-    if (sandbox_ready(sandbox, err) < 0)
+    if (send_request(sandbox, question, order, &exchange, err) < 0 ||
+        wait_for_reply(sandbox, &exchange, err) < 0)
         return -1;
-    if (sandbox->is_doubted &&
-        sandbox_check_alive(agent->context->http, endpoint, ALIVE_TIMEOUT_MS, err) < 0)
-        return -1;
-    sandbox->is_doubted = false;
-    if (!text_equal(endpoint->runtime_id, order->runtime_id))
-        return error_set(err, ERROR_NOT_FOUND, "another sandbox replaced this one");
-    crash_point(crash, CRASH_AES_BEFORE_SEND);
-    if (sandbox_http_start(agent, endpoint, question, &call, err) < 0)
-        return -1;
-    crash_point(crash, CRASH_AES_SENT);
-    if (sandbox_http_wait(agent, endpoint, question, call, err) < 0)
-        return -1;
-    crash_point(crash, CRASH_AES_RESULT_READ);
-    return read_result(call, order, result_out, err);
+    crash_point(&sandbox->agent->context->crash, CRASH_AES_RESULT_READ);
+    return read_result(exchange.call, order, result_out, err);
 }
 
-/* Restarts a sandbox that does not answer: the runtime knows whether it still runs. */
-static int try_often(struct sandbox *sandbox, const struct sandbox_http_request *question,
+/* Pauses before the next attempt; -1 if there is to be none. err: why the last one failed. */
+static int rest(struct sandbox *sandbox, int attempt, int64_t wait_ms, struct error *err)
+{
+    /* Without an address, the start failed, which has its own retries. */
+    if (err->code != ERROR_UNAVAILABLE || !sandbox_address_is_known(&sandbox->address))
+        return -1;
+    if (attempt == ATTEMPTS)
+        return error_wrap(err, "The sandbox does not respond");
+    log_warning("sandbox.call_failed", LOG_INT("attempt", attempt), LOG_ERROR(err));
+    sandbox->is_doubted = true;
+    sandbox_address_forget(&sandbox->address);
+    return run_control_sleep(sandbox->agent->control, wait_ms, err);
+}
+
+/*
+ * After a first attempt that failed with `err`. Restarts a sandbox that does not answer: the
+ * runtime knows whether it still runs.
+ */
+static int try_again(struct sandbox *sandbox, const struct sandbox_http_request *question,
                      const struct action_request *order, struct action_result *result_out,
                      struct error *err)
 {
     int64_t wait_ms = RETRY_FIRST_MS;
 
     for (int attempt = 1;; attempt++) {
+        if (rest(sandbox, attempt, wait_ms, err) < 0)
+            return -1;
         if (try_once(sandbox, question, order, result_out, err) == 0)
             return 0;
-        /* Without an address, the start failed, which has its own retries. */
-        if (err->code != ERROR_UNAVAILABLE || !sandbox_address_is_known(&sandbox->address))
-            return -1;
-        if (attempt == ATTEMPTS)
-            return error_wrap(err, "The sandbox does not respond");
-        log_warning("sandbox.call_failed", LOG_INT("attempt", attempt), LOG_ERROR(err));
-        sandbox->is_doubted = true;
-        sandbox_address_forget(&sandbox->address);
-        if (run_control_sleep(sandbox->agent->control, wait_ms, err) < 0)
-            return -1;
         wait_ms *= 2;
     }
 }
@@ -175,19 +227,75 @@ static json_t *order_content(const struct sandbox *sandbox, const struct action_
     return content;
 }
 
-int sandbox_run_action(struct sandbox *sandbox, const struct action_request *order,
-                       struct action_result *result_out, struct error *err)
+struct sandbox_action *sandbox_begin_action(struct sandbox *sandbox,
+                                            const struct action_request *order)
 {
-    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    json_auto_t *content = order_content(sandbox, order);
-    struct sandbox_http_request question = {
-        .method = "PUT", .timeout_ms = order->timeout_ms, .is_watched = true};
+    struct sandbox_action *action = NEW(struct sandbox_action);
 
-    strbuf_appendf(&path, "/actions/%s", order->action_id.text);
-    question.path = path.text;
-    question.content = content;
-    if (try_often(sandbox, &question, order, result_out, err) < 0)
+    action->sandbox = sandbox;
+    action->order = *order;
+    action->path = (struct strbuf)STRBUF_INIT;
+    strbuf_appendf(&action->path, "/actions/%s", order->action_id.text);
+    action->content = order_content(sandbox, order);
+    action->question = (struct sandbox_http_request){.method = "PUT",
+                                                     .path = action->path.text,
+                                                     .content = action->content,
+                                                     .timeout_ms = order->timeout_ms,
+                                                     .is_watched = true};
+    error_ignore(send_request(sandbox, &action->question, &action->order, &action->exchange,
+                              &action->failure),
+                 "sandbox_end_action() reports it");
+    return action;
+}
+
+bool sandbox_action_is_sent(const struct sandbox_action *action)
+{
+    return action->exchange.call != NULL;
+}
+
+void sandbox_action_free(struct sandbox_action *action)
+{
+    if (action == NULL)
+        return;
+    sandbox_exchange_done(&action->exchange);
+    strbuf_done(&action->path);
+    json_decref(action->content);
+    mem_free(action);
+}
+
+int sandbox_wait_action(struct sandbox *sandbox, struct sandbox_action *const *actions, size_t n,
+                        size_t *index_out, struct error *err)
+{
+    struct sandbox_exchange *exchanges[HTTP_WAIT_MAX] = {NULL};
+
+    assert(n <= HTTP_WAIT_MAX);
+    for (size_t i = 0; i < n; i++)
+        exchanges[i] = &actions[i]->exchange;
+    return sandbox_http_watch(sandbox->agent, &sandbox->address.endpoint, exchanges, n, index_out,
+                              err);
+}
+
+static int end_first_attempt(struct sandbox_action *action, struct action_result *result_out,
+                             struct error *err)
+{
+    if (action->exchange.call == NULL) {
+        *err = action->failure;
         return -1;
+    }
+    if (sandbox_exchange_end(&action->exchange, err) < 0)
+        return -1;
+    crash_point(&action->sandbox->agent->context->crash, CRASH_AES_RESULT_READ);
+    return read_result(action->exchange.call, &action->order, result_out, err);
+}
+
+int sandbox_end_action(struct sandbox_action *action, struct action_result *result_out,
+                       struct error *err)
+{
+    if (end_first_attempt(action, result_out, err) < 0) {
+        sandbox_exchange_done(&action->exchange);
+        if (try_again(action->sandbox, &action->question, &action->order, result_out, err) < 0)
+            return -1;
+    }
     if (result_out->state != SANDBOX_FINISHED && result_out->state != SANDBOX_INTERRUPTED)
         return error_set(err, ERROR_INVALID, "the sandbox's reply to a call has no result");
     return 0;
@@ -209,7 +317,7 @@ int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeou
     json_put(content, "timeout", json_integer((json_int_t)timeout_s));
     if (sandbox_ready(sandbox, err) < 0 ||
         sandbox_http_start(sandbox->agent, &sandbox->address.endpoint, &question, &call, err) < 0 ||
-        sandbox_http_wait(sandbox->agent, &sandbox->address.endpoint, &question, call, err) < 0)
+        sandbox_http_wait(sandbox->agent, call, err) < 0)
         return -1;
     if (http_status(call) != 200)
         return sandbox_http_refusal(call, err);
@@ -225,7 +333,9 @@ int sandbox_query_action(struct sandbox *sandbox, const struct action_request *o
 
     strbuf_appendf(&path, "/actions/%s", order->action_id.text);
     question.path = path.text;
-    return try_often(sandbox, &question, order, result_out, err);
+    if (try_once(sandbox, &question, order, result_out, err) == 0)
+        return 0;
+    return try_again(sandbox, &question, order, result_out, err);
 }
 
 /*

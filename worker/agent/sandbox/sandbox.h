@@ -10,6 +10,8 @@
 #ifndef DEFT_WORKER_AGENT_SANDBOX_SANDBOX_H
 #define DEFT_WORKER_AGENT_SANDBOX_SANDBOX_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -64,23 +66,43 @@ struct action_result {
 
 void action_result_done(struct action_result *result);
 
+/* An action on its way to its result. */
+struct sandbox_action;
+
 /*
- * Runs an action, or waits for it if it is running, or fetches its kept result: *result_out is
- * FINISHED or INTERRUPTED. Restarts a sandbox that does not answer. ERROR_CANCELLED after a stop
- * request; ERROR_NOT_FOUND if another sandbox replaced order->runtime_id, which may or may not have
- * run it; ERROR_CONFLICT if the sandbox knows a newer holder of the conversation, or another action
- * with that id; ERROR_INVALID, ERROR_TOO_LARGE for an invalid reply; ERROR_TIMEOUT after
- * timeout_ms; ERROR_UNAVAILABLE as sandbox_ready().
+ * Sends the request to run an action, to wait for it if it is running, or for its kept result, and
+ * returns; sandbox_end_action() reports a failure. The order's text and JSON are borrowed until
+ * sandbox_action_free().
  */
-int sandbox_run_action(struct sandbox *sandbox, const struct action_request *order,
-                       struct action_result *result_out, struct error *err) NONNULL MUST_CHECK;
+struct sandbox_action *sandbox_begin_action(struct sandbox *sandbox,
+                                            const struct action_request *order) NONNULL MUST_CHECK;
+/* False if the request could not be sent: sandbox_end_action() says why, or tries again. */
+bool sandbox_action_is_sent(const struct sandbox_action *action) NONNULL MUST_CHECK;
+/* Before its end: the action continues in the sandbox. */
+void sandbox_action_free(struct sandbox_action *action);
+/*
+ * Waits until one of the actions, all of which were sent, can be ended, and gives its index. At
+ * most HTTP_WAIT_MAX. ERROR_CANCELLED after a stop request.
+ */
+int sandbox_wait_action(struct sandbox *sandbox, struct sandbox_action *const *actions, size_t n,
+                        size_t *index_out, struct error *err) NONNULL MUST_CHECK;
+/*
+ * Gives the result of an action that sandbox_wait_action() found or that was not sent: FINISHED or
+ * INTERRUPTED. Restarts a sandbox that does not answer, and requests the action again.
+ * ERROR_CANCELLED after a stop request; ERROR_NOT_FOUND if another sandbox replaced
+ * order->runtime_id, which may or may not have run it; ERROR_CONFLICT if the sandbox knows a newer
+ * holder of the conversation, or another action with that id; ERROR_INVALID, ERROR_TOO_LARGE for an
+ * invalid reply; ERROR_TIMEOUT after timeout_ms; ERROR_UNAVAILABLE as sandbox_ready().
+ */
+int sandbox_end_action(struct sandbox_action *action, struct action_result *result_out,
+                       struct error *err) NONNULL MUST_CHECK;
 /* The state of an action in the sandbox; errors as above. */
 int sandbox_query_action(struct sandbox *sandbox, const struct action_request *order,
                          struct action_result *result_out, struct error *err) NONNULL MUST_CHECK;
 /*
  * Runs one of deft's own commands immediately, outside the conversation's shells: *answer_out =
  * {"exit_code", "stdout", "stderr"}, a new reference. May run twice: there is no deduplication.
- * Errors as sandbox_run_action(), without ERROR_NOT_FOUND; no retry if the sandbox does not answer.
+ * Errors as sandbox_end_action(), without ERROR_NOT_FOUND; no retry if the sandbox does not answer.
  */
 int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeout_s,
                     json_t **answer_out, struct error *err) NONNULL MUST_CHECK;

@@ -1,5 +1,6 @@
 #include "worker/agent/sandbox/sandbox_call.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -9,7 +10,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "client/http.h"
 #include "model/event/event.h"
+#include "model/limits.h"
 #include "model/tools/agent_tool.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
@@ -34,6 +37,20 @@
     "The call was not run: its arguments hold the value of a secret. Such values are not stored, " \
     "and the call could not be run at once. Call again, and refer to the secret by its "           \
     "environment variable, such as \"$NAME\"."
+
+static_assert(TOOL_CONCURRENCY_MAX <= HTTP_WAIT_MAX,
+              "calls that run at once are waited for at once");
+
+struct sandbox_tool_call {
+    struct agent *agent;
+    size_t action; /* index, because the history's items move */
+    json_t *args;
+    json_t *env;
+    struct action_request order; /* borrows args and env */
+    bool is_ready;               /* the sandbox runs */
+    struct sandbox_action *sent; /* NULL: see failure */
+    struct error failure;
+};
 
 /* Starts nothing on a lease that may have expired: the next holder may start the same. */
 static int wait_for_lease(struct agent *agent, struct error *err)
@@ -161,8 +178,9 @@ static int is_lost(struct agent *agent, size_t action, const struct action_reque
     return 0;
 }
 
-static int run_order(struct agent *agent, size_t action, const struct action_request *order,
-                     struct action_result *result_out, struct error *err)
+/* Makes sure that the call may be sent: under the lease, and to the sandbox that it is for. */
+static int clear_order(struct agent *agent, size_t action, const struct action_request *order,
+                       struct error *err)
 {
     bool lost = false;
 
@@ -172,7 +190,7 @@ static int run_order(struct agent *agent, size_t action, const struct action_req
     if (lost)
         return error_set(err, ERROR_NOT_FOUND, "the sandbox of this call no longer exists");
     sandbox_make_working_dir(agent->sandbox);
-    return sandbox_run_action(agent->sandbox, order, result_out, err);
+    return 0;
 }
 
 /* Longest time for the call: longer than the limit in its own arguments. */
@@ -185,30 +203,104 @@ static int64_t timeout_of(const struct agent *agent, const json_t *args)
     return agent->context->settings.tool_timeout_ms;
 }
 
-int sandbox_call_run(struct agent *agent, size_t action, const struct agent_tool *tool,
-                     json_t **observation_out, struct strbuf *problem_out, struct error *err)
+/* Resolves the call's arguments and the secrets that it names. */
+static void take_order(struct sandbox_tool_call *call, const struct agent_tool *tool)
 {
-    CLEANUP(action_result_done) struct action_result result = ACTION_RESULT_INIT;
-    json_auto_t *args = json_copy(action_to_run(agent, action));
-    json_auto_t *env = NULL;
-    struct action_request order = {.action_id = agent->history.items[action].id,
-                                   .tool = tool->name,
-                                   .observation_kind = tool->observation_kind};
-    struct error failure = ERROR_INIT;
+    struct agent *agent = call->agent;
 
-    (void)json_object_del(args, "kind");
+    call->args = json_copy(action_to_run(agent, call->action));
+    (void)json_object_del(call->args, "kind");
     if (text_equal(tool->name, "terminal")) {
-        secret_lookup_named(agent, json_text_or(args, "command", ""));
-        env = secret_list_env(&agent->secrets, json_text_or(args, "command", ""));
+        secret_lookup_named(agent, json_text_or(call->args, "command", ""));
+        call->env = secret_list_env(&agent->secrets, json_text_or(call->args, "command", ""));
     }
+    call->order = (struct action_request){
+        .action_id = agent->history.items[call->action].id,
+        .tool = tool->own->name,
+        .observation_kind = tool->own->observation_kind,
+        .args = call->args,
+        .env = call->env,
+        .timeout_ms = timeout_of(agent, call->args),
+    };
+}
+
+static int send_order(struct sandbox_tool_call *call, struct error *err)
+{
+    struct agent *agent = call->agent;
+
     if (sandbox_ready(agent->sandbox, err) < 0)
         return -1;
-    memcpy(order.runtime_id, sandbox_runtime_id(agent->sandbox), sizeof(order.runtime_id));
-    order.args = args;
-    order.env = env;
-    order.timeout_ms = timeout_of(agent, args);
-    if (run_order(agent, action, &order, &result, &failure) < 0)
-        return settle_failure(agent, &order, &failure, problem_out, err);
+    memcpy(call->order.runtime_id, sandbox_runtime_id(agent->sandbox),
+           sizeof(call->order.runtime_id));
+    call->is_ready = true;
+    if (clear_order(agent, call->action, &call->order, err) < 0)
+        return -1;
+    call->sent = sandbox_begin_action(agent->sandbox, &call->order);
+    return 0;
+}
+
+struct sandbox_tool_call *sandbox_call_begin(struct agent *agent, size_t action,
+                                             const struct agent_tool *tool)
+{
+    struct sandbox_tool_call *call = NEW(struct sandbox_tool_call);
+
+    call->agent = agent;
+    call->action = action;
+    take_order(call, tool);
+    error_ignore(send_order(call, &call->failure), "sandbox_call_end() reports it");
+    return call;
+}
+
+bool sandbox_call_is_sent(const struct sandbox_tool_call *call)
+{
+    return call->sent != NULL && sandbox_action_is_sent(call->sent);
+}
+
+void sandbox_call_free(struct sandbox_tool_call *call)
+{
+    if (call == NULL)
+        return;
+    sandbox_action_free(call->sent);
+    json_decref(call->args);
+    json_decref(call->env);
+    mem_free(call);
+}
+
+void sandbox_call_freep(struct sandbox_tool_call **call)
+{
+    sandbox_call_free(*call);
+    *call = NULL;
+}
+
+size_t sandbox_call_action(const struct sandbox_tool_call *call)
+{
+    return call->action;
+}
+
+int sandbox_call_wait(struct agent *agent, struct sandbox_tool_call *const *calls, size_t n,
+                      size_t *index_out, struct error *err)
+{
+    struct sandbox_action *actions[TOOL_CONCURRENCY_MAX] = {NULL};
+
+    assert(n <= TOOL_CONCURRENCY_MAX);
+    for (size_t i = 0; i < n; i++)
+        actions[i] = calls[i]->sent;
+    return sandbox_wait_action(agent->sandbox, actions, n, index_out, err);
+}
+
+int sandbox_call_end(struct sandbox_tool_call *call, json_t **observation_out,
+                     struct strbuf *problem_out, struct error *err)
+{
+    CLEANUP(action_result_done) struct action_result result = ACTION_RESULT_INIT;
+    struct error failure = call->failure;
+
+    /* A sandbox that does not start is no news for the model. */
+    if (!call->is_ready) {
+        *err = failure;
+        return -1;
+    }
+    if (call->sent == NULL || sandbox_end_action(call->sent, &result, &failure) < 0)
+        return settle_failure(call->agent, &call->order, &failure, problem_out, err);
     take_result(&result, observation_out, problem_out);
     return 0;
 }

@@ -1,9 +1,14 @@
 /*
- * Runs a stored tool call in the conversation's sandbox: once, whichever worker began it.
+ * Runs stored tool calls in the conversation's sandbox, several at once if wanted: each once,
+ * whichever worker began it.
+ *
+ * Ownership: a call borrows the agent until it is freed.
+ * Threading: the conversation's thread.
  */
 #ifndef DEFT_WORKER_AGENT_SANDBOX_SANDBOX_CALL_H
 #define DEFT_WORKER_AGENT_SANDBOX_SANDBOX_CALL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <jansson.h>
@@ -15,14 +20,33 @@ struct agent_tool;
 struct error;
 struct strbuf;
 
+struct sandbox_tool_call;
+
 /*
- * action: index of its event in the history. Returns an observation (a new reference), or appends
- * to *problem_out, for the model, why there is none. ERROR_CANCELLED after a stop request,
- * ERROR_STALE if the lease is lost, ERROR_UNAVAILABLE if there is no sandbox, with a message for
- * the user.
+ * Sends the call to the sandbox and returns; sandbox_call_end() reports a failure. action: index of
+ * its event in the history.
  */
-int sandbox_call_run(struct agent *agent, size_t action, const struct agent_tool *tool,
-                     json_t **observation_out, struct strbuf *problem_out,
-                     struct error *err) NONNULL MUST_CHECK;
+struct sandbox_tool_call *sandbox_call_begin(struct agent *agent, size_t action,
+                                             const struct agent_tool *tool) NONNULL MUST_CHECK;
+/* False if it could not be sent: sandbox_call_end() says why, or tries again. */
+bool sandbox_call_is_sent(const struct sandbox_tool_call *call) NONNULL MUST_CHECK;
+/* Before its end: the call continues in the sandbox. */
+void sandbox_call_free(struct sandbox_tool_call *call);
+void sandbox_call_freep(struct sandbox_tool_call **call) NONNULL;
+size_t sandbox_call_action(const struct sandbox_tool_call *call) NONNULL MUST_CHECK;
+/*
+ * Waits until one of the calls, all of which were sent, can be ended, and gives its index. At most
+ * TOOL_CONCURRENCY_MAX. ERROR_CANCELLED after a stop request.
+ */
+int sandbox_call_wait(struct agent *agent, struct sandbox_tool_call *const *calls, size_t n,
+                      size_t *index_out, struct error *err) NONNULL MUST_CHECK;
+/*
+ * Gives the observation (a new reference) of a call that sandbox_call_wait() found or that was not
+ * sent, or appends to
+ * *problem_out, for the model, why there is none. ERROR_CANCELLED after a stop request, ERROR_STALE
+ * if the lease is lost, ERROR_UNAVAILABLE if there is no sandbox, with a message for the user.
+ */
+int sandbox_call_end(struct sandbox_tool_call *call, json_t **observation_out,
+                     struct strbuf *problem_out, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -1,5 +1,6 @@
 #include "worker/agent/sandbox/sandbox_http.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "base/clock.h"
@@ -54,11 +55,6 @@ int sandbox_http_start(const struct agent *agent, const struct sandbox_endpoint 
     return sandbox_call_start(agent->context->http, endpoint, &request, call_out, err);
 }
 
-static void cancel_call(void *call)
-{
-    http_cancel(call);
-}
-
 /*
  * Whether the sandbox reports the action as running. A finished action has sent its reply on the
  * call being waited for; if that does not arrive, its connection is dead.
@@ -88,43 +84,137 @@ static bool is_at_it(const struct agent *agent, const struct sandbox_endpoint *e
     return true;
 }
 
-/* Waits for the reply as long as the sandbox answers polls. */
-static int wait_watched(const struct agent *agent, const struct sandbox_endpoint *endpoint,
-                        const struct sandbox_http_request *question, struct http_call *call,
-                        struct error *err)
-{
-    int n_silences = 0;
+/* The calls that one wait is about. */
+struct call_group {
+    struct http_call *calls[HTTP_WAIT_MAX];
+    size_t n;
+};
 
-    while (!http_is_over_within(call, n_silences == 0 ? agent->context->settings.sandbox_check_ms
-                                                      : LOOK_AGAIN_MS)) {
-        n_silences = is_at_it(agent, endpoint, question->path) ? 0 : n_silences + 1;
-        if (n_silences == SILENCES_MAX)
-            return error_set(err, ERROR_UNAVAILABLE, "it stopped responding");
-    }
-    return http_wait(call, err);
+static void cancel_group(void *group_)
+{
+    struct call_group *group = group_;
+
+    for (size_t i = 0; i < group->n; i++)
+        http_cancel(group->calls[i]);
 }
 
-int sandbox_http_wait(const struct agent *agent, const struct sandbox_endpoint *endpoint,
-                      const struct sandbox_http_request *question, struct http_call *call,
-                      struct error *err)
+static void cancel_call(void *call)
 {
-    struct run_control *control = agent->control;
-    int64_t began_ms = clock_monotonic_ms();
-    int rc = 0;
+    http_cancel(call);
+}
 
-    if (run_control_begin_wait(control, WAIT_TOOL, cancel_call, call, err) < 0)
-        return -1;
-    rc = question->is_watched ? wait_watched(agent, endpoint, question, call, err)
-                              : http_wait(call, err);
-    run_control_end_wait(control);
-    /*
-     * Short requests and connects are fast: their timeouts mean that the sandbox cannot be reached.
-     */
-    if (rc < 0 && err->code == ERROR_TIMEOUT &&
-        (!question->is_watched ||
-         clock_monotonic_ms() - began_ms < question->timeout_ms - TIMEOUT_SLACK_MS))
+/* Short requests and connects are fast: their timeouts mean that the sandbox cannot be reached. */
+static int unreached_if_late(int rc, struct error *err)
+{
+    if (rc < 0 && err->code == ERROR_TIMEOUT)
         err->code = ERROR_UNAVAILABLE;
     return rc;
+}
+
+int sandbox_http_wait(const struct agent *agent, struct http_call *call, struct error *err)
+{
+    int rc = 0;
+
+    if (run_control_begin_wait(agent->control, WAIT_TOOL, cancel_call, call, err) < 0)
+        return -1;
+    rc = http_wait(call, err);
+    run_control_end_wait(agent->control);
+    return unreached_if_late(rc, err);
+}
+
+int sandbox_exchange_begin(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                           const struct sandbox_http_request *question,
+                           struct sandbox_exchange *exchange_out, struct error *err)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    struct sandbox_exchange exchange = {
+        .question = question,
+        .began_ms = now_ms,
+        .look_at_ms = now_ms + agent->context->settings.sandbox_check_ms,
+    };
+
+    if (sandbox_http_start(agent, endpoint, question, &exchange.call, err) < 0)
+        return -1;
+    *exchange_out = exchange;
+    return 0;
+}
+
+void sandbox_exchange_done(struct sandbox_exchange *exchange)
+{
+    if (exchange == NULL)
+        return;
+    http_call_free(TAKE_PTR(exchange->call));
+}
+
+static bool is_hung(const struct sandbox_exchange *exchange)
+{
+    return exchange->n_silences >= SILENCES_MAX;
+}
+
+/* Polls the state of the actions that are due; the index of one that hangs, or n. */
+static size_t look_at_due(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                          struct sandbox_exchange *const *exchanges, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct sandbox_exchange *exchange = exchanges[i];
+
+        if (clock_monotonic_ms() < exchange->look_at_ms)
+            continue;
+        exchange->n_silences =
+            is_at_it(agent, endpoint, exchange->question->path) ? 0 : exchange->n_silences + 1;
+        exchange->look_at_ms =
+            clock_monotonic_ms() +
+            (exchange->n_silences == 0 ? agent->context->settings.sandbox_check_ms : LOOK_AGAIN_MS);
+        if (is_hung(exchange))
+            return i;
+    }
+    return n;
+}
+
+static int64_t ms_until_look(struct sandbox_exchange *const *exchanges, size_t n)
+{
+    int64_t first_ms = INT64_MAX;
+    int64_t now_ms = clock_monotonic_ms();
+
+    for (size_t i = 0; i < n; i++) {
+        if (exchanges[i]->look_at_ms < first_ms)
+            first_ms = exchanges[i]->look_at_ms;
+    }
+    return first_ms > now_ms ? first_ms - now_ms : 0;
+}
+
+int sandbox_http_watch(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                       struct sandbox_exchange *const *exchanges, size_t n, size_t *index_out,
+                       struct error *err)
+{
+    struct call_group group = {.n = n};
+    size_t index = n;
+
+    assert(n <= HTTP_WAIT_MAX);
+    for (size_t i = 0; i < n; i++)
+        group.calls[i] = exchanges[i]->call;
+    if (run_control_begin_wait(agent->control, WAIT_TOOL, cancel_group, &group, err) < 0)
+        return -1;
+    while (index == n) {
+        index = http_wait_any(agent->direct, group.calls, n, ms_until_look(exchanges, n));
+        if (index == n)
+            index = look_at_due(agent, endpoint, exchanges, n);
+    }
+    run_control_end_wait(agent->control);
+    *index_out = index;
+    return 0;
+}
+
+int sandbox_exchange_end(const struct sandbox_exchange *exchange, struct error *err)
+{
+    int64_t took_ms = clock_monotonic_ms() - exchange->began_ms;
+    int rc = 0;
+
+    if (is_hung(exchange))
+        return error_set(err, ERROR_UNAVAILABLE, "it stopped responding");
+    rc = http_wait(exchange->call, err);
+    return took_ms < exchange->question->timeout_ms - TIMEOUT_SLACK_MS ? unreached_if_late(rc, err)
+                                                                       : rc;
 }
 
 /* Appends the text of an error reply, {"detail": text}; nothing if there is none. */

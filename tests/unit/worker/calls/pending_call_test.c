@@ -1,5 +1,5 @@
 /*
- * Calls of a stored answer, one at a time.
+ * Calls of a stored answer.
  */
 #include "worker/agent/calls/pending_call.h"
 
@@ -15,12 +15,14 @@
 static void run_last_call(struct agent *agent)
 {
     CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
+    struct sandbox_tool_call *sent = NULL;
     struct error err = ERROR_INIT;
 
     history_find_pending(&agent->history, &pending);
     assert_int_not_equal(pending.n, 0);
-    if (pending_call_run(agent, &pending, pending.n - 1, &err) < 0)
+    if (pending_call_begin(agent, &pending, pending.n - 1, &sent, &err) < 0)
         fail_msg("%s", err.message);
+    assert_null(sent);
 }
 
 /* A claimed conversation that has a command and a finish to run, and a newer message. */

@@ -18,12 +18,17 @@ static int run_pending_command(struct agent *agent, json_t **observation_out, st
 {
     CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
     CLEANUP(strbuf_done) struct strbuf problem = STRBUF_INIT;
+    CLEANUP(sandbox_call_freep) struct sandbox_tool_call *call = NULL;
+    size_t index = 0;
     const struct agent_tool *tool = toolset_find(agent->tools, "terminal");
 
     assert_non_null(tool);
     history_find_pending(&agent->history, &pending);
     assert_int_equal(pending.n, 1);
-    return sandbox_call_run(agent, pending.items[0], tool, observation_out, &problem, err);
+    call = sandbox_call_begin(agent, pending.items[0], tool);
+    if (sandbox_call_is_sent(call) && sandbox_call_wait(agent, &call, 1, &index, err) < 0)
+        return -1;
+    return sandbox_call_end(call, observation_out, &problem, err);
 }
 
 static void call_is_begun_under_a_lease_only(void **state)

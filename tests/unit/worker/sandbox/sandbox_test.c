@@ -35,6 +35,21 @@ static struct action_request order_for(const char *runtime_id, json_t *args)
     return order;
 }
 
+static int run_action(struct sandbox *sandbox, const struct action_request *order,
+                      struct action_result *result_out, struct error *err)
+{
+    struct sandbox_action *action = sandbox_begin_action(sandbox, order);
+    size_t index = 0;
+    int rc = 0;
+
+    if (sandbox_action_is_sent(action))
+        rc = sandbox_wait_action(sandbox, &action, 1, &index, err);
+    if (rc == 0)
+        rc = sandbox_end_action(action, result_out, err);
+    sandbox_action_free(action);
+    return rc;
+}
+
 static void action_for_another_sandbox_is_not_sent(void **state)
 {
     CLEANUP(action_result_done) struct action_result result = ACTION_RESULT_INIT;
@@ -46,7 +61,7 @@ static void action_for_another_sandbox_is_not_sent(void **state)
     struct error err = ERROR_INIT;
 
     begin(&claimed, state);
-    assert_int_equal(sandbox_run_action(claimed.agent.sandbox, &order, &result, &err), -1);
+    assert_int_equal(run_action(claimed.agent.sandbox, &order, &result, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
     assert_int_equal(sandbox_query_action(claimed.agent.sandbox, &order, &result, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
@@ -66,7 +81,7 @@ static void action_runs_in_the_sandbox_that_it_is_for(void **state)
 
     begin(&claimed, state);
     order = order_for(sandbox_runtime_id(claimed.agent.sandbox), args);
-    if (sandbox_run_action(claimed.agent.sandbox, &order, &result, &err) < 0)
+    if (run_action(claimed.agent.sandbox, &order, &result, &err) < 0)
         fail_msg("%s", err.message);
     assert_int_equal(result.state, SANDBOX_FINISHED);
     assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);

@@ -1,0 +1,99 @@
+#include "model/tools/resource_keys.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "model/tools/agent_tool.h"
+
+void resource_keys_done(struct resource_keys *keys)
+{
+    if (keys == NULL)
+        return;
+    for (size_t i = 0; i < keys->n; i++)
+        mem_free(keys->items[i]);
+    mem_free(keys->items);
+    *keys = (struct resource_keys)RESOURCE_KEYS_INIT;
+}
+
+void resource_keys_add(struct resource_keys *keys, char *key)
+{
+    size_t at = 0;
+    int order = 1;
+
+    while (at < keys->n && order > 0) {
+        order = strcmp(key, keys->items[at]);
+        at += order > 0;
+    }
+    if (order == 0) {
+        mem_free(key);
+        return;
+    }
+    keys->items = mem_resize(keys->items, (keys->n + 1) * sizeof(*keys->items));
+    for (size_t i = keys->n; i > at; i--)
+        keys->items[i] = keys->items[i - 1];
+    keys->items[at] = key;
+    keys->n++;
+}
+
+/* Ends the path before its last part; "" stays. */
+static void drop_last_part(struct strbuf *path, size_t root)
+{
+    size_t len = path->len;
+
+    while (len > root && path->text[len - 1] != '/')
+        len--;
+    strbuf_truncate(path, len > root ? len - 1 : root);
+}
+
+/* Appends a path without "//", "." and "..", so that its spellings give one key. */
+static void append_path(struct strbuf *out, const char *path)
+{
+    size_t root = out->len;
+
+    while (*path != '\0') {
+        size_t len = strcspn(path, "/");
+
+        if (len == 2 && memcmp(path, "..", 2) == 0) {
+            drop_last_part(out, root);
+        } else if (len > 1 || (len == 1 && *path != '.')) {
+            strbuf_append_char(out, '/');
+            strbuf_append_bytes(out, path, len);
+        }
+        path += len + (path[len] == '/');
+    }
+}
+
+void resource_keys_add_call(struct resource_keys *keys, const struct agent_tool *tool,
+                            const json_t *action)
+{
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+    const struct tool *own = tool->own;
+
+    if (own != NULL && own->resource != NULL) {
+        strbuf_append(&key, own->resource);
+        if (own->resource_member != NULL)
+            append_path(&key, json_text_or(action, own->resource_member, ""));
+    } else if (!tool->annotations.is_read_only) {
+        strbuf_appendf(&key, "tool:%s", tool->name);
+    }
+    if (key.len > 0)
+        resource_keys_add(keys, strbuf_take(&key));
+}
+
+bool resource_keys_overlap(const struct resource_keys *a, const struct resource_keys *b)
+{
+    size_t i = 0;
+    size_t j = 0;
+
+    while (i < a->n && j < b->n) {
+        int order = strcmp(a->items[i], b->items[j]);
+
+        if (order == 0)
+            return true;
+        i += order < 0;
+        j += order > 0;
+    }
+    return false;
+}

@@ -1,0 +1,130 @@
+/*
+ * Which calls of an answer may run at once.
+ */
+#include "worker/agent/calls/call_plan.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "worker/worker_test.h"
+
+/*
+ * A plan of calls, each a letter: its resource; '-': none; an upper-case letter runs alone.
+ */
+static void begin(struct call_plan *plan, const char *calls, size_t limit)
+{
+    call_plan_init(plan, strlen(calls), limit);
+    for (size_t i = 0; i < plan->n; i++) {
+        plan->calls[i].runs_alone = calls[i] >= 'A' && calls[i] <= 'Z';
+        if (calls[i] != '-')
+            resource_keys_add(&plan->calls[i].keys, mem_dup_bytes(&calls[i], 1));
+    }
+}
+
+/* Starts what may be started; the indexes as digits. */
+static void assert_starts(struct call_plan *plan, const char *expected)
+{
+    CLEANUP(strbuf_done) struct strbuf started = STRBUF_INIT;
+    size_t next = call_plan_next(plan);
+
+    for (; next < plan->n; next = call_plan_next(plan)) {
+        plan->calls[next].progress = CALL_RUNNING;
+        strbuf_appendf(&started, "%zu", next);
+    }
+    assert_string_equal(started.text, expected);
+}
+
+static void finish(struct call_plan *plan, size_t index)
+{
+    plan->calls[index].progress = CALL_OVER;
+}
+
+static void one_at_a_time_keeps_the_order(void **state)
+{
+    CLEANUP(call_plan_done) struct call_plan plan = {.n = 0};
+
+    (void)state;
+    begin(&plan, "ab-F", 1);
+    assert_starts(&plan, "0");
+    finish(&plan, 0);
+    assert_starts(&plan, "1");
+    finish(&plan, 1);
+    assert_starts(&plan, "2");
+    finish(&plan, 2);
+    assert_starts(&plan, "3");
+    finish(&plan, 3);
+    assert_starts(&plan, "");
+}
+
+static void calls_that_share_a_resource_keep_their_order(void **state)
+{
+    CLEANUP(call_plan_done) struct call_plan plan = {.n = 0};
+
+    (void)state;
+    begin(&plan, "aabab", 8);
+    assert_starts(&plan, "02");
+    finish(&plan, 2);
+    assert_starts(&plan, "4");
+    finish(&plan, 0);
+    assert_starts(&plan, "1");
+    finish(&plan, 1);
+    assert_starts(&plan, "3");
+}
+
+static void no_more_run_than_the_limit(void **state)
+{
+    CLEANUP(call_plan_done) struct call_plan plan = {.n = 0};
+
+    (void)state;
+    begin(&plan, "----", 2);
+    assert_starts(&plan, "01");
+    finish(&plan, 1);
+    assert_starts(&plan, "2");
+    finish(&plan, 0);
+    assert_starts(&plan, "3");
+}
+
+static void call_that_runs_alone_divides_the_others(void **state)
+{
+    CLEANUP(call_plan_done) struct call_plan plan = {.n = 0};
+
+    (void)state;
+    begin(&plan, "abXcd", 8);
+    assert_starts(&plan, "01");
+    finish(&plan, 0);
+    assert_starts(&plan, "");
+    finish(&plan, 1);
+    assert_starts(&plan, "2");
+    finish(&plan, 2);
+    assert_starts(&plan, "34");
+}
+
+/* A long answer of calls for one resource, and its end. */
+static void thousands_of_calls_are_planned_in_order(void **state)
+{
+    CLEANUP(call_plan_done) struct call_plan plan = {.n = 0};
+
+    (void)state;
+    call_plan_init(&plan, 10000, 4);
+    for (size_t i = 0; i < plan.n; i++)
+        resource_keys_add(&plan.calls[i].keys, mem_dup_text("one"));
+    for (size_t i = 0; i < plan.n; i++) {
+        assert_int_equal(call_plan_next(&plan), i);
+        finish(&plan, i);
+    }
+    assert_int_equal(call_plan_next(&plan), plan.n);
+}
+
+int call_plan_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_at_a_time_keeps_the_order),
+        cmocka_unit_test(calls_that_share_a_resource_keep_their_order),
+        cmocka_unit_test(no_more_run_than_the_limit),
+        cmocka_unit_test(call_that_runs_alone_divides_the_others),
+        cmocka_unit_test(thousands_of_calls_are_planned_in_order),
+    };
+
+    return cmocka_run_group_tests_name("worker/call_plan", tests, NULL, NULL);
+}

@@ -22,8 +22,8 @@ export const llmOf = (fake, scenario, more = {}) => ({
 });
 
 /** A start request, in the short form that every client may send. */
-export const startRequest = (llm, { tools = ['terminal', 'file_editor', 'task_tracker'], ...more } = {}) => ({
-  agent: { kind: 'Agent', llm, tools: tools.map((name) => ({ name })) },
+export const startRequest = (llm, { tools = ['terminal', 'file_editor', 'task_tracker'], atOnce = 1, ...more } = {}) => ({
+  agent: { kind: 'Agent', llm, tools: tools.map((name) => ({ name })), tool_concurrency_limit: atOnce },
   workspace: { kind: 'LocalWorkspace', working_dir: WORKING_DIR },
   autotitle: false,
   ...more,

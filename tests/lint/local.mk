@@ -80,7 +80,8 @@ analyze:
 # The tests under sanitizers, in build trees of their own; for races, only those with threads. The overhead of a
 # sanitizer is not proportional to the input, so the tests of linear time are left out. The CFLAGS replace
 # configure's -g -O2, to compile faster.
-THREADED_TESTS = base-test http_direct_test http_stream_test http_test sse_test chat_test retry_test worker_test worker_run_test \
+THREADED_TESTS = base-test http_direct_test http_stream_test http_test http_wait_test sse_test chat_test retry_test worker_test \
+	worker_calls_at_once_test worker_run_test \
 	tests/unit/store/hints_test tests/unit/store/conversation_lease_test tests/unit/store/conversation_store_test
 MAKE_THREADED = $(MAKE) check_PROGRAMS='$(THREADED_TESTS)' TESTS='$(THREADED_TESTS)'
 

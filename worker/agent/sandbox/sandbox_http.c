@@ -90,9 +90,9 @@ struct call_group {
     size_t n;
 };
 
-static void cancel_group(void *group_)
+static void cancel_group(void *what)
 {
-    struct call_group *group = group_;
+    struct call_group *group = what;
 
     for (size_t i = 0; i < group->n; i++)
         http_cancel(group->calls[i]);

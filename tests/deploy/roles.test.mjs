@@ -24,6 +24,7 @@ const RIGHTS = {
   admin_logins:         ['',     '',    '',     'siud'],
   api_keys:             ['siu',  's',   '',     ''],
   branches:             ['siu',  's',   's',    ''],
+  condensed_views:      ['',     '',    'siu',  ''],
   conversations:        ['siud', 'su',  'siu',  's'],
   documents:            ['siud', '',    's',    ''],
   egress_refusals:      ['',     '',    '',     'siud'],

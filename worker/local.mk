@@ -11,6 +11,7 @@ worker_agent_sources = \
 	worker/agent/calls/call_plan.c worker/agent/calls/call_plan.h \
 	worker/agent/calls/pending_call.c worker/agent/calls/pending_call.h \
 	worker/agent/llm/condense.c worker/agent/llm/condense.h \
+	worker/agent/core/condensed_history.c worker/agent/core/condensed_history.h \
 	worker/agent/core/run_control.c worker/agent/core/run_control.h \
 	worker/agent/calls/run_end.c worker/agent/calls/run_end.h \
 	worker/agent/core/event_size.c worker/agent/core/event_size.h \

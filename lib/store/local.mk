@@ -4,6 +4,7 @@ libstore_a_SOURCES = \
 	lib/store/runtime/admin_store.c lib/store/runtime/admin_store.h \
 	lib/store/conversation/branch_store.c lib/store/conversation/branch_store.h \
 	lib/store/runtime/build_store.c lib/store/runtime/build_store.h \
+	lib/store/conversation/condensed_view_store.c lib/store/conversation/condensed_view_store.h \
 	lib/store/conversation/conversation_claim.c \
 	lib/store/conversation/conversation_create.c \
 	lib/store/conversation/conversation_insert.c lib/store/conversation/conversation_insert.h \

@@ -14,6 +14,7 @@
 #include "worker/agent/calls/call_batch.h"
 #include "worker/agent/calls/run_end.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/condensed_history.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
@@ -120,6 +121,14 @@ static int look_for_circles(struct agent *agent, bool *settled_out, struct error
     return event_writer_append(agent, &events, NULL, err);
 }
 
+/* Nothing refers to the history by index here. */
+static void leave_out_forgotten(struct agent *agent)
+{
+    const struct stuck_thresholds thresholds = stuck_thresholds_of(agent->conversation.spec);
+
+    condensed_history_settle(agent, stuck_events_looked_at(&thresholds));
+}
+
 static int step(struct agent *agent, struct error *err)
 {
     CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
@@ -129,6 +138,7 @@ static int step(struct agent *agent, struct error *err)
 
     if (event_writer_refresh_row(agent, err) < 0)
         return -1;
+    leave_out_forgotten(agent);
     history_find_pending(&agent->history, &pending);
     /* A step is an answer and its calls: a pause takes effect after them. */
     if (call_batch_stops(stop) || (stop == STOP_PAUSE && pending.n == 0))

@@ -64,7 +64,7 @@ static size_t events_at_least(const struct stuck_thresholds *thresholds)
 }
 
 /* Enough events to exceed any threshold: a round is two events, and a nudge may come in between. */
-static size_t events_looked_at(const struct stuck_thresholds *thresholds)
+size_t stuck_events_looked_at(const struct stuck_thresholds *thresholds)
 {
     size_t n = most(most(thresholds->action_observation, thresholds->alternating_pattern),
                     most(thresholds->action_error + 1, thresholds->monologue));
@@ -225,7 +225,7 @@ enum stuck_verdict stuck_look(const struct history *history,
     CLEANUP(recent_events_done) struct recent_events recent = {.n = 0};
     CLEANUP(rounds_done) struct rounds rounds = {.n_actions = 0};
 
-    recent.n_most = least(events_looked_at(thresholds), history->n);
+    recent.n_most = least(stuck_events_looked_at(thresholds), history->n);
     recent.events = mem_alloc_array(recent.n_most, sizeof(recent.events[0]));
     recent_collect(history, &recent);
     if (recent.n < events_at_least(thresholds))

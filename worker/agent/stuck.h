@@ -32,6 +32,9 @@ struct stuck_thresholds {
 /* The thresholds of a conversation's specification, or the defaults. */
 struct stuck_thresholds stuck_thresholds_of(const json_t *spec) MUST_CHECK;
 
+/* Number of newest events that may be looked at. */
+size_t stuck_events_looked_at(const struct stuck_thresholds *thresholds) NONNULL MUST_CHECK;
+
 /*
  * Judges the newest events. For STUCK_NUDGE appends the text that asks the model to try something
  * else.

@@ -11,7 +11,10 @@
 struct error;
 struct history;
 
-/* Adds the event of a row with the columns seq, id, kind, result_of and body. */
+/* The columns that event_row_read() expects, for a row of events named e. */
+#define EVENT_ROW_COLUMNS "e.seq, e.id, e.kind, e.result_of, e.body, e.fence IS NOT NULL"
+
+/* Adds the event of a row. */
 int event_row_read(const PGresult *rows, int row, struct history *history,
                    struct error *err) NONNULL MUST_CHECK;
 

@@ -58,7 +58,7 @@ static const char SQL_GET_MANY[] =
     " LEFT JOIN events e ON e.conversation_id = $1::uuid AND e.id = w.id";
 
 static const char SQL_LOAD_AFTER[] =
-    "SELECT seq, id, kind, result_of, body FROM events"
+    "SELECT " EVENT_ROW_COLUMNS " FROM events e"
     " WHERE conversation_id = $1::uuid AND seq > $2::bigint ORDER BY seq LIMIT $3::bigint";
 
 static const char SQL_BATCH[] =
@@ -178,6 +178,7 @@ void history_done(struct history *history)
     for (size_t i = 0; i < history->n; i++)
         json_decref(history->items[i].json);
     mem_free(history->items);
+    mem_free(history->gap.ids);
     *history = (struct history)HISTORY_INIT;
 }
 
@@ -204,6 +205,7 @@ int event_row_read(const PGresult *rows, int row, struct history *history, struc
     event->seq = db_number(rows, row, 0);
     event->id = db_cell_uuid(rows, row, 1);
     event->result_of = db_cell_uuid(rows, row, 3);
+    event->is_of_run = db_bool(rows, row, 5);
     history->last_seq = event->seq;
     return 0;
 }

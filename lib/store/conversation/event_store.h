@@ -53,6 +53,7 @@ struct stored_event {
     json_t *json;            /* the whole body */
     const char *call_id;     /* an action's tool_call_id, in the body; else NULL */
     const char *response_id; /* llm_response_id, in the body; NULL where no model spoke */
+    bool is_of_run;          /* written under a lease */
     bool is_forgotten;       /* a Condensation removed it from the model's view */
     const json_t *summary;   /* a Condensation's, to insert before this event; or NULL */
 };
@@ -60,16 +61,28 @@ struct stored_event {
 /* Sets an event's kind and body; takes over the reference to the body. */
 void stored_event_set_body(struct stored_event *event, const char *kind, json_t *json) NONNULL;
 
+/* What a history keeps of the events that it leaves out: see condensed_view_store.h. */
+struct history_gap {
+    int64_t seq;          /* of the newest Condensation before which events are left out; 0: none */
+    int64_t n_iterations; /* model answers of the run in progress there, up to it */
+    uint32_t *ids;        /* hashes of the call ids and response ids left out */
+    size_t n_ids;
+    size_t size; /* of the array */
+};
+
 struct history {
     struct stored_event *items;
     size_t n;
     size_t size;
     int64_t last_seq;
     int64_t last_timestamp_us;
+    struct history_gap gap;
+    int64_t branch_seq; /* from_seq and parent_seq of the newest branch before it was loaded; */
+    int64_t parent_seq; /* 0: none */
 };
 
 /* clang-format off */
-#define HISTORY_INIT {NULL, 0, 0, 0, 0}
+#define HISTORY_INIT {NULL, 0, 0, 0, 0, {0, 0, NULL, 0, 0}, 0, 0}
 /* clang-format on */
 
 void history_done(struct history *history);

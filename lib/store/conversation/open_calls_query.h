@@ -8,6 +8,7 @@
 #include <libpq-fe.h>
 
 #include "base/attr.h"
+#include "store/conversation/event_row.h"
 
 struct error;
 struct history;
@@ -28,7 +29,7 @@ struct history;
     " FROM path p LEFT JOIN LATERAL (SELECT n.from_seq, n.parent_seq FROM branches n"              \
     "  WHERE n.conversation_id = $1::uuid AND n.from_seq <= p.rest"                                \
     "  ORDER BY n.from_seq DESC LIMIT 1) b ON true WHERE p.rest > 0)"                              \
-    " SELECT e.seq, e.id, e.kind, e.result_of, e.body FROM events e"                               \
+    " SELECT " EVENT_ROW_COLUMNS " FROM events e"                                                  \
     " WHERE e.conversation_id = $1::uuid AND e.kind = 'ActionEvent' AND e.seq > $2::bigint"        \
     " AND EXISTS (SELECT 1 FROM path p WHERE e.seq BETWEEN p.low AND p.high)"                      \
     " AND NOT EXISTS (SELECT 1 FROM events r WHERE r.conversation_id = $1::uuid"                   \

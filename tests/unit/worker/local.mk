@@ -35,6 +35,7 @@ worker_test_LDADD = $(WORKER_TEST_LIBS)
 worker_agent_test_SOURCES = \
 	tests/unit/worker/agent_test.c tests/unit/worker/agent_test.h \
 	tests/unit/worker/calls/pending_call_test.c \
+	tests/unit/worker/core/condensed_history_test.c \
 	tests/unit/worker/core/event_writer_test.c \
 	tests/unit/worker/sandbox/sandbox_call_test.c \
 	tests/unit/worker/sandbox/sandbox_test.c

@@ -51,6 +51,7 @@ struct agent {
     bool must_condense;     /* the model reported that the view exceeds its context window */
     bool has_foreign_stats; /* someone else added a cost to the row: `stats` is incomplete */
     bool is_row_stale;      /* a client changed the conversation: reload the row */
+    bool is_condensed;      /* a Condensation came to the history: it can be compacted */
     bool is_tidy;           /* the history's beginning has been pruned */
     bool is_over;           /* the run's end is stored, or the lease is lost */
 };

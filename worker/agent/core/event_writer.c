@@ -14,6 +14,7 @@
 #include "model/event/event.h"
 #include "model/limits.h"
 #include "store/conversation/branch_store.h"
+#include "store/conversation/condensed_view_store.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/agent.h"
@@ -68,11 +69,24 @@ static int tidy_beginning(struct agent *agent, struct error *err)
 
 static int load_new_events(struct agent *agent, void *unused, struct error *err)
 {
+    struct db *db = agent->context->db;
+    const struct uuid *id = &agent->lease.conversation_id;
+
     (void)unused;
-    if (event_store_load_after(agent->context->db, &agent->lease.conversation_id, &agent->history,
-                               err) < 0)
+    if (agent->history.last_seq == 0 && condensed_view_store_load(db, id, &agent->history, err) < 0)
+        return -1;
+    if (event_store_load_after(db, id, &agent->history, err) < 0)
         return -1;
     return tidy_beginning(agent, err);
+}
+
+/* Applies the Condensations from event `first` on. */
+static void apply_condensations(struct agent *agent, size_t first)
+{
+    if (!model_view_apply(&agent->history, first))
+        return;
+    agent->is_condensed = true;
+    transcript_restart(&agent->transcript);
 }
 
 int event_writer_load(struct agent *agent, struct error *err)
@@ -85,8 +99,9 @@ int event_writer_load(struct agent *agent, struct error *err)
     if (!is_first)
         note_changes(agent, n_before);
     history_thin(&agent->history, n_before);
-    if (model_view_apply(&agent->history, n_before))
-        transcript_restart(&agent->transcript);
+    /* A loaded view has its Condensations applied. */
+    apply_condensations(
+        agent, is_first ? history_index_after(&agent->history, agent->history.gap.seq) : n_before);
     agent->conversation.last_seq = agent->history.last_seq;
     if (agent->history.last_timestamp_us > agent->conversation.last_timestamp_us)
         agent->conversation.last_timestamp_us = agent->history.last_timestamp_us;
@@ -176,8 +191,7 @@ static void after_write(struct agent *agent, const struct event_list *events)
     history_add_written(&agent->history, events,
                         agent->conversation.last_seq - (int64_t)events->n + 1);
     history_thin(&agent->history, n_before);
-    if (model_view_apply(&agent->history, n_before))
-        transcript_restart(&agent->transcript);
+    apply_condensations(agent, n_before);
 }
 
 /*

@@ -124,15 +124,17 @@ static bool event_begins_run(const struct stored_event *event)
            text_equal(json_text_or(event->json, "value", ""), "running");
 }
 
-int64_t history_count_iterations(const struct history *history)
+int64_t history_count_iterations_until(const struct history *history, size_t end)
 {
     const char *last_id = "";
     int64_t n = 0;
 
-    for (size_t i = history->n; i > 0; i--) {
+    for (size_t i = end; i > 0; i--) {
         const struct stored_event *event = &history->items[i - 1];
         const char *id = json_text_or(event->json, "llm_response_id", "");
 
+        if (event->seq <= history->gap.seq)
+            return n + history->gap.n_iterations;
         if (event_begins_run(event))
             break;
         if (id[0] == '\0' || text_equal(id, last_id) || stored_event_is(event, "Condensation"))
@@ -143,6 +145,55 @@ int64_t history_count_iterations(const struct history *history)
     return n;
 }
 
+int64_t history_count_iterations(const struct history *history)
+{
+    return history_count_iterations_until(history, history->n);
+}
+
+/* --- ids --- */
+
+/* FNV-1a. Stored with views: another function would not find their ids. */
+static uint32_t hash_of(const char *id)
+{
+    uint32_t hash = 2166136261U;
+
+    for (const char *at = id; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * 16777619U;
+    return hash;
+}
+
+/* True for an id that was left out; for a few others, too, which does no harm. */
+static bool is_left_out(const struct history_gap *gap, const char *id)
+{
+    uint32_t hash = hash_of(id);
+
+    for (size_t i = 0; i < gap->n_ids; i++) {
+        if (gap->ids[i] == hash)
+            return true;
+    }
+    return false;
+}
+
+static void note_id(struct history_gap *gap, const char *id)
+{
+    uint32_t hash = id != NULL ? hash_of(id) : 0;
+
+    /* The calls of an answer follow one another. */
+    if (id == NULL || (gap->n_ids > 1 && gap->ids[gap->n_ids - 2] == hash))
+        return;
+    if (gap->n_ids == gap->size) {
+        gap->size = gap->size == 0 ? ITEMS_AT_FIRST : 2 * gap->size;
+        gap->ids = mem_resize(gap->ids, gap->size * sizeof(*gap->ids));
+    }
+    gap->ids[gap->n_ids++] = hash;
+}
+
+void history_note_ids(struct history_gap *gap, const struct stored_event *event)
+{
+    note_id(gap, event->response_id);
+    note_id(gap, event->call_id);
+}
+
 bool history_has_call_id(const struct history *history, const char *tool_call_id)
 {
     for (size_t i = 0; i < history->n; i++) {
@@ -151,7 +202,7 @@ bool history_has_call_id(const struct history *history, const char *tool_call_id
         if (used != NULL && text_equal(used, tool_call_id))
             return true;
     }
-    return false;
+    return is_left_out(&history->gap, tool_call_id);
 }
 
 bool history_has_response_id(const struct history *history, const char *response_id)
@@ -162,7 +213,7 @@ bool history_has_response_id(const struct history *history, const char *response
         if (used != NULL && text_equal(used, response_id))
             return true;
     }
-    return false;
+    return is_left_out(&history->gap, response_id);
 }
 
 bool history_has_event(const struct history *history, const struct uuid *id)
@@ -184,7 +235,8 @@ static void history_add_event(struct history *history, const struct event *event
         history->items = mem_resize(history->items, history->size * sizeof(*history->items));
     }
     stored = &history->items[history->n++];
-    *stored = (struct stored_event){.seq = seq, .id = event->id, .result_of = event->result_of};
+    *stored = (struct stored_event){
+        .seq = seq, .id = event->id, .result_of = event->result_of, .is_of_run = true};
     stored_event_set_body(stored, event->kind, json_incref(event->json));
     history->last_seq = seq;
     if (event->timestamp_us > history->last_timestamp_us)
@@ -196,6 +248,15 @@ void history_add_written(struct history *history, const struct event_list *event
 {
     for (size_t i = 0; i < events->n; i++)
         history_add_event(history, &events->items[i], first_seq + (int64_t)i);
+}
+
+size_t history_index_after(const struct history *history, int64_t seq)
+{
+    size_t index = history->n;
+
+    while (index > 0 && history->items[index - 1].seq > seq)
+        index--;
+    return index;
 }
 
 void history_thin(struct history *history, size_t n)

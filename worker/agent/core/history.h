@@ -17,6 +17,7 @@
 struct call_ref;
 struct event_list;
 struct history;
+struct history_gap;
 struct stored_event;
 
 /* True for an event of that kind. */
@@ -59,6 +60,9 @@ const struct stored_event *
 history_first_user_message(const struct history *history) NONNULL MUST_CHECK;
 /* Model answers since the run began, including those that another worker requested. */
 int64_t history_count_iterations(const struct history *history) NONNULL MUST_CHECK;
+/* The same when the history ended before that index. */
+int64_t history_count_iterations_until(const struct history *history,
+                                       size_t end) NONNULL MUST_CHECK;
 bool history_has_call_id(const struct history *history,
                          const char *tool_call_id) NONNULL MUST_CHECK;
 /* True if the history contains a model answer with that id. */
@@ -68,6 +72,10 @@ bool history_has_event(const struct history *history, const struct uuid *id) NON
 /* Adds events just appended, as if loaded; the caller keeps its references. */
 void history_add_written(struct history *history, const struct event_list *events,
                          int64_t first_seq) NONNULL;
+/* Adds the ids of an event that the history leaves out, so that they count as used. */
+void history_note_ids(struct history_gap *gap, const struct stored_event *event) NONNULL;
+/* The index of the first event after that seq; history->n if there is none. */
+size_t history_index_after(const struct history *history, int64_t seq) NONNULL MUST_CHECK;
 /*
  * Drops from the events after the first n what only clients need: tool definitions (the model's
  * come from the spec) and cost totals.

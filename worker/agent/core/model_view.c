@@ -11,7 +11,7 @@
 
 static const char SUMMARY_ENDING[] = "-summary";
 
-static bool is_readable(const struct stored_event *event)
+bool model_view_may_read(const struct stored_event *event)
 {
     static const char *const kinds[] = {"SystemPromptEvent", "MessageEvent",
                                         "ActionEvent",       "ObservationEvent",
@@ -19,9 +19,14 @@ static bool is_readable(const struct stored_event *event)
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         if (stored_event_is(event, kinds[i]))
-            return !event->is_forgotten;
+            return true;
     }
     return false;
+}
+
+bool model_view_reads(const struct stored_event *event)
+{
+    return !event->is_forgotten && model_view_may_read(event);
 }
 
 /* --- apply --- */
@@ -71,7 +76,7 @@ static void place_summary(struct history *history, size_t condensation, size_t o
         return;
     for (size_t i = 0; i < condensation; i++) {
         place += history->items[i].summary != NULL ? 1 : 0;
-        if (!is_readable(&history->items[i]))
+        if (!model_view_reads(&history->items[i]))
             continue;
         if (place >= offset) {
             history->items[i].summary = summary;
@@ -115,12 +120,22 @@ bool model_view_is_condensation_due(const struct history *history)
     return false;
 }
 
+size_t model_view_condensation_of(const struct history *history, const json_t *summary)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        if (json_object_get(history->items[i].json, "summary") == summary)
+            return i;
+    }
+    return history->n;
+}
+
 size_t model_view_length(const struct history *history)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < history->n; i++)
-        n += (size_t)is_readable(&history->items[i]) + (history->items[i].summary != NULL ? 1 : 0);
+        n += (size_t)model_view_reads(&history->items[i]) +
+             (history->items[i].summary != NULL ? 1 : 0);
     return n;
 }
 
@@ -164,7 +179,7 @@ static void find_cuts(const struct history *history, struct cuts *cuts)
     for (size_t i = 0; i < history->n; i++) {
         const struct stored_event *event = &history->items[i];
 
-        if (!is_readable(event))
+        if (!model_view_reads(event))
             continue;
         if (n_open == 0 && !continues_batch(event, response_id))
             index_list_add(&cuts->places, cuts->view.n);
@@ -204,15 +219,6 @@ static size_t tail_length(size_t n, size_t keep_first)
     return n / 2 > keep_first + 1 ? n / 2 - keep_first - 1 : 0;
 }
 
-static size_t condensation_of(const struct history *history, const json_t *summary)
-{
-    for (size_t i = 0; i < history->n; i++) {
-        if (json_object_get(history->items[i].json, "summary") == summary)
-            return i;
-    }
-    return history->n;
-}
-
 /*
  * Summaries in the range are forgotten with it; those before it shift the position of the new one.
  */
@@ -227,8 +233,8 @@ static void take_summaries(const struct history *history, size_t begin, size_t e
         if (summary != NULL && place < begin)
             range->offset++;
         else if (summary != NULL && place <= end)
-            index_list_add(&range->summaries, condensation_of(history, summary));
-        place += is_readable(&history->items[i]) ? 1 : 0;
+            index_list_add(&range->summaries, model_view_condensation_of(history, summary));
+        place += model_view_reads(&history->items[i]) ? 1 : 0;
     }
 }
 

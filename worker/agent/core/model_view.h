@@ -11,8 +11,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 #include "base/attr.h"
 #include "worker/agent/core/history.h"
+
+/* True for an event of a kind that the model reads, unless a Condensation removed it. */
+bool model_view_may_read(const struct stored_event *event) NONNULL MUST_CHECK;
+/* True for an event that the model reads. */
+bool model_view_reads(const struct stored_event *event) NONNULL MUST_CHECK;
 
 /*
  * Marks in the history which events the Condensations from event `first` on forget, and where their
@@ -22,6 +29,10 @@ bool model_view_apply(struct history *history, size_t first) NONNULL MUST_CHECK;
 
 /* True if a condensation was requested and has not happened yet. */
 bool model_view_is_condensation_due(const struct history *history) NONNULL MUST_CHECK;
+
+/* The index of the Condensation whose summary that is. */
+size_t model_view_condensation_of(const struct history *history,
+                                  const json_t *summary) NONNULL MUST_CHECK;
 
 /* Number of events that the model reads, summaries included. */
 size_t model_view_length(const struct history *history) NONNULL MUST_CHECK;

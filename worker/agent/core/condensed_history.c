@@ -1,0 +1,138 @@
+#include "worker/agent/core/condensed_history.h"
+
+#include <malloc.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/conversation/condensed_view_store.h"
+#include "store/conversation/event_store.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/core/history.h"
+#include "worker/agent/core/model_view.h"
+#include "worker/agent/core/transcript.h"
+#include "worker/context.h"
+
+/* That many events take megabytes, in fragments that only malloc_trim() returns. */
+enum { MANY_EVENTS = 2000 };
+
+/* --- what stays --- */
+
+/* The position of the newest Condensation; history->n if there is none after the gap's. */
+static size_t find_condensation(const struct history *history)
+{
+    for (size_t i = history->n; i > 0 && history->items[i - 1].seq > history->gap.seq; i--) {
+        if (stored_event_is(&history->items[i - 1], "Condensation"))
+            return i - 1;
+    }
+    return history->n;
+}
+
+static void keep_view(const struct history *history, bool *kept)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        const struct stored_event *event = &history->items[i];
+
+        kept[i] = kept[i] || model_view_reads(event) || event->summary != NULL;
+        if (event->summary != NULL)
+            kept[model_view_condensation_of(history, event->summary)] = true;
+    }
+}
+
+static void keep_recent(const struct history *history, size_t n_recent, bool *kept)
+{
+    for (size_t i = history->n; i > 0 && n_recent > 0; i--) {
+        if (!model_view_may_read(&history->items[i - 1]))
+            continue;
+        kept[i - 1] = true;
+        n_recent--;
+    }
+}
+
+static void keep_first_words(const struct history *history, bool *kept)
+{
+    const struct stored_event *first = history_first_user_message(history);
+
+    if (first != NULL)
+        kept[first - history->items] = true;
+}
+
+/* A call without its result would be run again. */
+static void keep_calls_whole(const struct history *history, bool *kept)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        const struct stored_event *result = NULL;
+
+        if (!stored_event_is(&history->items[i], "ActionEvent"))
+            continue;
+        result = history_find_result(history, i);
+        if (result == NULL)
+            kept[i] = true;
+        else if (kept[i])
+            kept[result - history->items] = true;
+    }
+}
+
+/* --- compact --- */
+
+static void leave_out(struct history *history, const bool *kept)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < history->n; i++) {
+        struct stored_event *event = &history->items[i];
+
+        if (kept[i]) {
+            history->items[n++] = *event;
+            continue;
+        }
+        history_note_ids(&history->gap, event);
+        json_decref(event->json);
+    }
+    history->n = n;
+    history->size = n;
+    history->items = mem_resize(history->items, n * sizeof(*history->items));
+}
+
+bool condensed_history_compact(struct history *history, size_t n_recent)
+{
+    size_t condensation = find_condensation(history);
+    bool *kept = NULL;
+
+    if (condensation == history->n)
+        return false;
+    kept = mem_alloc_array(history->n, sizeof(*kept));
+    for (size_t i = condensation; i < history->n; i++)
+        kept[i] = true;
+    keep_view(history, kept);
+    keep_recent(history, n_recent, kept);
+    keep_first_words(history, kept);
+    keep_calls_whole(history, kept);
+    history->gap.n_iterations = history_count_iterations_until(history, condensation + 1);
+    history->gap.seq = history->items[condensation].seq;
+    leave_out(history, kept);
+    mem_free(kept);
+    return true;
+}
+
+void condensed_history_settle(struct agent *agent, size_t n_recent)
+{
+    size_t n_before = agent->history.n;
+    struct error err = ERROR_INIT;
+
+    if (!agent->is_condensed)
+        return;
+    agent->is_condensed = false;
+    if (!condensed_history_compact(&agent->history, n_recent))
+        return;
+    transcript_restart(&agent->transcript);
+    if (condensed_view_store_save(agent->context->db, &agent->lease.conversation_id,
+                                  &agent->history, &err) < 0)
+        log_info("view.not_stored", LOG_ERROR(&err));
+    if (n_before - agent->history.n > MANY_EVENTS)
+        (void)malloc_trim(0);
+}

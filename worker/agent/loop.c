@@ -17,6 +17,7 @@
 #include "worker/agent/core/condensed_history.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
+#include "worker/agent/core/model_view.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/llm/condense.h"
 #include "worker/agent/llm/llm_step.h"
@@ -166,6 +167,8 @@ static int begin(struct agent *agent, struct error *err)
         return -1;
     agent->claimed_seq = agent->history.last_seq;
     agent->n_iterations = history_count_iterations(&agent->history);
+    /* Otherwise another worker's model would be sent the view that is too long again. */
+    agent->must_condense = model_view_owes_condensation(&agent->history);
     if (agent->n_claims > CLAIMS_MAX)
         return end_given_up(agent, err);
     if (agent->conversation.status == STATUS_RUNNING ||

@@ -17,6 +17,8 @@
 #include "store/conversation/conversation_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
+#include "worker/agent/agent_run.h"
+#include "worker/agent/llm/condense.h"
 #include "worker/run_fixture.h"
 #include "worker/stub_sandbox.h"
 
@@ -51,6 +53,45 @@ static void lose(struct background_run *run)
     run_control_request(&run->control, STOP_LOST);
     background_run_join(run);
     run_expire_lease(&run->id);
+}
+
+/* Has its own model make summaries. */
+static void add_condenser(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET spec = jsonb_set(spec::jsonb, '{agent,condenser}',"
+                   " jsonb_build_object('kind', 'LLMSummarizingCondenser', 'keep_first', 1,"
+                   "  'max_size', 240, 'llm', spec::jsonb #> '{agent,llm}'))::text"
+                   " WHERE id = '%s'",
+                   id->text);
+    test_sql(sql.text);
+}
+
+/* Leaves a run as a worker does that dies after the model found the view too long. */
+static void die_before_the_condensation(struct run_fixture *fixture, const struct uuid *id)
+{
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    claimed_agent_begin(&claimed, fixture, id);
+    assert_int_equal(condense_request(&claimed.agent, &err), 0);
+    agent_done(&claimed.agent);
+    run_control_done(&claimed.control);
+    run_expire_lease(id);
+}
+
+static void view_that_is_too_long_is_not_sent_by_the_next_worker(void **state)
+{
+    struct uuid id = run_new_conversation(*state, TURN(SAYS("hello")), "{}");
+
+    add_condenser(&id);
+    die_before_the_condensation(*state, &id);
+    run_to_end(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING "CondensationRequest S(stats) Condensation S(stats) Message(agent) "
+                         "S(finished)");
 }
 
 static void words_finish_the_run(void **state)
@@ -701,6 +742,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_finish_the_run),
+        cmocka_unit_test(view_that_is_too_long_is_not_sent_by_the_next_worker),
         cmocka_unit_test(title_is_the_first_message),
         cmocka_unit_test(tools_run_in_order),
         cmocka_unit_test(unknown_members_of_a_result_are_dropped),

@@ -116,8 +116,7 @@ const struct stored_event *history_first_user_message(const struct history *hist
     return NULL;
 }
 
-/* True for the state update that marks the start of a run. */
-static bool event_begins_run(const struct stored_event *event)
+bool history_event_begins_run(const struct stored_event *event)
 {
     return stored_event_is(event, "ConversationStateUpdateEvent") &&
            text_equal(json_text_or(event->json, "key", ""), "execution_status") &&
@@ -135,7 +134,7 @@ int64_t history_count_iterations_until(const struct history *history, size_t end
 
         if (event->seq <= history->gap.seq)
             return n + history->gap.n_iterations;
-        if (event_begins_run(event))
+        if (history_event_begins_run(event))
             break;
         if (id[0] == '\0' || text_equal(id, last_id) || stored_event_is(event, "Condensation"))
             continue;

@@ -120,6 +120,19 @@ bool model_view_is_condensation_due(const struct history *history)
     return false;
 }
 
+bool model_view_owes_condensation(const struct history *history)
+{
+    for (size_t i = history->n; i > 0; i--) {
+        const struct stored_event *event = &history->items[i - 1];
+
+        if (stored_event_is(event, "Condensation") || history_event_begins_run(event))
+            return false;
+        if (stored_event_is(event, "CondensationRequest") && event->is_of_run)
+            return true;
+    }
+    return false;
+}
+
 size_t model_view_condensation_of(const struct history *history, const json_t *summary)
 {
     for (size_t i = 0; i < history->n; i++) {

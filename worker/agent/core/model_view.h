@@ -30,6 +30,12 @@ bool model_view_apply(struct history *history, size_t first) NONNULL MUST_CHECK;
 /* True if a condensation was requested and has not happened yet. */
 bool model_view_is_condensation_due(const struct history *history) NONNULL MUST_CHECK;
 
+/*
+ * True if the run in progress, perhaps in another worker, found its view too long for the model,
+ * and has not been condensed since. A client's request does not count: a job serves it.
+ */
+bool model_view_owes_condensation(const struct history *history) NONNULL MUST_CHECK;
+
 /* The index of the Condensation whose summary that is. */
 size_t model_view_condensation_of(const struct history *history,
                                   const json_t *summary) NONNULL MUST_CHECK;

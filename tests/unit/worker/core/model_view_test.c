@@ -104,6 +104,28 @@ static void summaries_count_as_events_of_the_view(void **state)
     history.items[3].summary = NULL;
 }
 
+#define CONDENSATION_REQUEST "{\"kind\": \"CondensationRequest\"}"
+
+static bool owes(const char *events, bool is_of_run)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+
+    history_add_text(&history, events);
+    for (size_t i = 0; i < history.n; i++)
+        history.items[i].is_of_run = is_of_run;
+    return model_view_owes_condensation(&history);
+}
+
+static void condensation_is_owed_to_the_run_that_needed_it(void **state)
+{
+    (void)state;
+    assert_true(owes("[" RUNNING "," USER("1") "," CONDENSATION_REQUEST "," USER("2") "]", true));
+    assert_false(owes("[" RUNNING "," USER("1") "," CONDENSATION_REQUEST "]", false));
+    assert_false(owes("[" RUNNING "," CONDENSATION_REQUEST "," RUNNING "]", true));
+    assert_false(owes("[" CONDENSATION_REQUEST ", {\"kind\": \"Condensation\"}]", true));
+    assert_false(owes("[" USER("1") "]", true));
+}
+
 int model_view_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +136,7 @@ int model_view_tests(void)
         cmocka_unit_test(model_view_that_became_too_long_is_cut_to_half_of_its_size),
         cmocka_unit_test(too_little_is_forgotten_only_when_it_must),
         cmocka_unit_test(summaries_count_as_events_of_the_view),
+        cmocka_unit_test(condensation_is_owed_to_the_run_that_needed_it),
     };
 
     return cmocka_run_group_tests_name("view", tests, NULL, NULL);

@@ -57,6 +57,7 @@ STORE_LIBS = libstore.a $(PQ_LIBS)
 # Each has a PostgreSQL of its own.
 STORE_TESTS = \
 	tests/unit/store/async_post_test \
+	tests/unit/store/condensed_view_store_test \
 	tests/unit/store/conversation_delete_test \
 	tests/unit/store/conversation_lease_test \
 	tests/unit/store/conversation_store_test \
@@ -104,6 +105,9 @@ tests_unit_store_document_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_egress_store_test_SOURCES = tests/unit/store/runtime/egress_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_egress_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_egress_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_condensed_view_store_test_SOURCES = tests/unit/store/conversation/condensed_view_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_condensed_view_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_condensed_view_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_event_store_test_SOURCES = tests/unit/store/conversation/event_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_event_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_event_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -26,6 +26,7 @@ libbase_a_SOURCES = \
 	lib/base/settings.c lib/base/settings.h \
 	lib/base/strbuf.c lib/base/strbuf.h \
 	lib/base/text.c lib/base/text.h \
+	lib/base/text_folder.c lib/base/text_folder.h \
 	lib/base/utf8.c lib/base/utf8.h \
 	lib/base/uuid.c lib/base/uuid.h \
 	lib/base/zip.c lib/base/zip.h
@@ -63,6 +64,7 @@ base_test_SOURCES = \
 	tests/unit/base/secret_test.c \
 	tests/unit/base/settings_test.c \
 	tests/unit/base/strbuf_test.c \
+	tests/unit/base/text_folder_test.c \
 	tests/unit/base/text_test.c \
 	tests/unit/base/uuid_test.c \
 	tests/unit/base/zip_test.c

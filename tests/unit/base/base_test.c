@@ -30,6 +30,7 @@ int main(void)
     n_failed += settings_tests();
     n_failed += strbuf_tests();
     n_failed += text_tests();
+    n_failed += text_folder_tests();
     n_failed += uuid_tests();
     n_failed += zip_tests();
     return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -31,6 +31,7 @@ int sandbox_key_tests(void);
 int secret_tests(void);
 int settings_tests(void);
 int strbuf_tests(void);
+int text_folder_tests(void);
 int text_tests(void);
 int uuid_tests(void);
 int zip_tests(void);

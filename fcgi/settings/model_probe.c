@@ -10,6 +10,7 @@
 #include "fcgi/core/wait_slots.h"
 #include "fcgi/settings/user_documents.h"
 #include "llm/llm.h"
+#include "llm/llm_prompt.h"
 
 /* The client waits for the result, and some models think before their first word. */
 enum { PROBE_TIMEOUT_S = 20, PROBE_OUTPUT_TOKENS = 16 };
@@ -75,7 +76,7 @@ static enum address_owner owner_of(const struct request *request, const json_t *
 
 json_t *model_probe(const struct request *request, json_t *llm)
 {
-    CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
+    CLEANUP(llm_prompt_done) struct llm_prompt prompt = LLM_PROMPT_INIT;
     CLEANUP(secret_done) struct secret key = SECRET_INIT;
     struct llm_failure failure = LLM_FAILURE_INIT;
     struct error err = ERROR_INIT;
@@ -84,15 +85,15 @@ json_t *model_probe(const struct request *request, json_t *llm)
 
     if (json_parse(question, sizeof(question) - 1, &message, &err) < 0)
         return model_verdict("InternalError", err.message);
-    llm_append_message(spec, message, &messages);
+    llm_prompt_begin(&prompt, spec);
+    llm_prompt_add(&prompt, message);
     secret_set(&key, user_documents_llm_key(request, llm));
     /* A model that uses up its tokens on thinking passes the test. */
     if (call_model(request,
                    &(struct llm_request){.spec = spec,
                                          .address_of = owner_of(request, llm),
                                          .api_key = &key,
-                                         .messages = messages.text,
-                                         .tools = "",
+                                         .prompt = &prompt,
                                          .usage_id = "probe"},
                    &failure, &err) < 0 &&
         failure.kind != LLM_FAILURE_NO_RESPONSE)

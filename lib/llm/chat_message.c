@@ -1,94 +1,31 @@
-/*
- * Converts a message to the form that a given model takes.
- */
+/* Messages and tools of a Chat Completions call (see chat.h). */
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "llm/llm.h"
-#include "llm/llm_error.h"
-#include "llm/model_info.h"
-#include "llm/route.h"
-
-/* Longer tool output is cut in the middle. */
-enum { TOOL_TEXT_MAX_CODE_POINTS = 50000 };
-
-static const char CUT_NOTE[] =
-    "\n[... the middle of this output was left out because it is too long ...]\n";
-
-/* Message features that the model accepts. */
-struct message_features {
-    bool keeps_litellm; /* cache_control, thinking_blocks */
-    bool keeps_images;
-    bool keeps_reasoning;
-    bool is_plain; /* content as one string */
-};
-
-/* A model without a provider is refused when it is called, so the result does not matter. */
-static bool takes_litellm(const json_t *spec)
-{
-    CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
-    struct llm_error ignored = LLM_ERROR_INIT;
-
-    return llm_route_find(json_text_or(spec, "model", ""), json_text_or(spec, "base_url", NULL),
-                          &route, &ignored) == 0 &&
-           route.provider->takes_litellm;
-}
-
-static struct message_features features_of(const json_t *spec)
-{
-    const char *model = json_text_or(spec, "model_canonical_name", json_text_or(spec, "model", ""));
-    int wants_plain =
-        json_bool_or(spec, "force_string_serializer", model_info_wants_plain_text(model));
-
-    return (struct message_features){
-        .keeps_litellm = takes_litellm(spec),
-        .keeps_images = json_bool_or(spec, "disable_vision", false) == 0,
-        .keeps_reasoning = model_info_wants_reasoning_back(model),
-        .is_plain = wants_plain != 0,
-    };
-}
-
-/* Head and tail of a long text; NULL if it is not too long. */
-static json_t *clipped(const char *text)
-{
-    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    size_t len = strlen(text);
-    size_t n = len > TOOL_TEXT_MAX_CODE_POINTS ? utf8_length(text, len) : 0;
-    size_t n_kept = TOOL_TEXT_MAX_CODE_POINTS - strlen(CUT_NOTE);
-    size_t head = 0;
-    size_t tail = 0;
-
-    if (n <= TOOL_TEXT_MAX_CODE_POINTS)
-        return NULL;
-    head = utf8_offset(text, len, n_kept - n_kept / 2);
-    tail = utf8_offset(text, len, n - n_kept / 2);
-    strbuf_append_bytes(&out, text, head);
-    strbuf_append(&out, CUT_NOTE);
-    strbuf_append_bytes(&out, text + tail, len - tail);
-    return json_text(out.text, out.len);
-}
+#include "llm/chat.h"
+#include "llm/clip.h"
+#include "llm/llm_prompt.h"
+#include "llm/thinking.h"
 
 /* The part in the form to send, or NULL to leave it out. A new reference. */
-static json_t *adapt_part(json_t *part, const struct message_features *features, bool is_tool)
+static json_t *adapt_part(json_t *part, const struct llm_features *features, bool is_tool)
 {
     const char *type = json_text_or(part, "type", "text");
     const char *text = json_text_or(part, "text", "");
     json_t *copy = NULL;
 
     if (text_equal(type, "image_url"))
-        return features->keeps_images ? json_incref(part) : NULL;
+        return features->takes_images ? json_incref(part) : NULL;
     if (!text_equal(type, "text"))
         return json_incref(part);
     if (text_is_blank(text))
         return NULL;
     copy = json_copy(part);
-    if (!features->keeps_litellm)
-        (void)json_object_del(copy, "cache_control");
     if (is_tool)
-        json_put(copy, "text", clipped(text));
+        json_put(copy, "text", clip_tool_text(text));
     return copy;
 }
 
@@ -106,7 +43,7 @@ static json_t *join_parts(const json_t *parts)
     return json_text(text.text, text.len);
 }
 
-static json_t *adapt_content(const json_t *content, const struct message_features *features,
+static json_t *adapt_content(const json_t *content, const struct llm_features *features,
                              bool is_tool)
 {
     json_t *parts = json_array();
@@ -120,7 +57,7 @@ static json_t *adapt_content(const json_t *content, const struct message_feature
         if (adapted != NULL)
             json_push(parts, adapted);
     }
-    if (!features->is_plain)
+    if (!features->takes_plain)
         return parts;
     joined = join_parts(parts);
     json_decref(parts);
@@ -133,8 +70,7 @@ static bool is_empty_content(const json_t *content)
                                    : json_array_size(content) == 0;
 }
 
-static void put_content(json_t *copy, const json_t *message,
-                        const struct message_features *features)
+static void put_content(json_t *copy, const json_t *message, const struct llm_features *features)
 {
     const char *role = json_text_or(message, "role", "");
     bool is_tool = text_equal(role, "tool");
@@ -152,26 +88,75 @@ static void put_content(json_t *copy, const json_t *message,
         json_put(copy, "content", json_text_of(""));
 }
 
-static json_t *adapt_message(json_t *message, const struct message_features *features)
+static void put_thinking(json_t *copy, const struct llm_prompt *prompt)
+{
+    json_auto_t *own = NULL;
+
+    if (prompt->features.takes_litellm)
+        own = thinking_of_model(json_object_get(copy, "thinking_blocks"), prompt->model);
+    (void)json_object_del(copy, "thinking_blocks");
+    if (json_array_size(own) > 0)
+        json_put(copy, "thinking_blocks", json_incref(own));
+}
+
+static json_t *adapt_message(json_t *message, const struct llm_prompt *prompt)
 {
     json_t *copy = json_copy(message);
 
-    put_content(copy, message, features);
-    if (!features->keeps_litellm) {
-        (void)json_object_del(copy, "cache_control");
-        (void)json_object_del(copy, "thinking_blocks");
-    }
-    if (!features->keeps_reasoning)
+    put_content(copy, message, &prompt->features);
+    put_thinking(copy, prompt);
+    if (!prompt->features.takes_reasoning)
         (void)json_object_del(copy, "reasoning_content");
     return copy;
 }
 
-void llm_append_message(const json_t *spec, json_t *message, struct strbuf *out)
-{
-    struct message_features features = features_of(spec);
-    json_auto_t *adapted = adapt_message(message, &features);
+/* --- cache marks --- */
 
-    if (out->len > 0)
-        strbuf_append_char(out, ',');
-    json_append_text(out, adapted);
+/* On the first part of the system message: the rest differs from conversation to conversation. */
+static void mark_system(json_t *message)
+{
+    json_t *part = json_array_get(json_object_get(message, "content"), 0);
+    json_t *mark = json_object();
+
+    json_put_text(mark, "type", "ephemeral");
+    if (part != NULL)
+        json_put(part, "cache_control", mark);
+    else
+        json_decref(mark);
+}
+
+/*
+ * Where the mark of the last message is inserted when the request is written: at the end of a
+ * tool's message, or of the last part of the user's, both of which end the text.
+ */
+static void note_mark(struct llm_prompt *prompt, const char *role)
+{
+    const struct strbuf *text = &prompt->messages;
+
+    if (text_equal(role, "tool"))
+        prompt->end.mark_at = text->len - strlen("}");
+    else if (text_equal(role, "user") && text_ends_with(text->text, "}]}"))
+        prompt->end.mark_at = text->len - strlen("}]}");
+}
+
+/* --- a prompt --- */
+
+void chat_add_message(struct llm_prompt *prompt, json_t *message)
+{
+    const char *role = json_text_or(message, "role", "");
+    json_auto_t *adapted = adapt_message(message, prompt);
+
+    if (prompt->features.marks_cache && text_equal(role, "system"))
+        mark_system(adapted);
+    if (prompt->messages.len > 0)
+        strbuf_append_char(&prompt->messages, ',');
+    json_append_text(&prompt->messages, adapted);
+    if (prompt->features.marks_cache)
+        note_mark(prompt, role);
+    prompt->end.role = text_equal(role, "assistant") ? LLM_ROLE_ASSISTANT : LLM_ROLE_USER;
+}
+
+void chat_add_tools(struct llm_prompt *prompt, const json_t *tools)
+{
+    json_append_text(&prompt->tools, tools);
 }

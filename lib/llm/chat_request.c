@@ -1,14 +1,20 @@
-/* The request body of a Chat Completions call (see chat.h). */
+/* The request of a Chat Completions call (see chat.h). */
 #include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/chat.h"
+#include "llm/format.h"
 #include "llm/llm.h"
+#include "llm/llm_prompt.h"
 #include "llm/model_info.h"
 #include "llm/route.h"
+
+/* A member of the last part, or message, that is to be cached. */
+static const char CACHE_MARK[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
 static const char *feature_name(const struct llm_request *request)
 {
@@ -76,19 +82,43 @@ static void put_stream(json_t *body, const struct llm_plan *plan)
     json_put(body, "stream_options", options);
 }
 
+static void append_messages(struct strbuf *out, const struct llm_prompt *prompt)
+{
+    const char *rest = prompt->messages.text + prompt->end.mark_at;
+
+    strbuf_append_bytes(out, prompt->messages.text, prompt->end.mark_at);
+    if (prompt->end.mark_at > 0)
+        strbuf_append(out, CACHE_MARK);
+    strbuf_append(out, rest);
+}
+
 /* Inserts messages and tools, which are JSON text, unless the specification has its own. */
-static void append_texts(struct strbuf *out, const struct llm_request *request, const json_t *rest)
+static void append_texts(struct strbuf *out, const struct llm_prompt *prompt, const json_t *rest)
 {
     if (json_object_get(rest, "messages") == NULL) {
         strbuf_append(out, "\"messages\":[");
-        strbuf_append(out, request->messages);
+        append_messages(out, prompt);
         strbuf_append(out, "],");
     }
-    if (request->tools[0] != '\0' && json_object_get(rest, "tools") == NULL) {
+    if (prompt->tools.len > 0 && json_object_get(rest, "tools") == NULL) {
         strbuf_append(out, "\"tools\":");
-        strbuf_append(out, request->tools);
+        strbuf_append_bytes(out, prompt->tools.text, prompt->tools.len);
         strbuf_append_char(out, ',');
     }
+}
+
+void chat_add_headers(const struct llm_request *request, const struct llm_route *route,
+                      struct llm_headers *headers)
+{
+    if (request->api_key != NULL && secret_is_set(request->api_key)) {
+        strbuf_appendf(&headers->key, "Bearer %s", secret_reveal(request->api_key));
+        llm_headers_add(headers, "Authorization", headers->key.text);
+    }
+    if (!text_equal(route->provider->prefix, "openrouter"))
+        return;
+    llm_headers_add(headers, "HTTP-Referer",
+                    json_text_or(request->spec, "openrouter_site_url", ""));
+    llm_headers_add(headers, "X-Title", json_text_or(request->spec, "openrouter_app_name", ""));
 }
 
 char *chat_request_body(const struct llm_request *request, const struct llm_route *route,
@@ -107,9 +137,10 @@ char *chat_request_body(const struct llm_request *request, const struct llm_rout
     put_stream(body, plan);
     (void)json_object_update(body, json_object_get(request->spec, "litellm_extra_body"));
     rest = json_to_text(body);
-    strbuf_reserve(&text, strlen(request->messages) + strlen(request->tools) + strlen(rest));
+    strbuf_reserve(&text, request->prompt->messages.len + request->prompt->tools.len +
+                              strlen(rest) + sizeof(CACHE_MARK));
     strbuf_append_char(&text, '{');
-    append_texts(&text, request, body);
+    append_texts(&text, request->prompt, body);
     strbuf_append(&text, rest + 1);
     return strbuf_take(&text);
 }

@@ -1,5 +1,5 @@
 /*
- * One call of a language model: routes the model's name to a provider, sends the messages in the
+ * One call of a language model: routes the model's name to a provider, sends the prompt in the
  * provider's format, reads the answer (streamed or whole), validates, counts and prices it.
  * Transient failures are retried with backoff.
  *
@@ -32,8 +32,8 @@ struct http;
 struct direct_connections;
 struct llm;
 struct llm_call;
+struct llm_prompt;
 struct secret;
-struct strbuf;
 
 struct llm_options {
     struct http *http;          /* borrowed; outlives the llm */
@@ -53,9 +53,10 @@ void llm_free(struct llm *llm);
  *           stream_idle_timeout, stream, temperature, top_p, top_k, seed, max_output_tokens,
  *           reasoning_effort, extra_headers, litellm_extra_body, input_cost_per_token, … Absent or
  *           null members have the contract's defaults; unknown ones are ignored.
- * messages: output of llm_append_message() for the same spec, oldest first. It is text so that a
- *           conversation's messages are serialized once and not for every call.
- * tools:    text of an array of {"type":"function","function":{…}}; "" for none.
+ * prompt:   begun for the same spec (llm/llm_prompt.h).
+ *
+ * A call is for one model. A caller with several to choose from begins a prompt for the next one
+ * when a call has failed.
  */
 struct llm_piece {
     bool is_reasoning; /* the model's reasoning; else text for the user */
@@ -83,22 +84,13 @@ struct llm_request {
     json_t *spec;
     enum address_owner address_of; /* who supplied base_url or the provider's address */
     const struct secret *api_key;  /* NULL or unset: none */
-    const char *messages;
-    const char *tools;
+    const struct llm_prompt *prompt;
     const char *usage_id;                /* "agent", "condenser"; goes into reply.usage */
     const char *conversation_id;         /* prompt_cache_key and session header; NULL: none */
     const struct llm_listener *listener; /* NULL: none */
     struct direct_connections
         *direct; /* the calling thread's, see client/direct_connections.h; NULL: none */
 };
-
-/*
- * Appends a message in the form that the model of `spec` takes, preceded by a comma unless it is
- * the first. The input is in OpenAI Chat form with content as a list of parts, and may contain
- * cache_control, thinking_blocks and reasoning_content; members that the model does not take are
- * dropped. An assistant's calls are followed by all their results, in call order.
- */
-void llm_append_message(const json_t *spec, json_t *message, struct strbuf *out) NONNULL;
 
 struct llm_tool_call {
     char *id;        /* the model's, or a generated "call_…"; unique within the reply */
@@ -111,14 +103,20 @@ struct llm_reply {
     char *model;       /* the requested name */
     char *text;        /* "" when there is none */
     char *reasoning;   /* NULL when there is none */
-    char *finish_reason;
+    /*
+     * Array of blocks that the model wants back unchanged with the message that has the calls:
+     * {"type":"thinking","thinking","signature","model"} or {"type":"redacted_thinking","data",
+     * "model"}; model is the requested name. NULL when there is none.
+     */
+    json_t *thinking;
+    char *finish_reason; /* stop, length, tool_calls, content_filter, or the provider's own */
     struct llm_tool_call *calls;
     size_t n_calls;
     struct llm_usage usage; /* usage_id is the request's; its other texts belong to this reply */
 };
 
 /* clang-format off */
-#define LLM_REPLY_INIT {NULL, NULL, NULL, NULL, NULL, NULL, 0, {0}}
+#define LLM_REPLY_INIT {NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, {0}}
 /* clang-format on */
 
 void llm_reply_done(struct llm_reply *reply);

@@ -90,6 +90,7 @@ static const struct phrase refusal_phrases[] = {
     {"content_policy_violation", LLM_CAUSE_CONTENT_POLICY},
     {"content_filter", LLM_CAUSE_CONTENT_POLICY},
     {"content management policy", LLM_CAUSE_CONTENT_POLICY},
+    {"content filtering policy", LLM_CAUSE_CONTENT_POLICY},
     {"invalid api key", LLM_CAUSE_AUTHENTICATION},
     {"incorrect api key", LLM_CAUSE_AUTHENTICATION},
     {"invalid_api_key", LLM_CAUSE_AUTHENTICATION},
@@ -270,6 +271,17 @@ int llm_error_from_answer(struct llm_error *llm_error, long status, const char *
     return -1;
 }
 
+/* Types of errors, in place of a status. */
+static const struct phrase error_types[] = {
+    {"invalid_request_error", LLM_CAUSE_BAD_REQUEST},
+    {"request_too_large", LLM_CAUSE_BAD_REQUEST},
+    {"authentication_error", LLM_CAUSE_AUTHENTICATION},
+    {"permission_error", LLM_CAUSE_AUTHENTICATION},
+    {"not_found_error", LLM_CAUSE_NOT_FOUND},
+    {"timeout_error", LLM_CAUSE_TIMEOUT},
+    {"rate_limit", LLM_CAUSE_RATE_LIMIT},
+};
+
 /*
  * An error in the middle of an answer has no status, but often a code or type with the same
  * meaning.
@@ -280,9 +292,11 @@ static enum llm_cause cause_of_member(const json_t *error, const char *words)
 
     if (status >= 400 && status < 600)
         return cause_of_status((long)status);
-    if (strstr(words, "invalid_request_error") != NULL)
-        return LLM_CAUSE_BAD_REQUEST;
-    return strstr(words, "rate_limit") != NULL ? LLM_CAUSE_RATE_LIMIT : LLM_CAUSE_INTERNAL_SERVER;
+    for (size_t i = 0; i < ARRAY_SIZE(error_types); i++) {
+        if (strstr(words, error_types[i].text) != NULL)
+            return error_types[i].cause;
+    }
+    return LLM_CAUSE_INTERNAL_SERVER;
 }
 
 int llm_error_from_error_member(struct llm_error *llm_error, const json_t *error)

@@ -2,11 +2,16 @@
 noinst_LIBRARIES += libllm.a
 libllm_a_SOURCES = \
 	lib/llm/llm_call.c lib/llm/llm_call.h lib/llm/llm.h \
-	lib/llm/chat.c lib/llm/chat.h lib/llm/chat_request.c \
+	lib/llm/llm_prompt.c lib/llm/llm_prompt.h \
+	lib/llm/format.c lib/llm/format.h \
+	lib/llm/llm_http.c lib/llm/llm_http.h \
+	lib/llm/chat.h lib/llm/chat_answer.c lib/llm/chat_message.c lib/llm/chat_request.c \
+	lib/llm/claude.c lib/llm/claude.h \
+	lib/llm/clip.c lib/llm/clip.h \
+	lib/llm/thinking.c lib/llm/thinking.h \
 	lib/llm/response_builder.c lib/llm/response_builder.h \
 	lib/llm/model_info.c lib/llm/model_info.h \
 	lib/llm/json_repair.c lib/llm/json_repair.h \
-	lib/llm/chat_message.c \
 	lib/llm/price.c lib/llm/price.h \
 	lib/llm/route.c lib/llm/route.h \
 	lib/llm/retry.c \

@@ -26,6 +26,11 @@ void response_builder_done(struct response_builder *builder)
     for (size_t i = 0; i < builder->n_calls; i++)
         call_done(&builder->calls[i]);
     mem_free(builder->calls);
+    for (size_t i = 0; i < builder->n_thinking; i++) {
+        strbuf_done(&builder->thinking[i].text);
+        strbuf_done(&builder->thinking[i].proof);
+    }
+    mem_free(builder->thinking);
     strbuf_done(&builder->text);
     strbuf_done(&builder->reasoning);
     strbuf_done(&builder->response_id);
@@ -33,52 +38,28 @@ void response_builder_done(struct response_builder *builder)
     *builder = (struct response_builder)RESPONSE_BUILDER_INIT;
 }
 
-static void append_text(struct strbuf *out, const json_t *text)
+void response_builder_append(struct strbuf *out, const json_t *text)
 {
     if (json_is_string(text))
         strbuf_append_bytes(out, json_string_value(text), json_string_length(text));
 }
 
-static void set_once(struct strbuf *out, const json_t *text)
+void response_builder_set_once(struct strbuf *out, const json_t *text)
 {
     if (out->len == 0)
-        append_text(out, text);
+        response_builder_append(out, text);
 }
 
-/* --- content --- */
+/* --- parts --- */
 
-/* A string, or a list of parts of which the text is taken. */
-static void take_content(struct response_builder *builder, const json_t *content)
-{
-    const json_t *part = NULL;
-    size_t i = 0;
-
-    append_text(&builder->text, content);
-    json_array_foreach (content, i, part)
-        append_text(&builder->text, json_object_get(part, "text"));
-}
-
-static void take_words(struct response_builder *builder, const json_t *piece)
-{
-    const json_t *reasoning = json_object_get(piece, "reasoning_content");
-
-    take_content(builder, json_object_get(piece, "content"));
-    append_text(&builder->text, json_object_get(piece, "refusal"));
-    if (!json_is_string(reasoning))
-        reasoning = json_object_get(piece, "reasoning");
-    append_text(&builder->reasoning, reasoning);
-}
-
-/* --- calls --- */
-
-static struct response_call *new_call(struct response_builder *builder, json_int_t index,
-                                      struct llm_error *llm_error)
+struct response_call *response_builder_new_call(struct response_builder *builder, json_int_t index,
+                                                struct llm_error *llm_error)
 {
     struct response_call *call = NULL;
 
-    if (builder->n_calls == DRAFT_CALLS_MAX) {
+    if (builder->n_calls == RESPONSE_CALLS_MAX) {
         llm_error_set(llm_error, LLM_CAUSE_API,
-                      "The model asked for more than %d tool calls at once.", DRAFT_CALLS_MAX);
+                      "The model asked for more than %d tool calls at once.", RESPONSE_CALLS_MAX);
         return NULL;
     }
     builder->calls = mem_resize(builder->calls, (builder->n_calls + 1) * sizeof(*builder->calls));
@@ -87,63 +68,11 @@ static struct response_call *new_call(struct response_builder *builder, json_int
     return call;
 }
 
-/*
- * The call that a piece continues, or NULL for a new one. Some servers send index 0 for each of
- * several calls, or no index: then a different id together with a name begins a new call.
- */
-static struct response_call *find_call(const struct response_builder *builder, const json_t *piece)
-{
-    const json_t *index = json_object_get(piece, "index");
-    const char *id = json_text_or(piece, "id", "");
-    const char *name = json_text_or(json_object_get(piece, "function"), "name", "");
-
-    for (size_t i = builder->n_calls; i > 0; i--) {
-        struct response_call *call = &builder->calls[i - 1];
-
-        if (json_is_integer(index) && json_integer_value(index) != call->index)
-            continue;
-        if (id[0] != '\0' && name[0] != '\0' && call->id.len > 0 && !text_equal(id, call->id.text))
-            return NULL;
-        return call;
-    }
-    return NULL;
-}
-
-static void take_arguments(struct response_call *call, const json_t *arguments)
-{
-    append_text(&call->arguments, arguments);
-    if (json_is_object(arguments))
-        json_append_text(&call->arguments, arguments);
-}
-
-static int take_call(struct response_builder *builder, const json_t *piece, bool is_whole,
-                     struct llm_error *llm_error)
-{
-    const json_t *function = json_object_get(piece, "function");
-    const char *type = json_text_or(piece, "type", "function");
-    struct response_call *call = NULL;
-
-    if (!text_equal(type, "function") && type[0] != '\0') {
-        builder->has_odd_calls = true;
-        return 0;
-    }
-    if (!is_whole)
-        call = find_call(builder, piece);
-    if (call == NULL)
-        call =
-            new_call(builder, json_int_or(piece, "index", (json_int_t)builder->n_calls), llm_error);
-    if (call == NULL)
-        return -1;
-    set_once(&call->id, json_object_get(piece, "id"));
-    set_once(&call->name, json_object_get(function, "name"));
-    take_arguments(call, json_object_get(function, "arguments"));
-    return 0;
-}
-
 int response_builder_add_call(struct response_builder *builder, const char *name,
                               const char *arguments, struct llm_error *llm_error)
 {
-    struct response_call *call = new_call(builder, (json_int_t)builder->n_calls, llm_error);
+    struct response_call *call =
+        response_builder_new_call(builder, (json_int_t)builder->n_calls, llm_error);
 
     if (call == NULL)
         return -1;
@@ -152,76 +81,22 @@ int response_builder_add_call(struct response_builder *builder, const char *name
     return 0;
 }
 
-/* --- usage --- */
-
-static json_int_t first_count(const json_t *object, const char *key, const char *other_key)
+struct response_thinking *response_builder_new_thinking(struct response_builder *builder,
+                                                        json_int_t index,
+                                                        struct llm_error *llm_error)
 {
-    json_int_t count = json_int_or(object, key, json_int_or(object, other_key, 0));
+    struct response_thinking *block = NULL;
 
-    return count > 0 ? count : 0;
-}
-
-static void take_usage(struct response_builder *builder, const json_t *usage)
-{
-    const json_t *in = json_object_get(usage, "prompt_tokens_details");
-    const json_t *out = json_object_get(usage, "completion_tokens_details");
-    struct llm_usage *into = &builder->usage;
-
-    if (!json_is_object(usage))
-        return;
-    into->prompt_tokens = first_count(usage, "prompt_tokens", "input_tokens");
-    into->completion_tokens = first_count(usage, "completion_tokens", "output_tokens");
-    into->cache_read_tokens = first_count(in, "cached_tokens", "cache_read_tokens");
-    if (into->cache_read_tokens == 0)
-        into->cache_read_tokens =
-            first_count(usage, "cache_read_input_tokens", "prompt_cache_hit_tokens");
-    into->cache_write_tokens =
-        first_count(usage, "cache_creation_input_tokens", "cache_write_tokens");
-    into->reasoning_tokens = first_count(out, "reasoning_tokens", "thinking_tokens");
-}
-
-/* --- answers --- */
-
-static int take_choice(struct response_builder *builder, const json_t *choice,
-                       struct llm_error *llm_error)
-{
-    const json_t *message = json_object_get(choice, "message");
-    const json_t *piece = message != NULL ? message : json_object_get(choice, "delta");
-    const json_t *calls = json_object_get(piece, "tool_calls");
-    const json_t *call = NULL;
-    size_t i = 0;
-
-    builder->has_choice = true;
-    set_once(&builder->finish_reason, json_object_get(choice, "finish_reason"));
-    take_words(builder, piece);
-    json_array_foreach (calls, i, call) {
-        if (take_call(builder, call, message != NULL, llm_error) < 0)
-            return -1;
+    if (builder->n_thinking == RESPONSE_THINKING_MAX) {
+        llm_error_set(llm_error, LLM_CAUSE_API, "The model's answer has more than %d blocks.",
+                      RESPONSE_THINKING_MAX);
+        return NULL;
     }
-    return 0;
-}
-
-int response_builder_add_answer(struct response_builder *builder, const json_t *answer,
-                                struct llm_error *llm_error)
-{
-    const json_t *error = json_object_get(answer, "error");
-    const json_t *choice = NULL;
-    size_t i = 0;
-
-    if (json_typeof(answer) != JSON_OBJECT)
-        return llm_error_set(llm_error, LLM_CAUSE_API, "The model's answer is not a JSON object.");
-    if (error != NULL && !json_is_null(error))
-        return llm_error_from_error_member(llm_error, error);
-    set_once(&builder->response_id, json_object_get(answer, "id"));
-    take_usage(builder, json_object_get(answer, "usage"));
-    json_array_foreach (json_object_get(answer, "choices"), i, choice) {
-        /* Only one answer was requested. */
-        if (json_int_or(choice, "index", 0) != 0)
-            continue;
-        if (take_choice(builder, choice, llm_error) < 0)
-            return -1;
-    }
-    return 0;
+    builder->thinking =
+        mem_resize(builder->thinking, (builder->n_thinking + 1) * sizeof(*builder->thinking));
+    block = &builder->thinking[builder->n_thinking++];
+    *block = (struct response_thinking){.index = index, .text = STRBUF_INIT, .proof = STRBUF_INIT};
+    return block;
 }
 
 /* --- the reply --- */
@@ -273,9 +148,8 @@ static int check(struct response_builder *builder, struct llm_error *llm_error)
 {
     bool is_empty = builder->text.len == 0 && builder->n_calls == 0;
 
-    if (!builder->has_choice)
-        return llm_error_set(llm_error, LLM_CAUSE_NO_RESPONSE,
-                             "The model's answer is empty: it has no choices.");
+    if (!builder->has_answer)
+        return llm_error_set(llm_error, LLM_CAUSE_NO_RESPONSE, "The model's answer is empty.");
     if (is_empty && text_equal(builder->finish_reason.text, "content_filter"))
         return llm_error_set(llm_error, LLM_CAUSE_CONTENT_POLICY,
                              "The provider's content filter blocked the answer.");
@@ -283,6 +157,30 @@ static int check(struct response_builder *builder, struct llm_error *llm_error)
         return llm_error_set(llm_error, LLM_CAUSE_API,
                              "The model made tool calls that are not function calls.");
     return check_calls(builder, llm_error);
+}
+
+/* A block without its signature was not made by the model, or not wholly: nobody takes it back. */
+static json_t *thinking_of(const struct response_builder *builder)
+{
+    json_t *blocks = json_array();
+
+    for (size_t i = 0; i < builder->n_thinking; i++) {
+        const struct response_thinking *block = &builder->thinking[i];
+        json_t *json = NULL;
+
+        if (block->proof.len == 0)
+            continue;
+        json = json_object();
+        json_put_text(json, "type", block->is_redacted ? "redacted_thinking" : "thinking");
+        if (!block->is_redacted)
+            json_put_text(json, "thinking", block->text.text);
+        json_put_text(json, block->is_redacted ? "data" : "signature", block->proof.text);
+        json_push(blocks, json);
+    }
+    if (json_array_size(blocks) > 0)
+        return blocks;
+    json_decref(blocks);
+    return NULL;
 }
 
 int response_builder_finish(struct response_builder *builder, struct llm_reply *reply_out,
@@ -296,6 +194,7 @@ int response_builder_finish(struct response_builder *builder, struct llm_reply *
     reply_out->finish_reason = builder->finish_reason.len > 0 ? strbuf_take(&builder->finish_reason)
                                                               : mem_dup_text("stop");
     reply_out->reasoning = builder->reasoning.len > 0 ? strbuf_take(&builder->reasoning) : NULL;
+    reply_out->thinking = thinking_of(builder);
     reply_out->text = strbuf_take(&builder->text);
     reply_out->n_calls = builder->n_calls;
     reply_out->calls = mem_alloc_array(builder->n_calls, sizeof(*reply_out->calls));
@@ -323,6 +222,7 @@ void llm_reply_done(struct llm_reply *reply)
     mem_free(reply->model);
     mem_free(reply->text);
     mem_free(reply->reasoning);
+    json_decref(reply->thinking);
     mem_free(reply->finish_reason);
     *reply = (struct llm_reply)LLM_REPLY_INIT;
 }

@@ -2,7 +2,7 @@
  * Internal to lib/llm: an answer while it arrives, whole or in pieces, and the reply made from it.
  *
  * Ownership: the caller owns struct response_builder; response_builder_done() releases what it
- * holds. Source: OpenAI Chat Completions and known variants of compatible servers.
+ * holds. Formats (format.h) fill it in.
  */
 #ifndef DEFT_LLM_RESPONSE_BUILDER_H
 #define DEFT_LLM_RESPONSE_BUILDER_H
@@ -19,13 +19,22 @@
 struct llm_error;
 
 /* An answer with more calls is refused. */
-#define DRAFT_CALLS_MAX 128
+#define RESPONSE_CALLS_MAX 128
+#define RESPONSE_THINKING_MAX 1024
 
 struct response_call {
     json_int_t index;
     struct strbuf id;
     struct strbuf name;
     struct strbuf arguments;
+};
+
+/* Thinking that the model wants back unchanged. */
+struct response_thinking {
+    json_int_t index;
+    bool is_redacted;
+    struct strbuf text;
+    struct strbuf proof; /* the signature of the text; of a redacted block all there is */
 };
 
 struct response_builder {
@@ -35,7 +44,9 @@ struct response_builder {
     struct strbuf finish_reason;
     struct response_call *calls;
     size_t n_calls;
-    bool has_choice;    /* the answer had at least one */
+    struct response_thinking *thinking;
+    size_t n_thinking;
+    bool has_answer;    /* even if it is empty */
     bool has_odd_calls; /* calls of types other than function were dropped */
     struct llm_usage usage;
 };
@@ -46,9 +57,16 @@ struct response_builder {
 /* clang-format on */
 
 void response_builder_done(struct response_builder *builder);
-/* Takes a whole answer ("message") or a piece of one ("delta"); the member says which. */
-int response_builder_add_answer(struct response_builder *builder, const json_t *answer,
-                                struct llm_error *llm_error) NONNULL MUST_CHECK;
+/* Appends a text of an answer; other values are ignored. */
+void response_builder_append(struct strbuf *out, const json_t *text) __attribute__((nonnull(1)));
+/* As response_builder_append(), unless there is text already. */
+void response_builder_set_once(struct strbuf *out, const json_t *text) __attribute__((nonnull(1)));
+/* A new part, valid until the next one; NULL if there are too many, with the error set. */
+struct response_call *response_builder_new_call(struct response_builder *builder, json_int_t index,
+                                                struct llm_error *llm_error) NONNULL MUST_CHECK;
+struct response_thinking *
+response_builder_new_thinking(struct response_builder *builder, json_int_t index,
+                              struct llm_error *llm_error) NONNULL MUST_CHECK;
 /* Adds a call with complete arguments; for models that are not HTTP servers. */
 int response_builder_add_call(struct response_builder *builder, const char *name,
                               const char *arguments,

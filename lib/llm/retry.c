@@ -12,9 +12,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "llm/chat.h"
+#include "llm/format.h"
 #include "llm/llm_call.h"
 #include "llm/llm_error.h"
+#include "llm/llm_http.h"
 #include "llm/model_info.h"
 #include "llm/price.h"
 #include "llm/response_builder.h"
@@ -157,8 +158,12 @@ static void complete_usage(const struct llm_request *request, int64_t began_us,
     const char *model = json_text_or(request->spec, "model", "");
     const struct model_info_price *price = model_info_price_of(model);
     struct llm_usage *usage = &reply->usage;
+    json_t *block = NULL;
+    size_t i = 0;
 
     reply->model = mem_dup_text(model);
+    json_array_foreach (reply->thinking, i, block)
+        json_put_text(block, "model", model);
     usage->usage_id = request->usage_id;
     usage->model = reply->model;
     usage->latency_s = (double)(clock_monotonic_us() - began_us) / US_PER_S;
@@ -176,10 +181,10 @@ static int attempt(struct llm_call *call, const struct llm_request *request,
     int64_t began_us = clock_monotonic_us();
     int rc = 0;
 
-    if (route->provider->format == ROUTE_SCRIPTED)
+    if (route->provider->format == LLM_FORMAT_SCRIPTED)
         rc = scripted_attempt(call, request, route->model, &builder, llm_error);
     else
-        rc = chat_attempt(call, request, route, plan, &builder, llm_error);
+        rc = llm_http_attempt(call, request, route, plan, &builder, llm_error);
     if (rc < 0 || response_builder_finish(&builder, reply_out, llm_error) < 0)
         return -1;
     complete_usage(request, began_us, reply_out);

@@ -8,31 +8,39 @@
 #include "base/text.h"
 #include "llm/llm_error.h"
 
-#define CHAT(name, url) {.prefix = (name), .format = ROUTE_CHAT, .base_url = (url)}
-#define NOT_YET(name) {.prefix = (name), .format = ROUTE_NONE}
+#define CHAT(name, url) {.prefix = (name), .format = LLM_FORMAT_CHAT, .base_url = (url)}
+#define NOT_YET(name) {.prefix = (name), .format = LLM_FORMAT_NONE}
 
 /* The first is used for an unknown name with a base URL of the user's. */
 static const struct route_provider providers[] = {
     {.prefix = "openai",
-     .format = ROUTE_CHAT,
+     .format = LLM_FORMAT_CHAT,
      .base_url = "https://api.openai.com/v1",
      .is_open = true},
     {.prefix = "openhands",
-     .format = ROUTE_CHAT,
+     .format = LLM_FORMAT_CHAT,
      .base_url = "https://llm-proxy.app.all-hands.dev",
      .is_open = true,
-     .takes_litellm = true},
-    {.prefix = "litellm_proxy", .format = ROUTE_CHAT, .is_open = true, .takes_litellm = true},
-    {.prefix = "scripted", .format = ROUTE_SCRIPTED},
+     .takes_litellm = true,
+     .takes_cache_marks = true},
+    {.prefix = "litellm_proxy",
+     .format = LLM_FORMAT_CHAT,
+     .is_open = true,
+     .takes_litellm = true,
+     .takes_cache_marks = true},
+    {.prefix = "scripted", .format = LLM_FORMAT_SCRIPTED},
     {.prefix = "ollama",
-     .format = ROUTE_CHAT,
+     .format = LLM_FORMAT_CHAT,
      .base_url = "http://localhost:11434",
      .has_version_path = true},
     {.prefix = "ollama_chat",
-     .format = ROUTE_CHAT,
+     .format = LLM_FORMAT_CHAT,
      .base_url = "http://localhost:11434",
      .has_version_path = true},
-    CHAT("openrouter", "https://openrouter.ai/api/v1"),
+    {.prefix = "openrouter",
+     .format = LLM_FORMAT_CHAT,
+     .base_url = "https://openrouter.ai/api/v1",
+     .takes_cache_marks = true},
     CHAT("gemini", "https://generativelanguage.googleapis.com/v1beta/openai"),
     CHAT("mistral", "https://api.mistral.ai/v1"),
     CHAT("deepseek", "https://api.deepseek.com"),
@@ -108,16 +116,18 @@ static const struct route_provider *choose(const char *model, const char *base_u
 static char *endpoint(const struct route_provider *provider, const char *base_url)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    const char *path = llm_format_of(provider->format)->path;
 
     strbuf_append(&url, base_url);
     while (url.len > 0 && url.text[url.len - 1] == '/')
         strbuf_truncate(&url, url.len - 1);
+    if (text_ends_with(url.text, path))
+        return strbuf_take(&url);
     if (text_equal(url.text, "https://api.openai.com"))
         strbuf_append(&url, "/v1");
     if (provider->has_version_path && !text_ends_with(url.text, "/v1"))
         strbuf_append(&url, "/v1");
-    if (!text_ends_with(url.text, "/chat/completions"))
-        strbuf_append(&url, "/chat/completions");
+    strbuf_append(&url, path);
     return strbuf_take(&url);
 }
 
@@ -144,7 +154,7 @@ int llm_route_find(const char *model, const char *base_url, struct llm_route *ro
                              "LLM provider not provided: the model \"%s\" needs a prefix such as"
                              " openai/ or ollama/, or a base URL.",
                              model);
-    if (provider->format == ROUTE_NONE)
+    if (provider->format == LLM_FORMAT_NONE)
         return llm_error_set(llm_error, LLM_CAUSE_UNSUPPORTED,
                              "deft does not speak the format of %s yet. Reach the model through"
                              " litellm_proxy/, openrouter/ or another OpenAI-compatible server.",
@@ -154,7 +164,7 @@ int llm_route_find(const char *model, const char *base_url, struct llm_route *ro
                              "The model's name is missing after %s/.", provider->prefix);
     if (base_url == NULL)
         base_url = provider->base_url;
-    if (provider->format == ROUTE_SCRIPTED)
+    if (provider->format == LLM_FORMAT_SCRIPTED)
         base_url = NULL;
     else if (base_url == NULL)
         return llm_error_set(llm_error, LLM_CAUSE_BAD_REQUEST,

@@ -10,22 +10,18 @@
 #include <stdbool.h>
 
 #include "base/attr.h"
+#include "llm/format.h"
 
 struct llm_error;
-
-enum route_format {
-    ROUTE_CHAT,     /* OpenAI Chat Completions */
-    ROUTE_SCRIPTED, /* plays back a file */
-    ROUTE_NONE,     /* known, but deft does not support its format yet */
-};
 
 struct route_provider {
     const char *prefix;
     const char *base_url; /* NULL: the configuration must set it */
-    enum route_format format;
-    bool is_open;          /* accepts recent additions to OpenAI's own API: prompt_cache_key, … */
-    bool takes_litellm;    /* cache_control, thinking_blocks */
-    bool has_version_path; /* /v1 is appended to a base URL without it */
+    enum llm_format_kind format;
+    bool is_open;           /* accepts recent additions to OpenAI's own API: prompt_cache_key, … */
+    bool takes_litellm;     /* cache_control, thinking_blocks */
+    bool takes_cache_marks; /* for models that take them */
+    bool has_version_path;  /* /v1 is appended to a base URL without it */
 };
 
 struct llm_route {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "llm/llm_call.h"
 #include "llm/llm_error.h"
+#include "llm/llm_prompt.h"
 #include "llm/response_builder.h"
 
 enum { NAME_MAX_BYTES = 64, STATUS_OK = 200, MESSAGE_SHOWN_CODE_POINTS = 200 };
@@ -222,7 +223,7 @@ static int play_step(const json_t *step, const struct script_position *position,
     const json_t *call = NULL;
     size_t i = 0;
 
-    builder->has_choice = true;
+    builder->has_answer = true;
     append_filled(&builder->text, json_text_or(step, "text", ""), position);
     append_filled(&builder->reasoning, json_text_or(step, "reasoning", ""), position);
     json_array_foreach (json_object_get(step, "calls"), i, call) {
@@ -236,7 +237,7 @@ static int play_step(const json_t *step, const struct script_position *position,
 /* A rough estimate, four bytes per token, so that the page can show usage. */
 static void count_tokens(const struct llm_request *request, struct response_builder *builder)
 {
-    builder->usage.prompt_tokens = (int64_t)(strlen(request->messages) / 4);
+    builder->usage.prompt_tokens = (int64_t)(request->prompt->messages.len / 4);
     builder->usage.completion_tokens = (int64_t)(builder->text.len / 4 + 8 * builder->n_calls);
 }
 
@@ -246,7 +247,7 @@ static int parse_messages(const struct llm_request *request, json_t **messages_o
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     struct error why = ERROR_INIT;
 
-    strbuf_appendf(&text, "[%s]", request->messages);
+    strbuf_appendf(&text, "[%s]", request->prompt->messages.text);
     if (json_parse(text.text, text.len, messages_out, &why) < 0)
         return llm_error_set(llm_error, LLM_CAUSE_BAD_REQUEST, "%s", why.message);
     return 0;
@@ -277,7 +278,7 @@ int scripted_attempt(struct llm_call *call, const struct llm_request *request, c
         return llm_error_from_answer(llm_error, (long)status, words, strlen(words));
     }
     if (step == NULL) {
-        builder->has_choice = true;
+        builder->has_answer = true;
         strbuf_append(&builder->text, "The script ends here.");
         return 0;
     }

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "json_setup.h"
+#include "llm/chat.h"
 #include "llm/json_repair.h"
 #include "llm/llm_error.h"
 #include "llm/response_builder.h"
@@ -25,7 +26,7 @@ static int take_line(struct response_builder *builder, const char *line, size_t 
 
     if (json_parse_lenient(line, len, &json, &err) < 0)
         return 0;
-    return response_builder_add_answer(builder, json, llm_error);
+    return chat_read_answer(builder, json, llm_error);
 }
 
 static int take_lines(struct response_builder *builder, const char *text, size_t len,

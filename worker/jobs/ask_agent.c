@@ -61,12 +61,11 @@ int job_ask_agent(struct job_conversation *target, const struct job *job, json_t
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_auto_t *messages = messages_for(target, json_text_or(job->payload, "question", ""));
     const struct agent *agent = &target->agent;
+    json_auto_t *tools = toolset_functions(agent->tools);
     struct llm_failure failure = LLM_FAILURE_INIT;
 
     model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
-    if (llm_query_run(&target->agent,
-                      &(struct llm_query){&choice, messages, toolset_functions_text(agent->tools),
-                                          USAGE_ID, NULL},
+    if (llm_query_run(&target->agent, &(struct llm_query){&choice, messages, tools, USAGE_ID, NULL},
                       &reply, &failure, err) < 0) {
         if (err->code == ERROR_CANCELLED)
             return -1;

@@ -143,7 +143,7 @@ static int judge(struct job_conversation *target, struct error *err)
     struct llm_failure failure = LLM_FAILURE_INIT;
 
     model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
-    if (llm_query_run(&target->agent, &(struct llm_query){&choice, messages, "", USAGE_ID, NULL},
+    if (llm_query_run(&target->agent, &(struct llm_query){&choice, messages, NULL, USAGE_ID, NULL},
                       &reply, &failure, err) < 0) {
         if (err->code == ERROR_CANCELLED)
             return -1;

@@ -129,7 +129,7 @@ static int request_title(struct job_conversation *target, const struct model_cho
                          const struct strbuf *words, struct finding *finding, struct error *err)
 {
     json_auto_t *messages = messages_for(&target->agent.conversation, words);
-    const struct llm_query question = {choice, messages, "", USAGE_ID, NULL};
+    const struct llm_query question = {choice, messages, NULL, USAGE_ID, NULL};
     struct llm_failure failure = LLM_FAILURE_INIT;
 
     if (llm_query_run(&target->agent, &question, &finding->reply, &failure, err) == 0) {

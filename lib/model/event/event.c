@@ -128,6 +128,17 @@ struct uuid event_add_agent_message(struct event_list *list, const char *text,
     return event->id;
 }
 
+void event_list_set_thinking(struct event_list *list, json_t *blocks)
+{
+    struct event *event = NULL;
+    json_t *message = NULL;
+
+    assert(list->n > 0);
+    event = &list->items[list->n - 1];
+    message = json_object_get(event->json, "llm_message");
+    json_put(message != NULL ? message : event->json, "thinking_blocks", json_incref(blocks));
+}
+
 void event_list_name_last(struct event_list *list, const struct uuid *id)
 {
     assert(list->n > 0);

@@ -79,6 +79,8 @@ struct uuid event_add_user_message_with(struct event_list *list, json_t *content
 void event_list_set_sender(struct event_list *list, const char *sender) __attribute__((nonnull(1)));
 /* Text from deft to the model: source environment, role user. */
 struct uuid event_add_environment_message(struct event_list *list, const char *text) NONNULL;
+/* Sets the thinking blocks of the last event, an agent's message or a call: an array. */
+void event_list_set_thinking(struct event_list *list, json_t *blocks) NONNULL;
 /* The agent's response without a tool call; reasoning may be NULL. */
 struct uuid event_add_agent_message(struct event_list *list, const char *text,
                                     const char *reasoning, const char *llm_response_id)

@@ -15,7 +15,6 @@ struct toolset {
     struct agent_tool *items;
     size_t n;
     size_t n_own;            /* they come first */
-    struct strbuf functions; /* "" before they are first asked for */
 };
 
 static void add_own(struct toolset *tools, const struct tool *const *entries)
@@ -41,7 +40,6 @@ struct toolset *toolset_new(const struct conversation *conversation)
     for (size_t i = 0; own[i] != NULL; i++)
         n++;
     tools->conversation = conversation;
-    tools->functions = (struct strbuf)STRBUF_INIT;
     tools->items = mem_alloc_array(n, sizeof(*tools->items));
     add_own(tools, own);
     add_provided(tools, provided);
@@ -56,7 +54,6 @@ void toolset_free(struct toolset *tools)
     for (size_t i = 0; i < tools->n; i++)
         mem_free(tools->items[i].action_kind);
     mem_free(tools->items);
-    strbuf_done(&tools->functions);
     mem_free(tools);
 }
 
@@ -157,15 +154,4 @@ json_t *toolset_functions(const struct toolset *tools)
             json_push(list, function(tools, tool));
     }
     return list;
-}
-
-const char *toolset_functions_text(struct toolset *tools)
-{
-    json_auto_t *list = NULL;
-
-    if (tools->functions.len > 0 || tools->n == 0)
-        return tools->functions.text;
-    list = toolset_functions(tools);
-    json_append_text(&tools->functions, list);
-    return tools->functions.text;
 }

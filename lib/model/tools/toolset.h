@@ -41,7 +41,5 @@ bool toolset_needs_sandbox(const struct toolset *tools) NONNULL MUST_CHECK;
 json_t *toolset_definitions(const struct toolset *tools) NONNULL MUST_CHECK;
 /* Returns an array of {"type":"function","function":{…}} for a chat completion. A new reference. */
 json_t *toolset_functions(const struct toolset *tools) NONNULL MUST_CHECK;
-/* The same as JSON text, made once; "" if there are no functions. Borrowed. */
-const char *toolset_functions_text(struct toolset *tools) NONNULL MUST_CHECK;
 
 #endif

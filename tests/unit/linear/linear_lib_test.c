@@ -20,6 +20,7 @@
 #include "base/zip.h"
 #include "client/http1.h"
 #include "client/oauth.h"
+#include "llm/chat.h"
 #include "llm/json_repair.h"
 #include "llm/llm_error.h"
 #include "llm/response_builder.h"
@@ -173,7 +174,7 @@ static void run_draft(const char *text, size_t len)
     json_auto_t *whole = NULL;
 
     if (json_parse_lenient(text, len, &whole, &err) == 0 &&
-        response_builder_add_answer(&draft, whole, &llm_error) == 0 &&
+        chat_read_answer(&draft, whole, &llm_error) == 0 &&
         response_builder_finish(&draft, &reply, &llm_error) == 0)
         assert_non_null(reply.text);
 }
@@ -204,7 +205,7 @@ static void run_pieces(const char *text, size_t len)
 
         (void)text;
         assert_int_equal(json_parse_lenient(piece, strlen(piece), &json, &err), 0);
-        assert_int_equal(response_builder_add_answer(&draft, json, &llm_error), 0);
+        assert_int_equal(chat_read_answer(&draft, json, &llm_error), 0);
     }
 }
 
@@ -479,8 +480,8 @@ static void time_is_linear_in_what_the_libraries_read(void **state)
         {"http1_next", run_http1, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"oauth_append_form", run_oauth, urls, LINEAR_FEW_BYTES, 0},
         {"oauth_append_form", run_oauth, linear_any_text, LINEAR_FEW_BYTES, 0},
-        {"response_builder_add_answer", run_draft, drafts, LINEAR_OBJECTS},
-        {"response_builder_add_answer, in pieces", run_pieces, one_text, LINEAR_OBJECTS},
+        {"chat_read_answer", run_draft, drafts, LINEAR_OBJECTS},
+        {"chat_read_answer, in pieces", run_pieces, one_text, LINEAR_OBJECTS},
         {"llm_error_from_answer", run_trouble, complaints, 0, 0},
         {"llm_error_from_answer", run_trouble, linear_any_text, 0, 0},
         {"regex_new", run_pattern, linear_any_text, LINEAR_FEW_BYTES, 0},

@@ -27,10 +27,11 @@
 #include "client/http.h"
 #include "client/http_call.h"
 #include "client/oauth.h"
-#include "llm/chat.h"
+#include "llm/format.h"
 #include "llm/llm.h"
 #include "llm/llm_error.h"
 #include "llm/model_info.h"
+#include "llm/llm_prompt.h"
 #include "llm/route.h"
 #include "model/agent/agent_settings.h"
 #include "model/agent/hooks.h"
@@ -127,19 +128,19 @@ static void run_lines(const char *text, size_t len)
 
 /* --- requests to models --- */
 
-static void run_chat(const char *text, size_t len)
+static void run_prompt(const char *model, const char *text, size_t len)
 {
     const struct llm_plan plan = {.is_stream = true};
     CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
-    CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
+    CLEANUP(llm_prompt_done) struct llm_prompt prompt = LLM_PROMPT_INIT;
     CLEANUP(mem_freep) char *body = NULL;
     struct llm_error llm_error = LLM_ERROR_INIT;
     json_auto_t *spec = json_object();
-    struct llm_request request = {.spec = spec, .tools = "[]", .usage_id = "agent"};
+    struct llm_request request = {.spec = spec, .prompt = &prompt, .usage_id = "agent"};
 
-    assert_int_equal(llm_route_find("openai/gpt-x", NULL, &route, &llm_error), 0);
-    json_put_text(spec, "model", "openai/gpt-x");
-    strbuf_append_char(&messages, '[');
+    assert_int_equal(llm_route_find(model, NULL, &route, &llm_error), 0);
+    json_put_text(spec, "model", model);
+    llm_prompt_begin(&prompt, spec);
     for (size_t at = 0; at < len; at += 100) {
         json_auto_t *message = json_object();
         json_t *content = json_array();
@@ -147,12 +148,15 @@ static void run_chat(const char *text, size_t len)
         json_put_text(message, "role", "user");
         json_push(content, text_content(text + (len - at < 100 ? at : len - 100)));
         json_put(message, "content", content);
-        llm_append_message(spec, message, &messages);
+        llm_prompt_add(&prompt, message);
     }
-    strbuf_append_char(&messages, ']');
-    request.messages = messages.text;
-    body = chat_request_body(&request, &route, &plan);
-    assert_true(strlen(body) > messages.len / 2);
+    body = llm_format_of(route.provider->format)->request_body(&request, &route, &plan);
+    assert_true(strlen(body) > prompt.messages.len / 2);
+}
+
+static void run_chat(const char *text, size_t len)
+{
+    run_prompt("openai/gpt-x", text, len);
 }
 
 /* Client's tools, of an agent whose tools go through a pattern. */

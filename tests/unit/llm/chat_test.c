@@ -499,14 +499,14 @@ static void cost_of_a_proxy_comes_first(void **state)
 static void messages_fit_the_model(void **state)
 {
     static const char history[] =
-        "[{\"role\":\"system\",\"content\":[{\"type\":\"text\",\"text\":\"S\",\"cache_control\":{}}"
+        "[{\"role\":\"system\",\"content\":[{\"type\":\"text\",\"text\":\"S\"}"
         "]},"
         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"U\"},{\"type\":\"text\","
         "\"text\":"
         "\" \"}]},{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"\"}],"
         "\"reasoning_content\":\"r\",\"thinking_blocks\":[],\"tool_calls\":[{\"id\":\"c\",\"type\":"
         "\"function\",\"function\":{\"name\":\"t\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\","
-        "\"tool_call_id\":\"c\",\"name\":\"t\",\"cache_control\":{},\"content\":[{\"type\":"
+        "\"tool_call_id\":\"c\",\"name\":\"t\",\"content\":[{\"type\":"
         "\"text\","
         "\"text\":\"T\"}]},{\"role\":\"assistant\",\"content\":[]}]";
     static const char expected[] =

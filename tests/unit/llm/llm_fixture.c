@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/strbuf.h"
 #include "client/http.h"
+#include "llm/llm_prompt.h"
 
 struct fixture {
     struct llm *llm; /* first: the tests see only this */
@@ -81,21 +81,20 @@ void asked_done(struct asked *asked)
 
 int asked_run(struct asked *asked)
 {
-    CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf tools = STRBUF_INIT;
+    CLEANUP(llm_prompt_done) struct llm_prompt prompt = LLM_PROMPT_INIT;
     struct llm_request request = {.spec = asked->spec,
+                                  .prompt = &prompt,
                                   .address_of = ADDRESS_OF_ADMINISTRATOR,
                                   .api_key = &asked->key,
                                   .usage_id = "agent",
                                   .conversation_id = "c-1",
                                   .listener = asked->listener};
 
+    llm_prompt_begin(&prompt, asked->spec);
     for (size_t i = 0; i < json_array_size(asked->messages); i++)
-        llm_append_message(asked->spec, json_array_get(asked->messages, i), &messages);
+        llm_prompt_add(&prompt, json_array_get(asked->messages, i));
     if (asked->tools != NULL)
-        json_append_text(&tools, asked->tools);
-    request.messages = messages.text;
-    request.tools = tools.text;
+        llm_prompt_set_tools(&prompt, asked->tools);
     return llm_call_run(asked->call, &request, &asked->reply, &asked->failure, &asked->err);
 }
 

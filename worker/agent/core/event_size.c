@@ -63,12 +63,13 @@ void event_size_limit(struct tool_call_check *check, const struct llm_reply *rep
     const char *text = reply != NULL ? reply->text : NULL;
     const char *reasoning = reply != NULL ? reply->reasoning : NULL;
     size_t beside = FRAME_BYTES;
+    size_t thinking = reply != NULL && reply->thinking != NULL ? json_size(reply->thinking) : 0;
     size_t arguments = 0;
 
-    if (length(check->arguments) + length(text) + length(reasoning) <
+    if (length(check->arguments) + length(text) + length(reasoning) + thinking <
         (EVENT_MAX_BYTES - FRAME_BYTES) / GROWTH_MAX)
         return;
-    beside += text_size(text) + text_size(reasoning);
+    beside += text_size(text) + text_size(reasoning) + thinking;
     arguments = text_size(check->arguments);
     if (check->action != NULL)
         beside += json_size(check->action) + text_size(check->summary);

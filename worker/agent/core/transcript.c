@@ -1,34 +1,43 @@
 #include "worker/agent/core/transcript.h"
 
-#include "llm/llm.h"
 #include "worker/agent/core/messages.h"
 
 void transcript_done(struct transcript *transcript)
 {
     if (transcript == NULL)
         return;
-    strbuf_done(&transcript->text);
+    llm_prompt_done(&transcript->prompt);
     *transcript = (struct transcript)TRANSCRIPT_INIT;
 }
 
 void transcript_restart(struct transcript *transcript)
 {
-    strbuf_reset(&transcript->text);
-    transcript->settled_len = 0;
-    transcript->n_events = 0;
+    llm_prompt_done(&transcript->prompt);
+    *transcript = (struct transcript)TRANSCRIPT_INIT;
 }
 
 void transcript_update(struct transcript *transcript, const struct history *history,
                        const json_t *spec)
 {
     json_auto_t *messages = json_array();
-    struct messages_mark mark = messages_append(messages, history, transcript->n_events);
+    struct messages_mark mark = {0, 0};
 
-    strbuf_truncate(&transcript->text, transcript->settled_len);
+    if (!llm_prompt_fits(&transcript->prompt, spec)) {
+        transcript_restart(transcript);
+        llm_prompt_begin(&transcript->prompt, spec);
+    }
+    mark = messages_append(messages, history, transcript->n_events);
+    llm_prompt_rewind(&transcript->prompt, &transcript->settled);
     for (size_t i = 0; i < json_array_size(messages); i++) {
-        llm_append_message(spec, json_array_get(messages, i), &transcript->text);
+        llm_prompt_add(&transcript->prompt, json_array_get(messages, i));
         if (i + 1 == mark.n_messages)
-            transcript->settled_len = transcript->text.len;
+            transcript->settled = transcript->prompt.end;
     }
     transcript->n_events = mark.n_events;
+}
+
+void transcript_set_tools(struct transcript *transcript, const json_t *tools)
+{
+    llm_prompt_set_tools(&transcript->prompt, tools);
+    transcript->has_tools = true;
 }

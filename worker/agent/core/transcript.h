@@ -1,6 +1,6 @@
 /*
- * A conversation's messages as request text, kept between model calls: the history only grows, so
- * final messages are serialized once.
+ * A conversation's prompt, kept between model calls: the history only grows, so final messages are
+ * rendered once.
  *
  * Ownership: the caller owns struct transcript until transcript_done().
  * Threading: belongs to its conversation's thread.
@@ -8,32 +8,37 @@
 #ifndef DEFT_WORKER_AGENT_CORE_TRANSCRIPT_H
 #define DEFT_WORKER_AGENT_CORE_TRANSCRIPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "base/strbuf.h"
+#include "llm/llm_prompt.h"
 
 struct history;
 
 struct transcript {
-    struct strbuf text; /* for llm_request.messages */
-    size_t settled_len; /* length of the final part of the text */
-    size_t n_events;    /* events of the history whose messages are final */
+    struct llm_prompt prompt;      /* for llm_request.prompt */
+    struct llm_prompt_end settled; /* the end of its final part */
+    size_t n_events;               /* events of the history whose messages are final */
+    bool has_tools;
 };
 
 /* clang-format off */
-#define TRANSCRIPT_INIT {STRBUF_INIT, 0, 0}
+#define TRANSCRIPT_INIT {.prompt = LLM_PROMPT_INIT}
 /* clang-format on */
 
 void transcript_done(struct transcript *transcript);
-/* Discards the text: the next update begins with the first event. */
+/* Discards the prompt: the next update begins with the first event. */
 void transcript_restart(struct transcript *transcript) NONNULL;
 /*
- * Brings the text up to the history's end. `spec` names the model and must be the same every time.
+ * Brings the messages up to the history's end. `spec` names the model; one that takes another form
+ * than the last one begins the prompt anew.
  */
 void transcript_update(struct transcript *transcript, const struct history *history,
                        const json_t *spec) NONNULL;
+/* Sets the tools, see llm_prompt_set_tools(); they are kept until the prompt begins anew. */
+void transcript_set_tools(struct transcript *transcript, const json_t *tools) NONNULL;
 
 #endif

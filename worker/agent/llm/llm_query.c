@@ -1,7 +1,7 @@
 #include "worker/agent/llm/llm_query.h"
 
-#include "base/strbuf.h"
 #include "llm/llm.h"
+#include "llm/llm_prompt.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/model.h"
 #include "worker/agent/core/run_control.h"
@@ -12,30 +12,32 @@ static void cancel_call(void *call)
     llm_call_cancel(call);
 }
 
-static void append_messages(const json_t *spec, const json_t *messages, struct strbuf *out)
+static void render(const struct llm_query *query, struct llm_prompt *prompt)
 {
-    for (size_t i = 0; i < json_array_size(messages); i++)
-        llm_append_message(spec, json_array_get(messages, i), out);
+    llm_prompt_begin(prompt, query->choice->spec);
+    for (size_t i = 0; i < json_array_size(query->messages); i++)
+        llm_prompt_add(prompt, json_array_get(query->messages, i));
+    if (query->tools != NULL)
+        llm_prompt_set_tools(prompt, query->tools);
 }
 
 int llm_query_run(struct agent *agent, const struct llm_query *query, struct llm_reply *reply_out,
                   struct llm_failure *failure_out, struct error *err)
 {
     CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(agent->context->llm);
-    CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
+    CLEANUP(llm_prompt_done) struct llm_prompt prompt = LLM_PROMPT_INIT;
     struct llm_request request = {
         .spec = query->choice->spec,
         .address_of = query->choice->address_of,
         .api_key = query->choice->key,
-        .tools = query->tools,
+        .prompt = &prompt,
         .usage_id = query->usage_id,
         .conversation_id = agent->lease.conversation_id.text,
         .listener = query->listener,
     };
     int rc = 0;
 
-    append_messages(query->choice->spec, query->messages, &messages);
-    request.messages = messages.text;
+    render(query, &prompt);
     failure_out->kind = LLM_FAILURE_CANCELLED;
     if (run_control_begin_wait(agent->control, WAIT_MODEL, cancel_call, call, err) < 0)
         return -1;

@@ -19,8 +19,8 @@ struct model_choice;
 
 struct llm_query {
     const struct model_choice *choice;
-    const json_t *messages; /* OpenAI Chat form */
-    const char *tools;      /* "" for none */
+    const json_t *messages; /* neutral, see llm/llm_prompt.h */
+    const json_t *tools;    /* see llm_prompt_set_tools(); NULL for none */
     const char *usage_id;
     const struct llm_listener *listener; /* NULL: none */
 };

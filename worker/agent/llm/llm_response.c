@@ -110,6 +110,31 @@ static const json_t *analyzer_of(const struct agent *agent)
     return json_object_get(agent->conversation.spec, "security_analyzer");
 }
 
+/* True if a block holds a secret. Without its words the server would refuse its signature. */
+static bool tells_secret(const struct agent *agent, const json_t *blocks)
+{
+    const json_t *block = NULL;
+    size_t i = 0;
+
+    json_array_foreach (blocks, i, block) {
+        CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
+        const char *text = json_text_or(block, "thinking", "");
+
+        secret_list_mask_text(&agent->secrets, text, &masked);
+        if (!text_equal(masked.text, text))
+            return true;
+    }
+    return false;
+}
+
+/* The last event is the one that carries the answer's thought. */
+static void plan_thinking(const struct agent *agent, const struct llm_reply *reply,
+                          struct plan *plan)
+{
+    if (reply->thinking != NULL && !tells_secret(agent, reply->thinking))
+        event_list_set_thinking(&plan->events, reply->thinking);
+}
+
 static void plan_call(const struct agent *agent, const struct llm_reply *reply, size_t index,
                       struct plan *plan)
 {
@@ -142,6 +167,7 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     if (index == 0) {
         ref.action_id = agent->answer_id;
         event_list_name_last(&plan->events, &agent->answer_id);
+        plan_thinking(agent, reply, plan);
     }
     if (withheld != NULL)
         json_put(plan->withheld, ref.action_id.text, json_incref(withheld));
@@ -210,6 +236,7 @@ static void plan_words(const struct agent *agent, const struct llm_reply *reply,
                                   reply->reasoning == NULL ? NULL : reasoning.text,
                                   plan->response_id);
     event_list_name_last(&plan->events, &agent->answer_id);
+    plan_thinking(agent, reply, plan);
     if (text_is_blank(text.text))
         (void)event_add_environment_message(&plan->events, SAY_SOMETHING_TEXT);
     else if (spoke == USER_SILENT)

@@ -39,6 +39,17 @@ static void cancel_call(void *call)
     llm_call_cancel(call);
 }
 
+/* They change only with what restarts the transcript. */
+static void write_tools(struct agent *agent)
+{
+    json_auto_t *tools = NULL;
+
+    if (agent->transcript.has_tools)
+        return;
+    tools = toolset_functions(agent->tools);
+    transcript_set_tools(&agent->transcript, tools);
+}
+
 /*
  * A sub-agent's requests share a prefix with its parent's: with the same key, providers can reuse a
  * cached prefix.
@@ -64,8 +75,7 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
         .spec = choice->spec,
         .address_of = choice->address_of,
         .api_key = choice->key,
-        .messages = agent->transcript.text.text,
-        .tools = toolset_functions_text(agent->tools),
+        .prompt = &agent->transcript.prompt,
         .usage_id = USAGE_ID,
         .conversation_id = cache_of(agent)->text,
         .listener = &listener,

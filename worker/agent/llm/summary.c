@@ -136,7 +136,7 @@ int summary_ask(struct agent *agent, const json_t *condenser, const struct model
     json_t *llm = json_object_get(condenser, "llm");
     struct retry_notice telling = retry_notice_begin(agent);
     const struct llm_listener listener = retry_notice_listener(&telling);
-    const struct llm_query question = {&choice, messages, "", USAGE_ID, &listener};
+    const struct llm_query question = {&choice, messages, NULL, USAGE_ID, &listener};
 
     secret_set(&key, json_text_or(llm, "api_key", ""));
     model_choose(agent->context, &agent->conversation, llm, &key, &choice);

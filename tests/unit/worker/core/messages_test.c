@@ -90,7 +90,7 @@ static void assert_grows_alike(const json_t *events)
         history_add_json(&history, so_far);
         transcript_update(&grown, &history, spec);
         transcript_update(&whole, &history, spec);
-        assert_string_equal(grown.text.text, whole.text.text);
+        assert_string_equal(grown.prompt.messages.text, whole.prompt.messages.text);
     }
     assert_true(grown.n_events > 0);
 }

@@ -1,4 +1,4 @@
-#include "llm/chat.h"
+#include "llm/llm_http.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,30 +12,31 @@
 #include "base/text.h"
 #include "client/http.h"
 #include "client/sse.h"
+#include "llm/format.h"
 #include "llm/json_repair.h"
 #include "llm/llm_call.h"
 #include "llm/llm_error.h"
 #include "llm/response_builder.h"
 #include "llm/route.h"
 
-enum { HEADERS_MAX = 24, STATUS_OK = 200, STATUS_REDIRECT = 300 };
+enum { STATUS_OK = 200, STATUS_REDIRECT = 300 };
 
 #define ANSWER_MAX_BYTES ((size_t)(16 * 1024 * 1024))
 #define STREAM_EVENT_MAX_BYTES ((size_t)(4 * 1024 * 1024))
-#define ANSWER_MAX_EVENTS 1000000
 
 /* State of reading an answer. */
-struct chat_reader {
+struct answer_reader {
+    const struct llm_format *format;
     struct response_builder *builder;
     const struct llm_listener *listener; /* NULL: none */
     struct crash_points *crash;
     struct sse sse;
     struct strbuf whole; /* of an answer that is not streamed */
     bool is_stream;
-    bool is_done; /* the stream's end marker was read */
+    bool is_done; /* the end of the stream was read */
 };
 
-static void chat_reader_done(struct chat_reader *reader)
+static void answer_reader_done(struct answer_reader *reader)
 {
     sse_done(&reader->sse);
     strbuf_done(&reader->whole);
@@ -43,51 +44,44 @@ static void chat_reader_done(struct chat_reader *reader)
 
 /* --- sending --- */
 
-static size_t add_extra_headers(json_t *extra, struct http_header *headers, size_t n)
+static void add_extra_headers(json_t *extra, struct llm_headers *headers)
 {
     const char *name = NULL;
     json_t *value = NULL;
 
     json_object_foreach (extra, name, value) {
-        if (json_is_string(value) && n < HEADERS_MAX - 1)
-            headers[n++] = (struct http_header){name, json_string_value(value)};
+        if (json_is_string(value))
+            llm_headers_add(headers, name, json_string_value(value));
     }
-    return n;
 }
 
 static void set_headers(const struct llm_request *request, const struct llm_route *route,
-                        struct strbuf *authorization, struct http_header *headers)
+                        struct llm_headers *headers)
 {
-    size_t n = 0;
-
-    if (request->api_key != NULL && secret_is_set(request->api_key)) {
-        strbuf_appendf(authorization, "Bearer %s", secret_reveal(request->api_key));
-        headers[n++] = (struct http_header){"Authorization", authorization->text};
-    }
+    llm_format_of(route->provider->format)->add_headers(request, route, headers);
     if (request->conversation_id != NULL)
-        headers[n++] = (struct http_header){"x-litellm-session-id", request->conversation_id};
-    if (text_equal(route->provider->prefix, "openrouter")) {
-        headers[n++] = (struct http_header){"HTTP-Referer",
-                                            json_text_or(request->spec, "openrouter_site_url", "")};
-        headers[n++] =
-            (struct http_header){"X-Title", json_text_or(request->spec, "openrouter_app_name", "")};
-    }
-    n = add_extra_headers(json_object_get(request->spec, "extra_headers"), headers, n);
-    headers[n] = (struct http_header){NULL, NULL};
+        llm_headers_add(headers, "x-litellm-session-id", request->conversation_id);
+    add_extra_headers(json_object_get(request->spec, "extra_headers"), headers);
+}
+
+static void headers_done(struct llm_headers *headers)
+{
+    explicit_bzero(headers->key.text, headers->key.len);
+    strbuf_done(&headers->key);
 }
 
 static int send_request(struct llm_call *call, const struct llm_request *request,
                         const struct llm_route *route, const struct llm_plan *plan,
                         struct http_call **http_out, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf authorization = STRBUF_INIT;
-    CLEANUP(mem_freep) char *body = chat_request_body(request, route, plan);
-    struct http_header headers[HEADERS_MAX];
+    CLEANUP(headers_done) struct llm_headers headers = LLM_HEADERS_INIT;
+    CLEANUP(mem_freep) char *body =
+        llm_format_of(route->provider->format)->request_body(request, route, plan);
     struct http_request http = {
         .method = "POST",
         .url = route->url,
         .direct = request->direct,
-        .headers = headers,
+        .headers = headers.items,
         .body = body,
         .body_len = strlen(body),
         .timeout_ms = plan->timeout_ms,
@@ -96,12 +90,9 @@ static int send_request(struct llm_call *call, const struct llm_request *request
         .address_of = request->address_of,
         .stream = plan->is_stream,
     };
-    int rc = 0;
 
-    set_headers(request, route, &authorization, headers);
-    rc = http_start(call->llm->options.http, &http, http_out, err);
-    explicit_bzero(authorization.text, authorization.len);
-    return rc;
+    set_headers(request, route, &headers);
+    return http_start(call->llm->options.http, &http, http_out, err);
 }
 
 /* --- reading --- */
@@ -116,14 +107,14 @@ static int parse_answer(const char *text, size_t len, json_t **json_out,
     return 0;
 }
 
-static void emit_piece(const struct chat_reader *reader, const struct llm_piece *piece)
+static void emit_piece(const struct answer_reader *reader, const struct llm_piece *piece)
 {
     if (reader->listener != NULL && piece->len > 0)
         reader->listener->piece(reader->listener->owner, piece);
 }
 
 /* Passes the text added to a response on to the listener. */
-static void emit_added(const struct chat_reader *reader, size_t reasoning_len, size_t text_len)
+static void emit_added(const struct answer_reader *reader, size_t reasoning_len, size_t text_len)
 {
     const struct response_builder *builder = reader->builder;
 
@@ -136,25 +127,25 @@ static void emit_added(const struct chat_reader *reader, size_t reasoning_len, s
                                            .response_id = builder->response_id.text});
 }
 
-static int take_piece(struct chat_reader *reader, const json_t *json, struct llm_error *llm_error)
+static int take_piece(struct answer_reader *reader, const json_t *json, struct llm_error *llm_error)
 {
     size_t text_len = reader->builder->text.len;
     size_t reasoning_len = reader->builder->reasoning.len;
 
-    if (response_builder_add_answer(reader->builder, json, llm_error) < 0)
+    if (reader->format->read_event(reader->builder, json, &reader->is_done, llm_error) < 0)
         return -1;
     emit_added(reader, reasoning_len, text_len);
     return 0;
 }
 
-static int take_event(struct chat_reader *reader, const struct sse_event *event,
+static int take_event(struct answer_reader *reader, const struct sse_event *event,
                       struct llm_error *llm_error)
 {
     json_auto_t *json = NULL;
 
     if (event->len == 0)
         return 0;
-    if (text_equal(event->data, "[DONE]")) {
+    if (text_equal(event->data, reader->format->end_of_stream)) {
         reader->is_done = true;
         return 0;
     }
@@ -164,7 +155,7 @@ static int take_event(struct chat_reader *reader, const struct sse_event *event,
     return take_piece(reader, json, llm_error);
 }
 
-static int take_stream(struct chat_reader *reader, const char *bytes, size_t len,
+static int take_stream(struct answer_reader *reader, const char *bytes, size_t len,
                        struct llm_error *llm_error)
 {
     struct sse_input input = {bytes, len};
@@ -191,7 +182,7 @@ static bool is_stream_type(const struct http_call *http)
 }
 
 /* Reads the whole answer: stream pieces as they arrive, anything else into one buffer. */
-static int read_bytes(struct http_call *http, struct chat_reader *reader,
+static int read_bytes(struct http_call *http, struct answer_reader *reader,
                       struct llm_error *llm_error)
 {
     struct error why = ERROR_INIT;
@@ -224,7 +215,7 @@ static bool looks_like_stream(const struct strbuf *whole)
            text_starts_with(whole->text, "event:");
 }
 
-static int take_whole(struct http_call *http, struct chat_reader *reader,
+static int take_whole(struct http_call *http, struct answer_reader *reader,
                       struct llm_error *llm_error)
 {
     json_auto_t *json = NULL;
@@ -242,11 +233,11 @@ static int take_whole(struct http_call *http, struct chat_reader *reader,
                              "The model's server answered with a web page: is the base URL right?");
     if (parse_answer(whole->text, whole->len, &json, llm_error, LLM_CAUSE_CONNECTION) < 0)
         return -1;
-    return response_builder_add_answer(reader->builder, json, llm_error);
+    return reader->format->read_answer(reader->builder, json, llm_error);
 }
 
 /* A stream that ends without its end marker was cut off, whatever was received. */
-static int check_end(const struct chat_reader *reader, struct llm_error *llm_error)
+static int check_end(const struct answer_reader *reader, struct llm_error *llm_error)
 {
     if (!reader->is_stream || reader->is_done || reader->builder->finish_reason.len > 0)
         return 0;
@@ -267,43 +258,44 @@ static void take_cost(const struct http_call *http, struct response_builder *bui
         builder->usage.cost = cost;
 }
 
-static int read_answer(struct http_call *http, const struct llm_call *call,
-                       const struct llm_request *request, struct response_builder *builder,
+static int read_answer(struct http_call *http, struct answer_reader *reader,
                        struct llm_error *llm_error)
 {
-    CLEANUP(chat_reader_done) struct chat_reader reader = {.builder = builder,
-                                                           .listener = request->listener,
-                                                           .crash = call->llm->options.crash,
-                                                           .sse = SSE_INIT(STREAM_EVENT_MAX_BYTES),
-                                                           .whole = STRBUF_INIT};
     long status = 0;
 
-    if (read_bytes(http, &reader, llm_error) < 0)
+    if (read_bytes(http, reader, llm_error) < 0)
         return -1;
     status = http_status(http);
     if (status < STATUS_OK || status >= STATUS_REDIRECT) {
-        llm_error_from_answer(llm_error, status, reader.whole.text, reader.whole.len);
+        (void)reader->format->read_error(llm_error, status, reader->whole.text, reader->whole.len);
         llm_error->retry_after_ms = http_retry_after_ms(http);
         return -1;
     }
-    if (!reader.is_stream && take_whole(http, &reader, llm_error) < 0)
+    if (!reader->is_stream && take_whole(http, reader, llm_error) < 0)
         return -1;
-    take_cost(http, builder);
-    return check_end(&reader, llm_error);
+    take_cost(http, reader->builder);
+    return check_end(reader, llm_error);
 }
 
-int chat_attempt(struct llm_call *call, const struct llm_request *request,
-                 const struct llm_route *route, const struct llm_plan *plan,
-                 struct response_builder *builder, struct llm_error *llm_error)
+int llm_http_attempt(struct llm_call *call, const struct llm_request *request,
+                     const struct llm_route *route, const struct llm_plan *plan,
+                     struct response_builder *builder, struct llm_error *llm_error)
 {
     CLEANUP(http_call_freep) struct http_call *http = NULL;
+    CLEANUP(answer_reader_done) struct answer_reader reader = {
+        .format = llm_format_of(route->provider->format),
+        .builder = builder,
+        .listener = request->listener,
+        .crash = call->llm->options.crash,
+        .sse = SSE_INIT(STREAM_EVENT_MAX_BYTES),
+        .whole = STRBUF_INIT};
     struct error why = ERROR_INIT;
     int rc = 0;
 
     if (send_request(call, request, route, plan, &http, &why) < 0)
         return llm_error_from_transport(llm_error, &why);
     llm_call_watch(call, http);
-    rc = read_answer(http, call, request, builder, llm_error);
+    rc = read_answer(http, &reader, llm_error);
     llm_call_watch(call, NULL);
     /* The end of a stream is often already in flight: keep the connection for reuse. */
     if (rc == 0)

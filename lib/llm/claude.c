@@ -1,0 +1,61 @@
+#include "llm/claude.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+
+/* The longest name that fits counts; the last row is for models that are newer than this table. */
+static const struct claude_model models[] = {
+    {"claude-3-opus", 4096, CLAUDE_THINKING_NONE},
+    {"claude-3-haiku", 4096, CLAUDE_THINKING_NONE},
+    {"claude-3-5", 8192, CLAUDE_THINKING_NONE},
+    {"claude-3-7-sonnet", 64000, CLAUDE_THINKING_BY_EFFORT},
+    {"claude-sonnet-3-7", 64000, CLAUDE_THINKING_BY_EFFORT},
+    {"claude-sonnet-4", 64000, CLAUDE_THINKING_BY_EFFORT},
+    {"claude-sonnet-4-5", 64000, CLAUDE_THINKING_MANUAL},
+    {"claude-sonnet-4-6", 64000, CLAUDE_THINKING_MANUAL},
+    {"claude-haiku-4-5", 64000, CLAUDE_THINKING_MANUAL},
+    {"claude-opus-4", 32000, CLAUDE_THINKING_BY_EFFORT},
+    {"claude-opus-4-5", 64000, CLAUDE_THINKING_BY_EFFORT},
+    {"claude-opus-4-6", 64000, CLAUDE_THINKING_ADAPTIVE},
+    {"claude-opus-4-7", 64000, CLAUDE_THINKING_ADAPTIVE},
+    {"claude-opus-4-8", 64000, CLAUDE_THINKING_ADAPTIVE},
+    {"claude-sonnet-5", 64000, CLAUDE_THINKING_ADAPTIVE},
+    {"claude-opus-5", 64000, CLAUDE_THINKING_ADAPTIVE},
+    {"claude-fable-5", 64000, CLAUDE_THINKING_ADAPTIVE},
+    {"claude-mythos-5", 64000, CLAUDE_THINKING_ADAPTIVE},
+    {"claude-sonnet-5-5", 64000, CLAUDE_THINKING_BOUND},
+    {"claude-opus-5-5", 64000, CLAUDE_THINKING_BOUND},
+    {"claude-haiku-5-5", 64000, CLAUDE_THINKING_BOUND},
+    {"claude-fable-5-1", 64000, CLAUDE_THINKING_BOUND},
+    {"claude-fable-5-2", 64000, CLAUDE_THINKING_BOUND},
+    {"claude-mythos-5-1", 64000, CLAUDE_THINKING_BOUND},
+    {"claude-mythos-5-2", 64000, CLAUDE_THINKING_BOUND},
+    {"claude-", 32000, CLAUDE_THINKING_BOUND},
+};
+
+/* Names without their provider; some servers write a version with a dot. */
+static bool begins_with(const char *name, const char *begin)
+{
+    for (; *begin != '\0'; name++, begin++) {
+        if (strncasecmp(name, begin, 1) != 0 && !(*name == '.' && *begin == '-'))
+            return false;
+    }
+    return true;
+}
+
+const struct claude_model *claude_find(const char *model)
+{
+    const struct claude_model *best = NULL;
+    const char *slash = strrchr(model, '/');
+    const char *name = slash != NULL ? slash + 1 : model;
+
+    for (size_t i = 0; i < ARRAY_SIZE(models); i++) {
+        if (begins_with(name, models[i].name) &&
+            (best == NULL || strlen(models[i].name) > strlen(best->name)))
+            best = &models[i];
+    }
+    return best;
+}

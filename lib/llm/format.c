@@ -1,0 +1,32 @@
+#include "llm/format.h"
+
+#include "llm/chat.h"
+#include "llm/llm_error.h"
+
+static const struct llm_format formats[LLM_N_FORMATS] = {
+    [LLM_FORMAT_CHAT] = {.path = "/chat/completions",
+                         .end_of_stream = "[DONE]",
+                         .add_message = chat_add_message,
+                         .add_tools = chat_add_tools,
+                         .add_headers = chat_add_headers,
+                         .request_body = chat_request_body,
+                         .read_event = chat_read_event,
+                         .read_answer = chat_read_answer,
+                         .read_error = llm_error_from_answer},
+    /* A script counts the messages of a chat. */
+    [LLM_FORMAT_SCRIPTED] = {.add_message = chat_add_message, .add_tools = chat_add_tools},
+    [LLM_FORMAT_NONE] = {.add_message = chat_add_message, .add_tools = chat_add_tools},
+};
+
+const struct llm_format *llm_format_of(enum llm_format_kind format)
+{
+    return &formats[format];
+}
+
+void llm_headers_add(struct llm_headers *headers, const char *name, const char *value)
+{
+    if (headers->n == LLM_HEADERS_MAX - 1)
+        return;
+    headers->items[headers->n++] = (struct http_header){name, value};
+    headers->items[headers->n] = (struct http_header){NULL, NULL};
+}

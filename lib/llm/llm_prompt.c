@@ -1,0 +1,115 @@
+#include "llm/llm_prompt.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "llm/claude.h"
+#include "llm/format.h"
+#include "llm/llm_error.h"
+#include "llm/model_info.h"
+#include "llm/route.h"
+
+/* The form that a model's prompt has. */
+struct form {
+    const struct llm_format *format;
+    struct llm_features features;
+};
+
+static bool marks_cache(const json_t *spec, const char *model,
+                        const struct route_provider *provider)
+{
+    const json_t *overrides = json_object_get(spec, "capability_overrides");
+
+    return provider->takes_cache_marks && json_bool_or(spec, "caching_prompt", 1) != 0 &&
+           json_bool_or(overrides, "supports_prompt_cache", claude_find(model) != NULL) != 0;
+}
+
+/* A model without a provider is refused when it is called, so its form does not matter. */
+static struct form form_of(const json_t *spec)
+{
+    static const struct route_provider no_provider = {.format = LLM_FORMAT_CHAT};
+    CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
+    struct llm_error ignored = LLM_ERROR_INIT;
+    const char *name = json_text_or(spec, "model", "");
+    const char *model = json_text_or(spec, "model_canonical_name", name);
+    const struct route_provider *provider = &no_provider;
+
+    if (llm_route_find(name, json_text_or(spec, "base_url", NULL), &route, &ignored) == 0)
+        provider = route.provider;
+    return (struct form){
+        .format = llm_format_of(provider->format),
+        .features =
+            {
+                .takes_litellm = provider->takes_litellm,
+                .takes_images = json_bool_or(spec, "disable_vision", false) == 0,
+                .takes_reasoning = model_info_wants_reasoning_back(model),
+                .takes_plain = json_bool_or(spec, "force_string_serializer",
+                                            model_info_wants_plain_text(model)) != 0,
+                .marks_cache = marks_cache(spec, model, provider),
+            },
+    };
+}
+
+static bool is_same_form(const struct llm_prompt *prompt, const struct form *form)
+{
+    const struct llm_features *own = &prompt->features;
+    const struct llm_features *other = &form->features;
+
+    return prompt->format == form->format && own->takes_litellm == other->takes_litellm &&
+           own->takes_images == other->takes_images &&
+           own->takes_reasoning == other->takes_reasoning &&
+           own->takes_plain == other->takes_plain && own->marks_cache == other->marks_cache;
+}
+
+void llm_prompt_done(struct llm_prompt *prompt)
+{
+    if (prompt == NULL)
+        return;
+    mem_free(prompt->model);
+    strbuf_done(&prompt->system);
+    strbuf_done(&prompt->messages);
+    strbuf_done(&prompt->tools);
+    *prompt = (struct llm_prompt)LLM_PROMPT_INIT;
+}
+
+void llm_prompt_begin(struct llm_prompt *prompt, const json_t *spec)
+{
+    const struct llm_prompt_end nothing = LLM_PROMPT_END_INIT;
+    struct form form = form_of(spec);
+
+    llm_prompt_rewind(prompt, &nothing);
+    strbuf_reset(&prompt->tools);
+    mem_free(prompt->model);
+    prompt->model = mem_dup_text(json_text_or(spec, "model", ""));
+    prompt->format = form.format;
+    prompt->features = form.features;
+}
+
+bool llm_prompt_fits(const struct llm_prompt *prompt, const json_t *spec)
+{
+    struct form form = form_of(spec);
+
+    return prompt->format != NULL && is_same_form(prompt, &form) &&
+           text_equal(prompt->model, json_text_or(spec, "model", ""));
+}
+
+void llm_prompt_add(struct llm_prompt *prompt, json_t *message)
+{
+    prompt->format->add_message(prompt, message);
+    prompt->end.system_len = prompt->system.len;
+    prompt->end.messages_len = prompt->messages.len;
+}
+
+void llm_prompt_set_tools(struct llm_prompt *prompt, const json_t *tools)
+{
+    strbuf_reset(&prompt->tools);
+    if (json_array_size(tools) > 0)
+        prompt->format->add_tools(prompt, tools);
+}
+
+void llm_prompt_rewind(struct llm_prompt *prompt, const struct llm_prompt_end *end)
+{
+    strbuf_truncate(&prompt->system, end->system_len);
+    strbuf_truncate(&prompt->messages, end->messages_len);
+    prompt->end = *end;
+}

@@ -9,6 +9,7 @@
 #include "llm/chat.h"
 #include "llm/format.h"
 #include "llm/llm.h"
+#include "llm/llm_headers.h"
 #include "llm/llm_prompt.h"
 #include "llm/model_info.h"
 #include "llm/route.h"

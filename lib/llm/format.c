@@ -1,5 +1,6 @@
 #include "llm/format.h"
 
+#include "llm/anthropic.h"
 #include "llm/chat.h"
 #include "llm/llm_error.h"
 
@@ -13,6 +14,15 @@ static const struct llm_format formats[LLM_N_FORMATS] = {
                          .read_event = chat_read_event,
                          .read_answer = chat_read_answer,
                          .read_error = llm_error_from_answer},
+    [LLM_FORMAT_ANTHROPIC] = {.path = "/messages",
+                              .end_of_stream = "",
+                              .add_message = anthropic_add_message,
+                              .add_tools = anthropic_add_tools,
+                              .add_headers = anthropic_add_headers,
+                              .request_body = anthropic_request_body,
+                              .read_event = anthropic_read_event,
+                              .read_answer = anthropic_read_answer,
+                              .read_error = llm_error_from_answer},
     /* A script counts the messages of a chat. */
     [LLM_FORMAT_SCRIPTED] = {.add_message = chat_add_message, .add_tools = chat_add_tools},
     [LLM_FORMAT_NONE] = {.add_message = chat_add_message, .add_tools = chat_add_tools},
@@ -21,12 +31,4 @@ static const struct llm_format formats[LLM_N_FORMATS] = {
 const struct llm_format *llm_format_of(enum llm_format_kind format)
 {
     return &formats[format];
-}
-
-void llm_headers_add(struct llm_headers *headers, const char *name, const char *value)
-{
-    if (headers->n == LLM_HEADERS_MAX - 1)
-        return;
-    headers->items[headers->n++] = (struct http_header){name, value};
-    headers->items[headers->n] = (struct http_header){NULL, NULL};
 }

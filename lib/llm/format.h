@@ -15,17 +15,17 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "base/strbuf.h"
-#include "client/http.h"
 
 enum llm_format_kind {
     LLM_FORMAT_CHAT,      /* OpenAI Chat Completions */
+    LLM_FORMAT_ANTHROPIC, /* Anthropic Messages */
     LLM_FORMAT_SCRIPTED,  /* plays back a file */
     LLM_FORMAT_NONE,      /* known, but deft does not support its format yet */
     LLM_N_FORMATS,
 };
 
 struct llm_error;
+struct llm_headers;
 struct llm_prompt;
 struct llm_request;
 struct llm_route;
@@ -38,22 +38,6 @@ struct llm_plan {
     bool is_stream;
     bool is_warm; /* always send temperature 1.0 */
 };
-
-enum { LLM_HEADERS_MAX = 24 };
-
-/* Headers of a request, ending with a NULL name; those over the maximum are left out. */
-struct llm_headers {
-    struct http_header items[LLM_HEADERS_MAX];
-    size_t n;
-    struct strbuf key; /* the value of the header with the key, to be wiped */
-};
-
-/* clang-format off */
-#define LLM_HEADERS_INIT {.n = 0, .key = STRBUF_INIT}
-/* clang-format on */
-
-/* Adds a header; both texts are borrowed. */
-void llm_headers_add(struct llm_headers *headers, const char *name, const char *value) NONNULL;
 
 struct llm_format {
     const char *path; /* of the endpoint, after the version; NULL: not an HTTP server */

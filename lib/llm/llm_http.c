@@ -16,6 +16,7 @@
 #include "llm/json_repair.h"
 #include "llm/llm_call.h"
 #include "llm/llm_error.h"
+#include "llm/llm_headers.h"
 #include "llm/response_builder.h"
 #include "llm/route.h"
 
@@ -64,17 +65,11 @@ static void set_headers(const struct llm_request *request, const struct llm_rout
     add_extra_headers(json_object_get(request->spec, "extra_headers"), headers);
 }
 
-static void headers_done(struct llm_headers *headers)
-{
-    explicit_bzero(headers->key.text, headers->key.len);
-    strbuf_done(&headers->key);
-}
-
 static int send_request(struct llm_call *call, const struct llm_request *request,
                         const struct llm_route *route, const struct llm_plan *plan,
                         struct http_call **http_out, struct error *err)
 {
-    CLEANUP(headers_done) struct llm_headers headers = LLM_HEADERS_INIT;
+    CLEANUP(llm_headers_done) struct llm_headers headers = LLM_HEADERS_INIT;
     CLEANUP(mem_freep) char *body =
         llm_format_of(route->provider->format)->request_body(request, route, plan);
     struct http_request http = {

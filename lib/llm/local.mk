@@ -4,8 +4,11 @@ libllm_a_SOURCES = \
 	lib/llm/llm_call.c lib/llm/llm_call.h lib/llm/llm.h \
 	lib/llm/llm_prompt.c lib/llm/llm_prompt.h \
 	lib/llm/format.c lib/llm/format.h \
+	lib/llm/llm_headers.c lib/llm/llm_headers.h \
 	lib/llm/llm_http.c lib/llm/llm_http.h \
 	lib/llm/chat.h lib/llm/chat_answer.c lib/llm/chat_message.c lib/llm/chat_request.c \
+	lib/llm/anthropic.h lib/llm/anthropic_answer.c lib/llm/anthropic_message.c \
+	lib/llm/anthropic_request.c \
 	lib/llm/claude.c lib/llm/claude.h \
 	lib/llm/clip.c lib/llm/clip.h \
 	lib/llm/thinking.c lib/llm/thinking.h \

@@ -2,7 +2,6 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/strbuf.h"
 #include "base/text.h"
 #include "model/schema/words.h"
 #include "model/tools/agent_tool.h"

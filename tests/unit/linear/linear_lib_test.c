@@ -20,6 +20,7 @@
 #include "base/zip.h"
 #include "client/http1.h"
 #include "client/oauth.h"
+#include "llm/anthropic.h"
 #include "llm/chat.h"
 #include "llm/json_repair.h"
 #include "llm/llm_error.h"
@@ -206,6 +207,59 @@ static void run_pieces(const char *text, size_t len)
         (void)text;
         assert_int_equal(json_parse_lenient(piece, strlen(piece), &json, &err), 0);
         assert_int_equal(chat_read_answer(&draft, json, &llm_error), 0);
+    }
+}
+
+/* --- anthropic --- */
+
+static void run_anthropic(const char *text, size_t len)
+{
+    CLEANUP(response_builder_done) struct response_builder draft = RESPONSE_BUILDER_INIT;
+    CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *whole = NULL;
+
+    if (json_parse_lenient(text, len, &whole, &err) == 0 &&
+        anthropic_read_answer(&draft, whole, &llm_error) == 0 &&
+        response_builder_finish(&draft, &reply, &llm_error) == 0)
+        assert_non_null(reply.text);
+}
+
+#define USE "{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"a\",\"input\":{\"a\":1}}"
+#define THINKING "{\"type\":\"thinking\",\"thinking\":\"a\",\"signature\":\"b\"}"
+
+static const char *const messages[] = {"{\"content\":[{\"type\":\"text\",\"text\":\"|a|\"}]}",
+                                       "{\"content\":[|{\"type\":\"text\",\"text\":\"a\"},|1]}",
+                                       "{\"content\":[|" USE ",|1]}",
+                                       "{\"content\":[|" THINKING ",|1]}",
+                                       "{\"content\":[" THINKING "],\"id\":\"|a|\"}",
+                                       "{\"error\":\"|a|\"}",
+                                       NULL};
+
+/* Pieces of one call and one block of thinking. */
+static void run_events(const char *text, size_t len)
+{
+    static const char *const begin[] = {
+        "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":" USE "}",
+        "{\"type\":\"content_block_start\",\"index\":1,\"content_block\":" THINKING "}",
+    };
+    static const char *const pieces[] = {
+        "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"partial_json\":\"a\"}}",
+        "{\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"thinking\":\"a\"}}",
+    };
+    CLEANUP(response_builder_done) struct response_builder draft = RESPONSE_BUILDER_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
+    struct error err = ERROR_INIT;
+    bool is_last = false;
+
+    (void)text;
+    for (size_t i = 0; i < len / 20; i++) {
+        const char *event = i < 2 ? begin[i] : pieces[i % 2];
+        json_auto_t *json = NULL;
+
+        assert_int_equal(json_parse_lenient(event, strlen(event), &json, &err), 0);
+        assert_int_equal(anthropic_read_event(&draft, json, &is_last, &llm_error), 0);
     }
 }
 
@@ -482,6 +536,8 @@ static void time_is_linear_in_what_the_libraries_read(void **state)
         {"oauth_append_form", run_oauth, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"chat_read_answer", run_draft, drafts, LINEAR_OBJECTS},
         {"chat_read_answer, in pieces", run_pieces, one_text, LINEAR_OBJECTS},
+        {"anthropic_read_answer", run_anthropic, messages, LINEAR_OBJECTS},
+        {"anthropic_read_event", run_events, one_text, LINEAR_OBJECTS},
         {"llm_error_from_answer", run_trouble, complaints, 0, 0},
         {"llm_error_from_answer", run_trouble, linear_any_text, 0, 0},
         {"regex_new", run_pattern, linear_any_text, LINEAR_FEW_BYTES, 0},

@@ -30,8 +30,8 @@
 #include "llm/format.h"
 #include "llm/llm.h"
 #include "llm/llm_error.h"
-#include "llm/model_info.h"
 #include "llm/llm_prompt.h"
+#include "llm/model_info.h"
 #include "llm/route.h"
 #include "model/agent/agent_settings.h"
 #include "model/agent/hooks.h"
@@ -157,6 +157,11 @@ static void run_prompt(const char *model, const char *text, size_t len)
 static void run_chat(const char *text, size_t len)
 {
     run_prompt("openai/gpt-x", text, len);
+}
+
+static void run_anthropic(const char *text, size_t len)
+{
+    run_prompt("anthropic/claude-x", text, len);
 }
 
 /* Client's tools, of an agent whose tools go through a pattern. */
@@ -329,6 +334,7 @@ static void time_is_linear_on_the_wires(void **state)
         {"chat_request_body", run_chat, linear_any_text, LINEAR_OBJECTS},
         {"toolset_functions", run_tools, one_text, LINEAR_OBJECTS},
         {"tool_call_check", run_call, call_texts, LINEAR_OBJECTS},
+        {"anthropic_request_body", run_anthropic, linear_any_text, LINEAR_OBJECTS},
         {"event_texts_visit", run_events, linear_any_text, LINEAR_OBJECTS},
         {"agent_settings_read, openai_request_read_chat", run_objects, objects, LINEAR_OBJECTS},
     };

@@ -5,7 +5,10 @@ libllmfixture_a_CPPFLAGS = $(TEST_CPPFLAGS)
 
 LLM_TEST_LIBS = libllmfixture.a $(LLM_LIBS) $(CLIENT_TEST_LIBS) $(MODEL_LIBS)
 
-check_PROGRAMS += chat_test price_test retry_test route_test scripted_test
+check_PROGRAMS += anthropic_test chat_test price_test retry_test route_test scripted_test
+anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c
+anthropic_test_CPPFLAGS = $(TEST_CPPFLAGS)
+anthropic_test_LDADD = $(LLM_TEST_LIBS)
 chat_test_SOURCES = tests/unit/llm/chat_test.c
 chat_test_CPPFLAGS = $(TEST_CPPFLAGS)
 chat_test_LDADD = $(LLM_TEST_LIBS)
@@ -33,6 +36,11 @@ replay_llm_answer_SOURCES = tests/fuzz/llm_answer.c tests/fuzz/replay.c
 replay_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_answer"'
 replay_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+check_PROGRAMS += replay-llm_anthropic
+replay_llm_anthropic_SOURCES = tests/fuzz/llm_anthropic.c tests/fuzz/replay.c
+replay_llm_anthropic_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_anthropic"'
+replay_llm_anthropic_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 
 if FUZZ
 EXTRA_PROGRAMS += fuzz-client_sse
@@ -45,4 +53,9 @@ fuzz_llm_answer_SOURCES = tests/fuzz/llm_answer.c
 fuzz_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_llm_answer_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+EXTRA_PROGRAMS += fuzz-llm_anthropic
+fuzz_llm_anthropic_SOURCES = tests/fuzz/llm_anthropic.c
+fuzz_llm_anthropic_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+fuzz_llm_anthropic_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_llm_anthropic_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 endif

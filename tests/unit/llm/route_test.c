@@ -64,8 +64,6 @@ static const struct {
     enum llm_cause cause;
     const char *words;
 } refused[] = {
-    {"anthropic/claude-sonnet-4-5", LLM_CAUSE_UNSUPPORTED, "anthropic"},
-    {"claude-sonnet-4-5", LLM_CAUSE_UNSUPPORTED, "anthropic"},
     {"bedrock/x", LLM_CAUSE_UNSUPPORTED, "bedrock"},
     {"azure/x", LLM_CAUSE_UNSUPPORTED, "azure"},
     {"litellm_proxy/x", LLM_CAUSE_BAD_REQUEST, "base URL"},

@@ -1,13 +1,17 @@
 // A model for all tests of a file. At their end it fails if a strict provider would have refused a request.
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
+import { start as startAnthropic } from '../../fakes/anthropic.mjs';
 import { start } from '../../fakes/openai.mjs';
 
-export async function strictModel(options) {
-  const fake = await start(options);
+function strict(fake) {
   after(async () => {
     assert.deepEqual(fake.violations, [], 'every request to the model was one that a strict provider takes');
     await fake.close();
   });
   return fake;
 }
+
+export const strictModel = async (options) => strict(await start(options));
+
+export const strictAnthropic = async (options) => strict(await startAnthropic(options));

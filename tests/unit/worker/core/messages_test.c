@@ -75,13 +75,15 @@ static void an_answer_with_a_bad_call_stays_one_message(void **state)
     }
 }
 
-/* Written out event by event, the text is at each step what it is when written at once. */
-static void assert_grows_alike(const json_t *events)
+/* Written out event by event, the prompt is at each step what it is when written at once. */
+static void assert_grows_alike_for(const char *model, const json_t *events)
 {
     CLEANUP(transcript_done) struct transcript grown = TRANSCRIPT_INIT;
     json_auto_t *spec = json_object();
     json_auto_t *so_far = json_array();
 
+    json_put_text(spec, "model", model);
+    json_put_text(spec, "base_url", "http://h");
     for (size_t i = 0; i < json_array_size(events); i++) {
         CLEANUP(history_done) struct history history = HISTORY_INIT;
         CLEANUP(transcript_done) struct transcript whole = TRANSCRIPT_INIT;
@@ -90,9 +92,45 @@ static void assert_grows_alike(const json_t *events)
         history_add_json(&history, so_far);
         transcript_update(&grown, &history, spec);
         transcript_update(&whole, &history, spec);
+        assert_string_equal(grown.prompt.system.text, whole.prompt.system.text);
         assert_string_equal(grown.prompt.messages.text, whole.prompt.messages.text);
+        assert_int_equal(grown.prompt.end.mark_at, whole.prompt.end.mark_at);
+        assert_int_equal(grown.prompt.end.role, whole.prompt.end.role);
     }
     assert_true(grown.n_events > 0);
+}
+
+static void assert_grows_alike(const json_t *events)
+{
+    assert_grows_alike_for("openai/x", events);
+    assert_grows_alike_for("litellm_proxy/claude-sonnet-4-5", events);
+    assert_grows_alike_for("anthropic/claude-sonnet-4-5", events);
+}
+
+static void a_switched_model_gets_its_own_form(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    CLEANUP(transcript_done) struct transcript transcript = TRANSCRIPT_INIT;
+    CLEANUP(strbuf_done) struct strbuf chat = STRBUF_INIT;
+    json_auto_t *recorded = worker_data("history-hello.json");
+    json_auto_t *spec = json_object();
+    json_auto_t *tools = json_array();
+
+    (void)state;
+    history_add_json(&history, json_object_get(recorded, "events"));
+    json_put_text(spec, "model", "openai/x");
+    transcript_update(&transcript, &history, spec);
+    transcript_set_tools(&transcript, tools);
+    strbuf_append(&chat, transcript.prompt.messages.text);
+    json_put_text(spec, "model", "anthropic/claude-sonnet-4-5");
+    transcript_update(&transcript, &history, spec);
+    assert_false(transcript.has_tools);
+    assert_true(transcript.prompt.system.len > 0);
+    assert_null(strstr(transcript.prompt.messages.text, "tool_calls"));
+    assert_non_null(strstr(transcript.prompt.messages.text, "tool_result"));
+    json_put_text(spec, "model", "openai/x");
+    transcript_update(&transcript, &history, spec);
+    assert_string_equal(transcript.prompt.messages.text, chat.text);
 }
 
 static void a_transcript_grows_with_its_history(void **state)
@@ -250,6 +288,7 @@ int messages_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_are_as_recorded),
         cmocka_unit_test(a_transcript_grows_with_its_history),
+        cmocka_unit_test(a_switched_model_gets_its_own_form),
         cmocka_unit_test(a_transcript_grows_past_what_was_not_heard),
         cmocka_unit_test(an_answer_with_a_bad_call_stays_one_message),
         cmocka_unit_test(a_message_between_call_and_result_comes_behind),

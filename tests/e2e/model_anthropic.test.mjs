@@ -1,0 +1,169 @@
+// Conversations with models of Anthropic, called in their own format: runs, thinking, streams, images and errors.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Conversation, isAction, isResult, llmOf, observed, ofKind, startRequest } from './support/conversation.mjs';
+import { strictAnthropic, strictModel } from './support/model.mjs';
+import { Socket, restingSnapshot } from './support/socket.mjs';
+import { waitUntil } from './support/wait.mjs';
+
+const WORDS = 'The quick brown fox jumps over the lazy dog. Grüße, 世界!';
+const THOUGHTS = 'First I think about it for a while.';
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const N_STEPS = 20;
+const CACHED_SHARE = 0.9;
+
+const fake = await strictAnthropic();
+const other = await strictModel();
+/** Names of scenarios begin with a model's, since what a model takes follows from it. */
+const named = (scenario) => `claude-haiku-4-5-${scenario}`;
+const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } });
+const requestsOf = (scenario) => fake.requests.filter(({ body }) => body.model === named(scenario));
+const typesOf = (message) => message.content.map(({ type }) => type);
+
+async function begin(t, scenario, steps, { llm = {}, ...more } = {}) {
+  fake.setScenario(named(scenario), steps);
+  const model = { ...llmOf(fake, scenario), model: `anthropic/${named(scenario)}`, ...llm };
+  const conversation = await Conversation.create(startRequest(model, more));
+  t.after(() => conversation.delete());
+  return conversation;
+}
+
+test('a run thinks, calls a tool, then two at once, and ends; its thinking goes back unchanged', async (t) => {
+  const conversation = await begin(t, 'run', [
+    { reasoning: THOUGHTS, redacted: true, text: 'I look.', calls: [terminal('echo o""ne')] },
+    { reasoning: 'Again.', calls: [terminal('echo t""wo'), terminal('echo thr""ee')] },
+    { reasoning: 'Enough.', text: 'It is done.' },
+  ], { autotitle: true });
+  assert.equal(await conversation.ask('work'), 'finished');
+  const events = await conversation.events();
+  const [first] = events.filter(isAction('terminal'));
+  assert.equal(first.reasoning_content, THOUGHTS);
+  assert.deepEqual(first.thinking_blocks.map(({ type }) => type), ['thinking', 'redacted_thinking']);
+  assert.deepEqual(events.filter(isResult('terminal')).map((event) => observed(event).match(/one|two|three/)[0]), ['one', 'two', 'three']);
+  const answer = events.findLast(ofKind('MessageEvent'));
+  assert.equal(answer.llm_message.content[0].text, 'It is done.');
+  const [, , last] = requestsOf('run').filter(({ body }) => body.tools !== undefined);
+  assert.deepEqual(last.body.messages.map(typesOf), [
+    ['text'], ['thinking', 'redacted_thinking', 'text', 'tool_use'], ['tool_result'],
+    ['thinking', 'tool_use', 'tool_use'], ['tool_result', 'tool_result'],
+  ]);
+  assert.equal(last.headers['x-api-key'], 'sk-test');
+  assert.equal(last.headers['anthropic-version'], '2023-06-01');
+  assert.equal(await conversation.ask('thanks'), 'finished');
+  const again = requestsOf('run').map(({ body }) => body.messages).find((messages) => messages.at(-1).content.at(-1).text === 'thanks');
+  assert.deepEqual(again.slice(-2).map(typesOf), [['thinking', 'text'], ['text']]);
+});
+
+test(`nine tenths of the prompts of ${N_STEPS} steps are read from the cache`, async (t) => {
+  const steps = Array.from({ length: N_STEPS }, (_, n) => ({ calls: [terminal(`echo ${n}`)] }));
+  const conversation = await begin(t, 'steps', [...steps, { text: 'done' }]);
+  assert.equal(await conversation.ask('go'), 'finished');
+  assert.equal(requestsOf('steps').length, N_STEPS + 1);
+  const { stats } = await conversation.info();
+  const usage = stats.usage_to_metrics.agent.accumulated_token_usage;
+  const share = usage.cache_read_tokens / usage.prompt_tokens;
+  t.diagnostic(`${(100 * share).toFixed(1)} % of ${usage.prompt_tokens} tokens`);
+  assert.ok(share >= CACHED_SHARE, `${share}`);
+  assert.ok(usage.cache_write_tokens > 0 && usage.prompt_tokens >= usage.cache_read_tokens + usage.cache_write_tokens);
+});
+
+const joined = (frames, attempt, kind) => frames
+  .filter((frame) => frame.type === 'delta' && frame.attempt === attempt && frame.kind === kind)
+  .map(({ content }) => content).join('');
+
+for (const [name, once] of [['breaks off', { break_after: 9 }], ['ends with an error', { error_after: 9 }]]) {
+  test(`a stream that ${name} is asked for again, and no text is doubled`, async (t) => {
+    const step = { reasoning: 'Hm.', text: WORDS };
+    const conversation = await begin(t, name.replaceAll(' ', '-'), [{ ...step, once: { ...step, ...once } }],
+      { llm: { stream: true, num_retries: 3, retry_multiplier: 0 } });
+    const session = await Socket.open(`/sockets/session/${conversation.id}`);
+    t.after(() => session.close());
+    await session.frame(({ type }) => type === 'transient', 'the first snapshot');
+    await conversation.say('go', true);
+    await session.frame(({ type, event }) => type === 'transient' && restingSnapshot(['finished', 'error'])(event), 'the end');
+    const { frames } = session;
+    const starts = frames.filter(({ type }) => type === 'item_started');
+    assert.deepEqual(starts.map(({ attempt }) => attempt), [1, 2]);
+    assert.equal(frames.filter(({ type }) => type === 'item_aborted').length, 1);
+    assert.equal(joined(frames, 2, 'reasoning'), 'Hm.');
+    assert.equal(joined(frames, 2, 'text'), WORDS);
+    const answers = (await conversation.events()).filter((event) => event.kind === 'MessageEvent' && event.source === 'agent');
+    assert.deepEqual(answers.map(({ llm_message: { content } }) => content[0].text), [WORDS]);
+    assert.equal(answers[0].id, starts[0].item_id);
+  });
+}
+
+test('thinking is dropped when the model is switched, and the new model answers', async (t) => {
+  const conversation = await begin(t, 'before', [{ reasoning: THOUGHTS, calls: [terminal('true')] }, { reasoning: 'So.', text: 'the first' }]);
+  assert.equal(await conversation.ask('one'), 'finished');
+  const steps = [{ reasoning: 'Mine.', calls: [terminal('true')] }, { text: 'the second' }];
+  fake.setScenario(named('after'), steps);
+  await conversation.must(200, 'POST', '/switch_llm', { json: { llm: { ...llmOf(fake, 'x'), model: `anthropic/${named('after')}` } } });
+  assert.equal(await conversation.ask('two'), 'finished');
+  const sent = requestsOf('after').at(-1).body.messages.map(typesOf);
+  assert.deepEqual(sent, [['text'], ['tool_use'], ['tool_result'], ['text'], ['text'], ['thinking', 'tool_use'], ['tool_result']]);
+  other.setScenario('chat', [{ text: 'the third' }]);
+  await conversation.must(200, 'POST', '/switch_llm', { json: { llm: llmOf(other, 'chat') } });
+  assert.equal(await conversation.ask('three'), 'finished');
+  assert.ok(other.requests.at(-1).body.messages.every((message) => message.thinking_blocks === undefined));
+});
+
+test('thinking that holds a secret is not stored, and its words are masked', async (t) => {
+  const conversation = await begin(t, 'secret', [{ reasoning: 'It is a-very-secret-value.', calls: [terminal('true')] }, { text: 'done' }],
+    { secrets: { KEY: 'a-very-secret-value' } });
+  assert.equal(await conversation.ask('go'), 'finished');
+  const events = await conversation.events();
+  assert.doesNotMatch(JSON.stringify(events), /a-very-secret-value/);
+  assert.deepEqual(events.find(isAction('terminal')).thinking_blocks, []);
+});
+
+test('an image of the user is a block of its own', async (t) => {
+  const conversation = await begin(t, 'image', [{ text: 'a pixel' }]);
+  const content = [{ type: 'text', text: 'what is it?' }, { type: 'image', image_urls: [`data:image/png;base64,${PNG}`] }];
+  await conversation.must(200, 'POST', '/events', { json: { role: 'user', content, run: true } });
+  assert.equal(await conversation.rest(['finished', 'error']), 'finished');
+  const [, image] = requestsOf('image')[0].body.messages[0].content;
+  assert.deepEqual(image.source, { type: 'base64', media_type: 'image/png', data: PNG });
+});
+
+const ERRORS = [
+  [400, 'Output is odd', 'LLMBadRequestError'],
+  [400, 'prompt is too long: 200001 tokens > 200000 maximum', 'LLMContextWindowExceedError'],
+  [400, 'messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: x', 'LLMMalformedConversationHistoryError'],
+  [400, 'Output blocked by content filtering policy', 'LLMContentPolicyViolationError'],
+  [401, 'invalid x-api-key', 'LLMAuthenticationError'],
+  [403, 'not for you', 'LLMAuthenticationError'],
+  [404, 'model: x', 'NotFoundError'],
+  [413, 'too large', 'LLMBadRequestError'],
+  [429, 'slow down', 'LLMRateLimitError'],
+  [500, 'Internal server error', 'LLMServiceUnavailableError'],
+  [529, 'Overloaded', 'LLMServiceUnavailableError'],
+];
+for (const [i, [status, message, code]] of ERRORS.entries()) {
+  test(`a refusal with ${status} and "${message.slice(0, 24)}" ends the run with ${code}`, async (t) => {
+    const conversation = await begin(t, `refusal-${i}`, [{ status, error: { message } }]);
+    assert.equal(await conversation.ask('go'), 'error');
+    const errors = (await conversation.events()).filter(ofKind('ConversationErrorEvent'));
+    assert.deepEqual(errors.map((event) => event.code), [code]);
+  });
+}
+
+test('an overloaded server is asked again', async (t) => {
+  const conversation = await begin(t, 'busy', [{ text: 'at last', once: { status: 529, error: { message: 'Overloaded' } } }],
+    { llm: { num_retries: 3, retry_multiplier: 0 } });
+  assert.equal(await conversation.ask('go'), 'finished');
+  assert.equal(requestsOf('busy').length, 2);
+});
+
+test('broken answers are asked for again, or are the model\'s to mend', async (t) => {
+  for (const [fault, end] of [['fin-mid-line', 'finished'], ['no-stop', 'finished'], ['unknown-events', 'finished'], ['html-200', 'error']]) {
+    const conversation = await begin(t, `fault-${fault}`, [{ text: 'good', once: { fault } }], { llm: { stream: true, num_retries: 2, retry_multiplier: 0 } });
+    assert.equal(await conversation.ask('go'), end, fault);
+    const answers = (await conversation.events()).filter((event) => event.kind === 'MessageEvent' && event.source === 'agent');
+    assert.deepEqual(answers.map(({ llm_message: { content } }) => content[0].text),
+      end === 'error' ? [] : [fault === 'unknown-events' ? 'half' : 'good'], fault);
+  }
+  const conversation = await begin(t, 'fault-input', [{ fault: 'invalid-input' }, { text: 'mended' }], { llm: { stream: true } });
+  assert.equal(await conversation.ask('go'), 'finished');
+  await waitUntil(async () => (await conversation.events()).some(ofKind('AgentErrorEvent')), 'the model is told');
+});

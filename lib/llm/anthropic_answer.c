@@ -195,6 +195,7 @@ int anthropic_read_event(struct response_builder *builder, const json_t *event, 
     json_int_t index = json_int_or(event, "index", 0);
     const json_t *error = json_object_get(event, "error");
 
+    *is_last_out = text_equal(type, "message_stop");
     if (text_equal(type, "message_start"))
         take_start(builder, json_object_get(event, "message"));
     if (text_equal(type, "content_block_start"))
@@ -205,8 +206,6 @@ int anthropic_read_event(struct response_builder *builder, const json_t *event, 
         take_stop_reason(builder, json_object_get(event, "delta"));
         take_usage(builder, json_object_get(event, "usage"));
     }
-    if (text_equal(type, "message_stop"))
-        *is_last_out = true;
     if (text_equal(type, "error") || error != NULL)
         return llm_error_from_error_member(llm_error, error != NULL ? error : event);
     return 0;

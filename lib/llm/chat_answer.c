@@ -185,6 +185,6 @@ int chat_read_answer(struct response_builder *builder, const json_t *answer,
 int chat_read_event(struct response_builder *builder, const json_t *event, bool *is_last_out,
                     struct llm_error *llm_error)
 {
-    (void)is_last_out;
+    *is_last_out = false;
     return chat_read_answer(builder, event, llm_error);
 }

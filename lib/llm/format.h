@@ -55,7 +55,7 @@ struct llm_format {
     char *(*request_body)(const struct llm_request *request, const struct llm_route *route,
                           const struct llm_plan *plan);
 
-    /* Reads one event of a stream; sets *is_last_out if no further one is needed. */
+    /* Reads one event of a stream; *is_last_out says that no further one is needed. */
     int (*read_event)(struct response_builder *builder, const json_t *event, bool *is_last_out,
                       struct llm_error *llm_error);
     /* Reads an answer that is not streamed. */

@@ -108,6 +108,25 @@ test('thinking is dropped when the model is switched, and the new model answers'
   assert.ok(other.requests.at(-1).body.messages.every((message) => message.thinking_blocks === undefined));
 });
 
+test('thinking is dropped where a condensation changed what stood before it', async (t) => {
+  const model = 'claude-opus-5-5-long';
+  let n = 0;
+  fake.setScenario(model, () => {
+    n += 1;
+    return n > N_STEPS ? { text: 'done' } : { reasoning: `Thought ${n}.`, calls: [terminal(`echo ${n}`)] };
+  });
+  fake.setScenario(named('memory'), [{ text: 'they count' }]);
+  const llm = (name) => ({ ...llmOf(fake, 'x'), model: `anthropic/${name}` });
+  const request = startRequest(llm(model));
+  request.agent.condenser = { kind: 'LLMSummarizingCondenser', llm: { ...llm(named('memory')), usage_id: 'condenser' }, max_size: 20, keep_first: 2 };
+  const conversation = await Conversation.create(request);
+  t.after(() => conversation.delete());
+  assert.equal(await conversation.ask('count'), 'finished');
+  assert.ok((await conversation.events()).some(ofKind('Condensation')));
+  const dropped = fake.requests.filter(({ body }) => body.model === model).map((entry) => entry.n_dropped);
+  assert.ok(dropped[0] === 0 && dropped.some((count) => count > 0), String(dropped));
+});
+
 test('thinking that holds a secret is not stored, and its words are masked', async (t) => {
   const conversation = await begin(t, 'secret', [{ reasoning: 'It is a-very-secret-value.', calls: [terminal('true')] }, { text: 'done' }],
     { secrets: { KEY: 'a-very-secret-value' } });

@@ -46,8 +46,20 @@ function onlyMembers(object, allowed, where) {
   for (const key of Object.keys(object)) must(allowed.has(key), `${where}.${key}: Extra inputs are not permitted`);
 }
 
-/** What a model signs its thinking with: another model's is refused, and so is another text. */
-export const signatureOf = (model, thinking) => createHash('sha256').update(`${model}\n${thinking}`).digest('base64');
+const withoutMarks = (value) => JSON.stringify(value, (key, member) => (key === 'cache_control' ? undefined : member));
+
+/** Newer models bind thinking to all that stands before it. */
+const isBinding = (model) => /^claude-(opus|sonnet|haiku)-5-5|^claude-(fable|mythos)-5-[12]/.test(model);
+
+/** What a model signs its thinking with, as block n of message i: another model's is refused, and so is another text. */
+export function signatureOf(model, thinking, body = {}, i = 0, n = 0) {
+  const hash = createHash('sha256').update(`${model}\n${thinking}`);
+  if (isBinding(model)) {
+    const before = body.messages.slice(0, i);
+    hash.update(withoutMarks([body.system, body.tools, before, blocksOf(body.messages[i]).slice(0, n)]));
+  }
+  return hash.digest('base64');
+}
 
 function checkMark(block, where) {
   const mark = block.cache_control;
@@ -69,7 +81,7 @@ function checkImage(source, where) {
   must(isText(source.data) && Buffer.from(source.data, 'base64').toString('base64') === source.data, `${where}.source.data: invalid base64 data`);
 }
 
-function checkBlock(block, kind, model, where) {
+function checkBlock(block, kind, where) {
   must(isObject(block) && BLOCKS_OF[kind].has(block.type), `${where}.type: ${block?.type} is not permitted in ${kind}`);
   onlyMembers(block, BLOCK_MEMBERS[block.type], where);
   checkMark(block, where);
@@ -84,23 +96,22 @@ function checkBlock(block, kind, model, where) {
     must(isObject(block.input), `${where}.input: Input should be a valid dictionary`);
   } else if (block.type === 'thinking') {
     must(typeof block.thinking === 'string', `${where}.thinking: Field required`);
-    must(block.signature === signatureOf(model, block.thinking), `${where}: Invalid \`signature\` in \`thinking\` block`);
   } else if (block.type === 'redacted_thinking') {
     must(isText(block.data), `${where}.data: Field required`);
   } else if (block.type === 'tool_result') {
     must(block.is_error === undefined || typeof block.is_error === 'boolean', `${where}.is_error: Input should be a valid boolean`);
-    checkContent(block.content ?? '', 'tool_result', model, where);
+    checkContent(block.content ?? '', 'tool_result', where);
   }
 }
 
-function checkContent(content, kind, model, where) {
+function checkContent(content, kind, where) {
   if (typeof content === 'string') {
     must(kind === 'tool_result' || content.trim() !== '', `${where}: text content must be non-empty`);
     return;
   }
   must(Array.isArray(content), `${where}.content: Input should be a valid list`);
   must(content.length > 0 || kind === 'tool_result', `${where}: all messages must have non-empty content`);
-  content.forEach((block, i) => checkBlock(block, kind, model, `${where}.content.${i}`));
+  content.forEach((block, i) => checkBlock(block, kind, `${where}.content.${i}`));
 }
 
 const blocksOf = (message) => (Array.isArray(message?.content) ? message.content : []);
@@ -123,7 +134,7 @@ function checkResults(message, before, i) {
     `messages.${i - 1}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${[...owed].join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`);
 }
 
-function checkMessages(messages, model) {
+function checkMessages(messages) {
   const seen = new Set();
   must(Array.isArray(messages) && messages.length > 0, 'messages: at least one message is required');
   messages.forEach((message, i) => {
@@ -131,7 +142,7 @@ function checkMessages(messages, model) {
     onlyMembers(message, new Set(['role', 'content']), where);
     must(message.role === (i % 2 === 0 ? 'user' : 'assistant'),
       'messages: roles must alternate between "user" and "assistant", beginning with "user"');
-    checkContent(message.content, message.role, model, where);
+    checkContent(message.content, message.role, where);
     for (const { id } of usesOf(message)) {
       must(!seen.has(id), `${where}: \`tool_use\` ids must be unique`);
       seen.add(id);
@@ -139,6 +150,20 @@ function checkMessages(messages, model) {
     checkResults(message, messages[i - 1], i);
   });
   must(messages.at(-1).role === 'user', 'This model does not support assistant message prefill. The conversation must end with a user message.');
+}
+
+// Returns the number of blocks that the server would drop.
+function checkSignatures(body) {
+  let nDropped = 0;
+  body.messages.forEach((message, i) => blocksOf(message).forEach((block, n) => {
+    if (block.type !== 'thinking' || block.signature === signatureOf(body.model, block.thinking, body, i, n)) return;
+    const where = `messages.${i}.content.${n}: Invalid \`signature\` in \`thinking\` block.`;
+    must(isBinding(body.model), where);
+    must(body.thinking?.block_binding?.prefix_mismatch_behavior === 'drop_block',
+      `${where} The block is bound to a different conversation. Remove the block, or set \`thinking.block_binding.prefix_mismatch_behavior\` to "drop_block".`);
+    nDropped += 1;
+  }));
+  return nDropped;
 }
 
 function checkTools(tools) {
@@ -157,7 +182,7 @@ function checkTools(tools) {
 function checkSystem(system) {
   if (typeof system === 'string') return;
   must(Array.isArray(system), 'system: Input should be a valid list');
-  system.forEach((block, i) => checkBlock(block, 'system', '', `system.${i}`));
+  system.forEach((block, i) => checkBlock(block, 'system', `system.${i}`));
 }
 
 const THINKING_MEMBERS = {
@@ -199,21 +224,23 @@ function checkBody(body, version, betas) {
     must(body[name] === undefined || VERSIONS.get(version), `${name}: this parameter was removed in version ${version}`);
   must(Number.isInteger(body.max_tokens), 'max_tokens: Field required');
   must(body.max_tokens >= 1, 'max_tokens: Input should be greater than or equal to 1');
-  checkMessages(body.messages, body.model);
+  checkMessages(body.messages);
   if (body.tools !== undefined) checkTools(body.tools);
   if (body.system !== undefined) checkSystem(body.system);
   checkThinking(body, betas);
+  const nDropped = checkSignatures(body);
   const n = cacheableBlocks(body).filter(({ cache_control: mark }) => mark !== undefined).length;
   must(n <= MARKS_MAX, `A maximum of 4 blocks with cache_control may be provided. Found ${n}.`);
   must(body.temperature === undefined || (body.temperature >= 0 && body.temperature <= 1), 'temperature: range: 0..1');
   must(body.temperature === undefined || body.top_p === undefined, '`temperature` and `top_p` cannot both be specified for this model. Please use only one.');
   must(body.stream === undefined || typeof body.stream === 'boolean', 'stream: Input should be a valid boolean');
-  if (body.output_config === undefined) return;
+  if (body.output_config === undefined) return nDropped;
   onlyMembers(body.output_config, new Set(['effort']), 'output_config');
   must(EFFORTS.has(body.output_config.effort), 'output_config.effort: Input is unknown');
+  return nDropped;
 }
 
-// The reason to refuse the request, or null.
+// The reason to refuse the request, or null. Sets n_dropped, the number of blocks of thinking that are ignored.
 export function refusalOf(request) {
   const version = request.headers['anthropic-version'];
   try {
@@ -221,7 +248,7 @@ export function refusalOf(request) {
     must((request.headers['content-type'] ?? '').startsWith('application/json'), 'content-type is no JSON');
     must(VERSIONS.has(version), `anthropic-version: ${version} is not a valid version`);
     must(request.headers.expect === undefined, 'an Expect header');
-    checkBody(request.body, version, request.headers['anthropic-beta'] ?? '');
+    request.n_dropped = checkBody(request.body, version, request.headers['anthropic-beta'] ?? '');
     return null;
   } catch (error) {
     if (error instanceof Refusal) return error.message;

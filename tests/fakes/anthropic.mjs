@@ -74,7 +74,7 @@ function thinkingOf(step, body) {
   if (body.thinking === undefined || body.thinking.type === 'disabled') return [];
   const blocks = [];
   if (step.reasoning)
-    blocks.push({ type: 'thinking', thinking: step.reasoning, signature: signatureOf(body.model, step.reasoning) });
+    blocks.push({ type: 'thinking', thinking: step.reasoning, signature: signatureOf(body.model, step.reasoning, body, body.messages.length) });
   if (step.redacted) blocks.push({ type: 'redacted_thinking', data: 'c2VjcmV0' });
   return blocks;
 }

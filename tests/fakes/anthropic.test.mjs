@@ -53,6 +53,20 @@ test('the fake of Anthropic', async (t) => {
     assert.equal((await ask({})).content[0].type, 'text');
   });
 
+  await t.test('binds the thinking of newer models to what stood before it', async () => {
+    const model = 'claude-opus-5-5';
+    const adaptive = { type: 'adaptive' };
+    const dropping = { ...adaptive, block_binding: { prefix_mismatch_behavior: 'drop_block' } };
+    const beta = { 'anthropic-beta': 'thinking-binding-controls-2026-08-01' };
+    fake.setScenario(model, [FULL, { text: 'done' }]);
+    const { content } = await ask({ model, thinking: adaptive });
+    const rest = [{ role: 'assistant', content }, results(...content.filter(({ type }) => type === 'tool_use').map(({ id }) => id))];
+    await ask({ model, thinking: adaptive, messages: [{ role: 'user', content: [marked('hi')] }, ...rest] });
+    await assert.rejects(ask({ model, thinking: adaptive, messages: [user('a summary'), ...rest] }), /bound to a different conversation/);
+    await ask({ model, thinking: dropping, messages: [user('a summary'), ...rest] }, beta);
+    assert.equal(fake.requests.at(-1).n_dropped, 1);
+  });
+
   await t.test('counts what a cache would hold', async () => {
     const long = 'word '.repeat(400);
     const first = await ask({ system: [marked(long)], messages: [{ role: 'user', content: [marked('one')] }] });

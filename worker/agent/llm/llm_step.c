@@ -152,6 +152,7 @@ int llm_step_run(struct agent *agent, struct error *err)
     agent->n_iterations++;
     model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
     transcript_update(&agent->transcript, &agent->history, choice.spec);
+    write_tools(agent);
     if (ask_and_wait(agent, &choice, &reply, &failure, &cause) < 0)
         return settle_failure(agent, &failure, &cause, err);
     crash_point(&agent->context->crash, CRASH_LLM_DONE);

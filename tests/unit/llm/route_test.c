@@ -39,6 +39,13 @@ static const struct {
     {"local-model", "http://v/v1", "local-model", "http://v/v1/chat/completions"},
     {"gemini-2.5-pro", NULL, "gemini-2.5-pro",
      "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"},
+    {"ollama/qwen3", "http://gpu/v1/chat/completions", "qwen3", "http://gpu/v1/chat/completions"},
+    {"anthropic/claude-sonnet-4-5", NULL, "claude-sonnet-4-5",
+     "https://api.anthropic.com/v1/messages"},
+    {"claude-sonnet-4-5", NULL, "claude-sonnet-4-5", "https://api.anthropic.com/v1/messages"},
+    {"anthropic/m", "http://h/", "m", "http://h/v1/messages"},
+    {"anthropic/m", "http://h/v1", "m", "http://h/v1/messages"},
+    {"anthropic/m", "http://h/v1/messages", "m", "http://h/v1/messages"},
     {"scripted/hello", NULL, "hello", NULL},
 };
 

@@ -49,14 +49,19 @@ static void begin_message(struct llm_prompt *prompt, enum llm_role role)
     prompt->end.role = role;
 }
 
-/* Adds a block, which it consumes, to the last message if that has the same role, else to a new
- * one. */
-static void add_block(struct llm_prompt *prompt, enum llm_role role, json_t *block)
+static void begin_block(struct llm_prompt *prompt, enum llm_role role)
 {
     if (prompt->end.role == role)
         strbuf_append_char(&prompt->messages, ',');
     else
         begin_message(prompt, role);
+}
+
+/* Adds a block, which it consumes, to the last message if that has the same role, else to a new
+ * one. */
+static void add_block(struct llm_prompt *prompt, enum llm_role role, json_t *block)
+{
+    begin_block(prompt, role);
     json_append_text(&prompt->messages, block);
     json_decref(block);
     /* A mark is the last member of its block. */
@@ -207,28 +212,32 @@ static void add_result(struct llm_prompt *prompt, const json_t *message)
 
 /* --- the assistant --- */
 
-/* Arguments that are no object were answered with an error: what the model wrote is in there. */
-static json_t *input_of(const json_t *function)
+static bool is_object(const char *text)
 {
-    const char *text = json_text_or(function, "arguments", "");
     struct error ignored = ERROR_INIT;
-    json_t *input = NULL;
+    json_auto_t *json = NULL;
 
-    if (json_parse(text, strlen(text), &input, &ignored) == 0 && json_is_object(input))
-        return input;
-    json_decref(input);
-    return json_object();
+    return json_parse(text, strlen(text), &json, &ignored) == 0 && json_is_object(json);
 }
 
-static json_t *call_block(const json_t *call)
+/*
+ * The input is sent as the model wrote it, byte for byte. Arguments that are no object were
+ * answered with an error, which tells what they were.
+ */
+static void add_call(struct llm_prompt *prompt, const json_t *call)
 {
     const json_t *function = json_object_get(call, "function");
-    json_t *block = block_new("tool_use");
+    const char *arguments = json_text_or(function, "arguments", "");
+    json_auto_t *block = block_new("tool_use");
 
     put_id(block, "id", json_text_or(call, "id", ""));
     json_put_text(block, "name", json_text_or(function, "name", ""));
-    json_put(block, "input", input_of(function));
-    return block;
+    begin_block(prompt, LLM_ROLE_ASSISTANT);
+    json_append_text(&prompt->messages, block);
+    strbuf_truncate(&prompt->messages, prompt->messages.len - strlen("}"));
+    strbuf_append(&prompt->messages, ",\"input\":");
+    strbuf_append(&prompt->messages, is_object(arguments) ? arguments : "{}");
+    strbuf_append_char(&prompt->messages, '}');
 }
 
 /* A text at the very end must not end with white space. */
@@ -242,41 +251,42 @@ static json_t *answer_block(const json_t *part)
     return len > 0 ? text_block(text, len) : NULL;
 }
 
-/* The blocks of an answer; thinking alone is no answer. */
-static json_t *answer_blocks(const struct llm_prompt *prompt, const json_t *message)
+/* Thinking and words of an answer. Thinking that led to nothing is no answer. */
+static json_t *answer_blocks(const struct llm_prompt *prompt, const json_t *message, bool has_calls)
 {
     json_t *blocks = thinking_of_model(json_object_get(message, "thinking_blocks"), prompt->model);
     size_t n_thinking = json_array_size(blocks);
-    const json_t *entry = NULL;
+    const json_t *part = NULL;
     size_t i = 0;
 
-    json_array_foreach (json_object_get(message, "content"), i, entry) {
-        json_t *block = answer_block(entry);
+    json_array_foreach (json_object_get(message, "content"), i, part) {
+        json_t *block = answer_block(part);
 
         if (block != NULL)
             json_push(blocks, block);
     }
-    json_array_foreach (json_object_get(message, "tool_calls"), i, entry)
-        json_push(blocks, call_block(entry));
-    if (json_array_size(blocks) == n_thinking)
+    if (!has_calls && json_array_size(blocks) == n_thinking)
         (void)json_array_clear(blocks);
     return blocks;
 }
 
 static void add_answer(struct llm_prompt *prompt, const json_t *message)
 {
-    json_auto_t *blocks = answer_blocks(prompt, message);
-    bool has_calls = json_array_size(json_object_get(message, "tool_calls")) > 0;
+    const json_t *calls = json_object_get(message, "tool_calls");
+    bool has_calls = json_array_size(calls) > 0;
+    json_auto_t *blocks = answer_blocks(prompt, message, has_calls);
     const char *first = json_text_or(json_array_get(blocks, 0), "type", "");
-    json_t *block = NULL;
+    json_t *entry = NULL;
     size_t i = 0;
 
-    if (json_array_size(blocks) == 0)
+    if (!has_calls && json_array_size(blocks) == 0)
         return;
     if (prompt->end.role == LLM_ROLE_NONE)
         add_block(prompt, LLM_ROLE_USER, text_block(OPENING_TEXT, strlen(OPENING_TEXT)));
-    json_array_foreach (blocks, i, block)
-        add_block(prompt, LLM_ROLE_ASSISTANT, json_incref(block));
+    json_array_foreach (blocks, i, entry)
+        add_block(prompt, LLM_ROLE_ASSISTANT, json_incref(entry));
+    json_array_foreach (calls, i, entry)
+        add_call(prompt, entry);
     prompt->end.is_without_thinking =
         has_calls && !text_equal(first, "thinking") && !text_equal(first, "redacted_thinking");
 }

@@ -428,6 +428,32 @@ static void messages_have_the_formats_form(void **state)
     }
 }
 
+static void arguments_go_back_byte_for_byte(void **state)
+{
+    static const char history[] =
+        "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]},"
+        "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"1\",\"type\":\"function\",\"function\":{"
+        "\"name\":\"t\",\"arguments\":\"{ \\\"b\\\": 1.50, \\\"a\\\": 1e2}\"}},"
+        "{\"id\":\"2\",\"type\":\"function\",\"function\":{\"name\":\"t\",\"arguments\":\"{\\\"b\"}"
+        "}]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":[]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"2\",\"content\":[]}]";
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(whole_reply, 1, NULL);
+    struct asked asked;
+
+    asked_init(&asked, *llm, MODEL, test_server_url(server, ""), "{}");
+    json_decref(asked.messages);
+    asked.messages = parsed(history);
+    assert_int_equal(asked_run(&asked), 0);
+    assert_non_null(
+        strstr(test_server_request(server, 0), "\"input\":{ \"b\": 1.50, \"a\": 1e2}}"));
+    assert_non_null(
+        strstr(test_server_request(server, 0), "\"id\":\"2\",\"name\":\"t\",\"input\":{}}"));
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
 static size_t n_marks(const json_t *body)
 {
     CLEANUP(mem_freep) char *text = json_to_text(body);
@@ -566,6 +592,7 @@ int main(void)
         cmocka_unit_test(refusals_have_the_contracts_names),
         cmocka_unit_test(request_is_what_the_contract_says),
         cmocka_unit_test(messages_have_the_formats_form),
+        cmocka_unit_test(arguments_go_back_byte_for_byte),
         cmocka_unit_test(last_result_carries_the_cache_mark),
         cmocka_unit_test(marks_go_through_a_proxy),
         cmocka_unit_test(thinking_goes_back_to_the_model_that_thought),

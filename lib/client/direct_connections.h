@@ -57,8 +57,8 @@ void direct_call_begin(struct http_call *call, const struct sockaddr_in *address
  * advances it. */
 void direct_call_wait(struct http_call *call, int64_t until_ms) NONNULL;
 /*
- * The same for several calls, at most DIRECT_WAIT_MAX, also such that the transport drives and whose
- * end wakes the thread (direct_connections_wake_fd()).
+ * The same for several calls, at most DIRECT_WAIT_MAX, also such that the transport drives and
+ * whose end wakes the thread (direct_connections_wake_fd()).
  */
 void direct_calls_wait(struct direct_connections *direct, struct http_call *const *calls, size_t n,
                        int64_t until_ms) NONNULL;

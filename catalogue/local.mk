@@ -1,2 +1,68 @@
-# catalogue: names of models that the page offers; every provider in it can be called
+# catalogue: texts that models read, by file; names of models that the page offers
+catalogue_promptdir = $(pkgdatadir)/catalogue/prompt
+dist_catalogue_prompt_DATA = \
+	catalogue/prompt/browser_tools.txt \
+	catalogue/prompt/code_quality.txt \
+	catalogue/prompt/custom_secrets.txt \
+	catalogue/prompt/efficiency.txt \
+	catalogue/prompt/environment_setup.txt \
+	catalogue/prompt/external_services.txt \
+	catalogue/prompt/extra_info.txt \
+	catalogue/prompt/families.tsv \
+	catalogue/prompt/file_system_guidelines.txt \
+	catalogue/prompt/important_claude.txt \
+	catalogue/prompt/important_gemini.txt \
+	catalogue/prompt/important_gpt_5.txt \
+	catalogue/prompt/important_gpt_5_codex.txt \
+	catalogue/prompt/memory.txt \
+	catalogue/prompt/memory_tiers.txt \
+	catalogue/prompt/problem_solving_workflow.txt \
+	catalogue/prompt/process_management.txt \
+	catalogue/prompt/pull_requests.txt \
+	catalogue/prompt/role.txt \
+	catalogue/prompt/security.txt \
+	catalogue/prompt/security_risk_always_high.txt \
+	catalogue/prompt/security_risk_assessment.txt \
+	catalogue/prompt/security_risk_assessment_sandbox.txt \
+	catalogue/prompt/self_documentation.txt \
+	catalogue/prompt/soul.txt \
+	catalogue/prompt/troubleshooting.txt \
+	catalogue/prompt/untrusted_content.txt \
+	catalogue/prompt/version_control.txt
+catalogue_toolsdir = $(pkgdatadir)/catalogue/tools
+dist_catalogue_tools_DATA = \
+	catalogue/tools/all_tools.txt \
+	catalogue/tools/browser_click.txt \
+	catalogue/tools/browser_close_tab.txt \
+	catalogue/tools/browser_get_content.txt \
+	catalogue/tools/browser_get_state.txt \
+	catalogue/tools/browser_get_storage.txt \
+	catalogue/tools/browser_go_back.txt \
+	catalogue/tools/browser_list_tabs.txt \
+	catalogue/tools/browser_navigate.txt \
+	catalogue/tools/browser_scroll.txt \
+	catalogue/tools/browser_set_storage.txt \
+	catalogue/tools/browser_switch_tab.txt \
+	catalogue/tools/browser_type.txt \
+	catalogue/tools/file_editor.txt \
+	catalogue/tools/finish.txt \
+	catalogue/tools/start_child_conversation.txt \
+	catalogue/tools/task.txt \
+	catalogue/tools/task_tracker.txt \
+	catalogue/tools/terminal.txt \
+	catalogue/tools/think.txt
+catalogue_sub_agentsdir = $(pkgdatadir)/catalogue/sub_agents
+dist_catalogue_sub_agents_DATA = \
+	catalogue/sub_agents/bash_runner.txt \
+	catalogue/sub_agents/code_explorer.txt \
+	catalogue/sub_agents/general_purpose.txt \
+	catalogue/sub_agents/role.txt \
+	catalogue/sub_agents/web_researcher.txt
+catalogue_instructionsdir = $(pkgdatadir)/catalogue/instructions
+dist_catalogue_instructions_DATA = \
+	catalogue/instructions/goal.txt \
+	catalogue/instructions/rephrase.txt \
+	catalogue/instructions/side_question.txt \
+	catalogue/instructions/summary.txt \
+	catalogue/instructions/title.txt
 dist_pkgdata_DATA += catalogue/models.json

@@ -2,6 +2,7 @@
  * deft-fcgi: the REST API of deft, behind nginx. The main thread sends hints and waits for
  * shutdown; accept threads serve the requests.
  */
+#include "base/text_folder.h"
 #include "config.h"
 
 #include <stdatomic.h>
@@ -28,6 +29,7 @@
 #include "fcgi/key_command.h"
 #include "fcgi/listeners.h"
 #include "llm/llm.h"
+#include "model/catalogue/catalogue.h"
 #include "store/db/db.h"
 #include "store/db/hints.h"
 
@@ -91,6 +93,10 @@ static const struct setting settings_table[] = {
      "API key of the default model"},
     {"DEFT_SCRIPTED_DIR", SETTING_TEXT, "", FIELD(scripted_dir),
      "directory of scripted models"},
+    {"DEFT_CATALOGUE_DIR", SETTING_TEXT, DEFT_DATA_DIR "/catalogue", FIELD(catalogue_dir),
+     "folder of prompts, descriptions of tools and models"},
+    {"DEFT_CATALOGUE_OVERRIDES", SETTING_TEXT, "", FIELD(catalogue_overrides),
+     "folder whose files replace those of the same name there; empty: none"},
     {"DEFT_MODELS_FILE", SETTING_TEXT, DEFT_DATA_DIR "/models.json", FIELD(models_file),
      "file with the model names that the page offers"},
     {"DEFT_CA_FILE", SETTING_TEXT, "", FIELD(ca_file),
@@ -203,6 +209,16 @@ static int open_http(struct fcgi_context *context, struct error *err)
     return 0;
 }
 
+static int open_catalogue(struct fcgi_context *context, struct error *err)
+{
+    CLEANUP(text_folder_done) struct text_folder folder = TEXT_FOLDER_INIT;
+    const struct fcgi_settings *settings = context->settings;
+
+    if (text_folder_read(settings->catalogue_dir, settings->catalogue_overrides, &folder, err) < 0)
+        return -1;
+    return catalogue_new(&folder, &context->catalogue, err);
+}
+
 static void open_llm(struct fcgi_context *context)
 {
     const struct fcgi_settings *settings = context->settings;
@@ -219,7 +235,8 @@ static int serve_until_stopped(struct fcgi_context *context, struct error *err)
     CLEANUP(fd_close) int stop_fd = -1;
     struct listeners *listeners = NULL;
 
-    if (process_open_stop(&stop_fd, err) < 0 || open_http(context, err) < 0)
+    if (process_open_stop(&stop_fd, err) < 0 || open_catalogue(context, err) < 0 ||
+        open_http(context, err) < 0)
         return -1;
     open_llm(context);
     context->wrong_keys = wrong_keys_new();
@@ -234,6 +251,7 @@ static int serve_until_stopped(struct fcgi_context *context, struct error *err)
         return -1;
     llm_free(context->llm);
     http_free(context->http);
+    catalogue_free(context->catalogue);
     wrong_keys_free(context->wrong_keys);
     log_info("process.ended");
     return 0;

@@ -38,5 +38,6 @@ deft_gateway_SOURCES = \
 	gateway/ws/subscriber.c gateway/ws/subscriber.h \
 	gateway/ws/upgrade_request.c gateway/ws/upgrade_request.h \
 	gateway/ws/ws_server.c gateway/ws/ws_server.h
-deft_gateway_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LWS_CFLAGS)
+deft_gateway_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LWS_CFLAGS) \
+	-DDEFT_DATA_DIR='"$(pkgdatadir)"'
 deft_gateway_LDADD = $(CONFINE_LIBS) $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(LWS_LIBS)

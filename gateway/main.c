@@ -15,6 +15,7 @@
 #include "base/process.h"
 #include "base/secret.h"
 #include "base/settings.h"
+#include "base/text_folder.h"
 #include "gateway/bash/bash_feed.h"
 #include "gateway/core/async_http.h"
 #include "gateway/core/ticker.h"
@@ -26,6 +27,7 @@
 #include "gateway/ws/subscriber.h"
 #include "gateway/ws/ws_server.h"
 #include "gateway/ws/ws_services.h"
+#include "model/catalogue/catalogue.h"
 #include "store/db/async_listen.h"
 #include "store/db/db.h"
 #include "store/db/db_async.h"
@@ -46,6 +48,8 @@ struct gateway_settings {
     const char *runtime_socket;
     struct secret runtime_key;
     const char *sandbox_image;
+    const char *catalogue_dir;
+    const char *catalogue_overrides; /* "": none */
     const char *log_level;
 };
 
@@ -80,6 +84,12 @@ static const struct setting settings_table[] = {
      "API key of the Runtime API"},
     {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1",
      offsetof(struct gateway_settings, sandbox_image), "image of new sandboxes"},
+    {"DEFT_CATALOGUE_DIR", SETTING_TEXT, DEFT_DATA_DIR "/catalogue",
+     offsetof(struct gateway_settings, catalogue_dir),
+     "folder of prompts, descriptions of tools and models"},
+    {"DEFT_CATALOGUE_OVERRIDES", SETTING_TEXT, "",
+     offsetof(struct gateway_settings, catalogue_overrides),
+     "folder whose files replace those of the same name there; empty: none"},
     {"LOG_LEVEL", SETTING_TEXT, "info", offsetof(struct gateway_settings, log_level),
      "debug, info, warning or error"},
 };
@@ -100,6 +110,7 @@ struct gateway {
     struct db_async *back; /* for longer queries */
     struct db_async *hints;
     struct async_listener listener;
+    struct catalogue *catalogue;
     struct keyring keyring;
     struct wrong_keys *wrong_keys;
     struct async_http http;
@@ -217,6 +228,16 @@ static int open_keyring(struct gateway *gateway, const struct gateway_settings *
     return 0;
 }
 
+static int open_catalogue(struct gateway *gateway, const struct gateway_settings *settings,
+                          struct error *err)
+{
+    CLEANUP(text_folder_done) struct text_folder folder = TEXT_FOLDER_INIT;
+
+    if (text_folder_read(settings->catalogue_dir, settings->catalogue_overrides, &folder, err) < 0)
+        return -1;
+    return catalogue_new(&folder, &gateway->catalogue, err);
+}
+
 /* Needs the pipes. */
 static void init_rooms(struct gateway *gateway, const struct gateway_settings *settings)
 {
@@ -239,6 +260,7 @@ static void init_rooms(struct gateway *gateway, const struct gateway_settings *s
                                              .revocation = &gateway->revocation,
                                              .feed = &gateway->feed,
                                              .bash_feeds = &gateway->bash_feeds,
+                                             .catalogue = gateway->catalogue,
                                              .run_limits = settings->run_limits,
                                              .auth_timeout_ms = settings->auth_timeout_ms};
 }
@@ -246,8 +268,8 @@ static void init_rooms(struct gateway *gateway, const struct gateway_settings *s
 static int open_parts(struct gateway *gateway, const struct gateway_settings *settings,
                       struct error *err)
 {
-    if (masked_input_open(err) < 0 || open_keyring(gateway, settings, err) < 0 ||
-        open_pipes(gateway, settings, err) < 0)
+    if (masked_input_open(err) < 0 || open_catalogue(gateway, settings, err) < 0 ||
+        open_keyring(gateway, settings, err) < 0 || open_pipes(gateway, settings, err) < 0)
         return -1;
     gateway->wrong_keys = wrong_keys_new();
     init_rooms(gateway, settings);
@@ -273,6 +295,7 @@ static void close_parts(struct gateway *gateway)
     db_async_free(gateway->back);
     db_async_free(gateway->hints);
     wrong_keys_free(gateway->wrong_keys);
+    catalogue_free(gateway->catalogue);
     masked_input_close();
 }
 

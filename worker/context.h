@@ -17,6 +17,7 @@
 #include "store/conversation/conversation_store.h"
 #include "worker/webhooks/receivers.h"
 
+struct catalogue;
 struct db;
 struct hints;
 struct http;
@@ -46,6 +47,8 @@ struct worker_settings {
     int64_t llm_allow_private;
     const char *ca_file; /* "": the system's authorities */
     const char *scripted_dir;
+    const char *catalogue_dir;
+    const char *catalogue_overrides; /* "": none */
     struct receiver_settings receivers[RECEIVERS_MAX];
     struct secret session_key;
     int64_t webhooks_allow_private;
@@ -61,6 +64,7 @@ struct worker_context {
     struct receivers receivers; /* of webhooks */
     struct db *db;              /* connection pool for conversations */
     struct db *lease_db;        /* one connection, so that heartbeats never wait for steps */
+    struct catalogue *catalogue;
     struct http *http;
     struct llm *llm;
     struct hints *hints;

@@ -58,5 +58,6 @@ worker_agent_sources = \
 	worker/webhooks/receivers.c worker/webhooks/receivers.h \
 	worker/webhooks/sender.c worker/webhooks/sender.h
 deft_worker_SOURCES = worker/main.c $(worker_agent_sources)
-deft_worker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
+deft_worker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS) \
+	-DDEFT_DATA_DIR='"$(pkgdatadir)"'
 deft_worker_LDADD = $(CONFINE_LIBS) $(START_LIBS) $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) -lpthread

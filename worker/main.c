@@ -19,8 +19,10 @@
 #include "base/process.h"
 #include "base/settings.h"
 #include "base/text.h"
+#include "base/text_folder.h"
 #include "client/http.h"
 #include "llm/llm.h"
+#include "model/catalogue/catalogue.h"
 #include "model/limits.h"
 #include "store/db/db.h"
 #include "store/db/hints.h"
@@ -99,6 +101,10 @@ static const struct setting worker_settings[] = {
      "1: user-supplied model addresses may be loopback or private"},
     {"DEFT_CA_FILE", SETTING_TEXT, "", FIELD(ca_file),
      "PEM file of certificate authorities that replaces the system's, such as a company proxy's"},
+    {"DEFT_CATALOGUE_DIR", SETTING_TEXT, DEFT_DATA_DIR "/catalogue", FIELD(catalogue_dir),
+     "folder of prompts, descriptions of tools and models"},
+    {"DEFT_CATALOGUE_OVERRIDES", SETTING_TEXT, "", FIELD(catalogue_overrides),
+     "folder whose files replace those of the same name there; empty: none"},
     {"DEFT_SCRIPTED_DIR", SETTING_TEXT, "", FIELD(scripted_dir), "directory of scripted models"},
     RECEIVER(0),
     RECEIVER(1),
@@ -176,6 +182,16 @@ static int open_http(struct worker_context *context, struct error *err)
     return 0;
 }
 
+static int open_catalogue(struct worker_context *context, struct error *err)
+{
+    CLEANUP(text_folder_done) struct text_folder folder = TEXT_FOLDER_INIT;
+    const struct worker_settings *settings = &context->settings;
+
+    if (text_folder_read(settings->catalogue_dir, settings->catalogue_overrides, &folder, err) < 0)
+        return -1;
+    return catalogue_new(&folder, &context->catalogue, err);
+}
+
 static int open_context(struct worker_context *context, struct error *err)
 {
     const struct worker_settings *settings = &context->settings;
@@ -185,7 +201,8 @@ static int open_context(struct worker_context *context, struct error *err)
     };
 
     context->owner = uuid_random();
-    if (open_database(context, err) < 0 || open_http(context, err) < 0)
+    if (open_catalogue(context, err) < 0 || open_database(context, err) < 0 ||
+        open_http(context, err) < 0)
         return -1;
     options.http = context->http;
     context->llm = llm_new(&options);
@@ -201,6 +218,7 @@ static void close_context(struct worker_context *context)
     db_free(context->lease_db);
     db_free(context->db);
     hints_free(context->hints);
+    catalogue_free(context->catalogue);
     receivers_done(&context->receivers);
     settings_done(worker_settings, ARRAY_SIZE(worker_settings), &context->settings);
 }

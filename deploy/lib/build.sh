@@ -53,7 +53,7 @@ sources_hash() (
 )
 
 # The inputs of the compiler.
-BUILD_SOURCES='^(configure\.ac|Makefile\.am|m4/|lib/|fcgi/|gateway/|worker/|runtime/|sandbox/|relay/|launcher/|sql/|scripted/|tests/([^/]*$|unit/|fuzz/|lint/|bench/.*\.[ch]$))'
+BUILD_SOURCES='^(configure\.ac|Makefile\.am|m4/|lib/|fcgi/|gateway/|worker/|runtime/|sandbox/|relay/|launcher/|sql/|scripted/|catalogue/|tests/([^/]*$|unit/|fuzz/|lint/|bench/.*\.[ch]$))'
 
 # Compiles, and installs into DEFT_APP.
 build_programs() {

@@ -70,15 +70,18 @@ process_set_own() {
         service_set "$1" DEFT_MODELS_FILE "${DEFT_MODELS_FILE:-$DEFT_APP/share/deft/models.json}"
         process_set_runtime_client "$1"
         process_set_model "$1"
+        process_set_catalogue "$1"
         ;;
     gateway)
         service_set "$1" DEFT_GATEWAY_SOCKET "$DEFT_RUN/gateway/gateway.sock"
         service_set "$1" DEFT_GATEWAY_PREVIEW_SOCKET "$DEFT_RUN/gateway/preview.sock"
         process_set_runtime_client "$1"
+        process_set_catalogue "$1"
         ;;
     worker)
         process_set_runtime_client "$1"
         process_set_model "$1"
+        process_set_catalogue "$1"
         ;;
     runtime)
         service_set "$1" DEFT_RUNTIME_LISTEN "$DEFT_RUN/runtime/runtime.sock"
@@ -104,6 +107,10 @@ process_set_runtime_client() {
     service_set "$1" DEFT_RUNTIME_API_KEY "$(secret_read runtime_api_key)"
     service_set "$1" DEFT_CONVERSATION_RUNTIME "$DEFT_CONVERSATION_RUNTIME"
     service_set "$1" DEFT_SANDBOX_IMAGE "$DEFT_SANDBOX_IMAGE"
+}
+
+process_set_catalogue() {
+    service_set "$1" DEFT_CATALOGUE_DIR "${DEFT_CATALOGUE_DIR:-$DEFT_APP/share/deft/catalogue}"
 }
 
 process_set_model() {

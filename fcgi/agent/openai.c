@@ -155,7 +155,8 @@ static int go_on(const struct request *request, struct turn *turn, struct error 
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     const struct conversation_scope scope = principal_scope(&request->principal);
     struct db *db = request->context->db;
-    struct user_message message = {.run = MESSAGE_AND_RUN};
+    struct user_message message = {.catalogue = request->context->catalogue,
+                                   .run = MESSAGE_AND_RUN};
     json_auto_t *content = NULL;
 
     if (conversation_store_load(db, &scope, &turn->id, &conversation, err) < 0)

@@ -17,6 +17,7 @@
 #include "model/conversation/conversation.h"
 #include "store/conversation/conversation_store.h"
 
+struct catalogue;
 struct crash_points;
 struct db;
 struct error;
@@ -54,9 +55,11 @@ struct fcgi_settings {
     struct secret model_key;
     const char *scripted_dir; /* "": scripted models cannot be tested */
     const char *ca_file;      /* "": the system's certificate authorities */
-    const char *models_file;  /* names of models to choose from */
-    int64_t answer_wait_ms;   /* for a conversation that is served as a model */
-    const char *mode;         /* local: only the administrator of the host reaches this instance */
+    const char *catalogue_dir;
+    const char *catalogue_overrides; /* "": none */
+    const char *models_file;         /* names of models to choose from */
+    int64_t answer_wait_ms;          /* for a conversation that is served as a model */
+    const char *mode; /* local: only the administrator of the host reaches this instance */
     int64_t llm_allow_private;
     const char *app_url; /* of the app origin, without a slash at the end */
     const char *agent_url;
@@ -72,6 +75,7 @@ struct fcgi_context {
     const struct fcgi_settings *settings;
     const struct route *const *routes; /* all tables, for their description; ends with NULL */
     struct db *db;
+    struct catalogue *catalogue;
     struct http *http;
     struct llm *llm;     /* for tests of a model; conversations use the workers' */
     struct hints *hints; /* of db; the main thread sends them */

@@ -27,6 +27,7 @@ struct start_context request_start_context(const struct request *request)
 
     return (struct start_context){
         .db = context->db,
+        .catalogue = context->catalogue,
         .keyring = &context->keyring,
         .defaults = request_conversation_defaults(request),
         .llm = {settings->model, settings->model_base_url, secret_reveal(&settings->model_key)},

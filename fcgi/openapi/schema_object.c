@@ -112,7 +112,6 @@ json_t *schema_of_field(const struct field *field)
 
     if ((field->rules & FIELD_NULLABLE) != 0)
         schema = schema_or_null(schema);
-    json_put_text(schema, "description", field->help);
     put_default(field, schema);
     return schema;
 }

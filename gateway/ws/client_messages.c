@@ -105,6 +105,7 @@ static void post_next(struct client_messages *messages)
     messages->posting =
         async_post_new(messages->services->back, &scope, &messages->conversation_id,
                        json_array_get(messages->waiting, 0), &messages->services->run_limits);
+    messages->posting->catalogue = messages->services->catalogue;
     messages->posting->owner = messages;
     messages->posting->done = on_posted;
     (void)json_array_remove(messages->waiting, 0);

@@ -9,6 +9,7 @@
 #include "store/conversation/conversation_store.h"
 
 struct bash_feeds;
+struct catalogue;
 struct db_async;
 struct feed;
 struct keyring;
@@ -25,6 +26,7 @@ struct ws_services {
     struct feed *feed;
     struct bash_feeds *bash_feeds;
     struct run_limits run_limits;
+    const struct catalogue *catalogue;
     int64_t auth_timeout_ms;
 };
 

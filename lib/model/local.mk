@@ -17,6 +17,11 @@ libmodel_a_SOURCES = \
 	lib/model/tools/client_tools.c lib/model/tools/client_tools.h \
 	lib/model/agent/condenser_fields.h \
 	lib/model/event/content.c \
+	lib/model/catalogue/catalogue.c lib/model/catalogue/catalogue.h \
+	lib/model/catalogue/catalogue_texts.c lib/model/catalogue/catalogue_texts.h \
+	lib/model/catalogue/model_families.c lib/model/catalogue/model_families.h \
+	lib/model/catalogue/text_template.c lib/model/catalogue/text_template.h \
+	lib/model/catalogue/tsv.c lib/model/catalogue/tsv.h \
 	lib/model/conversation/goal.c lib/model/conversation/goal.h \
 	lib/model/conversation/llm_switch.c lib/model/conversation/llm_switch.h \
 	lib/model/conversation/conversation.c lib/model/conversation/conversation.h \
@@ -47,7 +52,6 @@ libmodel_a_SOURCES = \
 	lib/model/schema/validation_error.c lib/model/schema/validation_error.h \
 	lib/model/event/progress.c lib/model/event/progress.h \
 	lib/model/prompt/prompt.c lib/model/prompt/prompt.h \
-	lib/model/prompt/prompt_text.c lib/model/prompt/prompt_text.h \
 	lib/model/schema/redact.c \
 	lib/model/plugins/repository.c lib/model/plugins/repository.h \
 	lib/model/secrets/secret_places.c lib/model/secrets/secret_places.h \
@@ -80,7 +84,6 @@ libmodel_a_SOURCES = \
 	lib/model/tools/tool_repair.c lib/model/tools/tool_repair.h \
 	lib/model/tools/tool.h \
 	lib/model/tools/tool_table.c lib/model/tools/tool_table.h \
-	lib/model/tools/tool_text.c lib/model/tools/tool_text.h \
 	lib/model/tools/tools.c lib/model/tools/tools.h \
 	lib/model/tools/toolset.c lib/model/tools/toolset.h \
 	lib/model/conversation/sealed_secrets.c lib/model/conversation/sealed_secrets.h \
@@ -97,6 +100,7 @@ model_test_SOURCES = \
 	tests/unit/model/model_test.c \
 	tests/unit/model/model_test.h \
 	tests/unit/model/agent/agent_spec_test.c \
+	tests/unit/model/catalogue/catalogue_test.c \
 	tests/unit/model/conversation/child_conversation_test.c \
 	tests/unit/model/event/content_test.c \
 	tests/unit/model/event/event_test.c \
@@ -128,6 +132,6 @@ model_test_SOURCES = \
 	tests/unit/model/conversation/webhook_test.c \
 	tests/unit/model/word_search_test.c
 model_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS) \
-	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"'
-model_test_LDADD = $(MODEL_LIBS) $(CMOCKA_LIBS)
+	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"' -DTEST_CATALOGUE_DIR='"$(abs_top_srcdir)/catalogue"'
+model_test_LDADD = libtestcatalogue.a $(MODEL_LIBS) $(CMOCKA_LIBS)
 EXTRA_DIST += tests/data/golden

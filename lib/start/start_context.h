@@ -18,6 +18,7 @@
 #include "store/conversation/conversation_store.h"
 #include "store/user/document_store.h"
 
+struct catalogue;
 struct db;
 struct error;
 struct keyring;
@@ -53,6 +54,7 @@ struct start_limits {
 
 struct start_context {
     struct db *db;
+    const struct catalogue *catalogue;
     const struct keyring *keyring;
     struct conversation_defaults defaults;
     struct start_llm llm;

@@ -17,10 +17,12 @@ void start_rows_done(struct start_rows *rows)
 
 static int plan_message(const struct start_order *order, struct start_rows *rows, struct error *err)
 {
+    const struct planned_message message = {order->catalogue, order->content, MESSAGE_AND_RUN};
+
     if (order->content == NULL)
         return 0;
-    if (conversation_plan_message(order->conversation, order->content, MESSAGE_AND_RUN,
-                                  &rows->events, &rows->change, err) < 0)
+    if (conversation_plan_message(order->conversation, &message, &rows->events, &rows->change,
+                                  err) < 0)
         return -1;
     event_list_set_sender(&rows->events, order->sender);
     conversation_write_change(&rows->change, &rows->write);

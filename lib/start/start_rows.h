@@ -19,6 +19,7 @@
 #include "model/prompt/planned_events.h"
 #include "store/conversation/conversation_store.h"
 
+struct catalogue;
 struct conversation;
 struct error;
 
@@ -26,6 +27,7 @@ enum start_folder { START_IN_FOLDER, START_IN_WORKTREE };
 
 /* A placed conversation with sealed secrets, and its first message. All pointers are borrowed. */
 struct start_order {
+    const struct catalogue *catalogue;
     struct conversation *conversation;
     json_t *content;    /* of the first message, which starts a run; NULL: none */
     const char *sender; /* of that message; NULL: not given */

@@ -45,6 +45,7 @@ struct start_order start_order_of(const struct start_context *context, struct st
     conversation->secrets =
         sealed_secrets_seal_text(context->keyring, conversation, &plan->secrets);
     return (struct start_order){
+        .catalogue = context->catalogue,
         .conversation = conversation,
         .content = plan->content,
         .sender = plan->sender,

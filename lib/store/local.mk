@@ -81,7 +81,7 @@ STORE_TESTS = \
 STORE_TEST_FIXTURE = tests/unit/store/store_fixture.c tests/unit/store/store_fixture.h
 STORE_HINT_FIXTURE = tests/unit/store/hint_fixture.c tests/unit/store/hint_fixture.h $(STORE_TEST_FIXTURE)
 STORE_TEST_CPPFLAGS = $(TEST_CPPFLAGS) $(PQ_CFLAGS)
-STORE_TEST_LIBS = libtestsupport.a $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
+STORE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += $(STORE_TESTS)
 tests_unit_store_async_post_test_SOURCES = tests/unit/store/conversation/async_post_test.c $(STORE_HINT_FIXTURE)

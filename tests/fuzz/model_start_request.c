@@ -16,6 +16,7 @@
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/prompt/planned_events.h"
+#include "unit/support/test_catalogue.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,9 +31,11 @@ static void show(struct conversation *conversation, json_t *content)
     conversation_append_snapshot(conversation, 1, &text);
     assert(json_object_size(info) > 0);
     if (content == NULL)
-        conversation_plan_run(conversation, &events, &change);
-    else if (conversation_plan_message(conversation, content, MESSAGE_AND_RUN, &events, &change,
-                                       &err) < 0)
+        conversation_plan_run(test_catalogue(), conversation, &events, &change);
+    else if (conversation_plan_message(
+                 conversation,
+                 &(struct planned_message){test_catalogue(), content, MESSAGE_AND_RUN}, &events,
+                 &change, &err) < 0)
         return;
     for (size_t i = 0; i < events.n; i++)
         event_append_body(&events.items[i], &text);

@@ -19,6 +19,7 @@
 #include "model/tools/tool_call.h"
 #include "model/tools/tool_check.h"
 #include "model/tools/toolset.h"
+#include "unit/support/test_catalogue.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -58,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     *arguments++ = '\0';
     conversation.spec = spec_with_all_tools();
-    tools = toolset_new(&conversation);
+    tools = toolset_new(test_catalogue(), &conversation);
     tool_call_check(tools, name, arguments, &check);
     kept = json_loads(check.arguments, 0, NULL);
     assert(json_is_object(kept));

@@ -17,7 +17,7 @@ LINT_CPPFLAGS = $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 	-I$(top_srcdir)/tests/unit -I$(top_srcdir)/tests/unit/fcgi \
 	$(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(CURL_CFLAGS) $(PQ_CFLAGS) $(LWS_CFLAGS) $(CMOCKA_CFLAGS) \
 	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"' -DFUZZ_CORPUS='""' -DDEFT_TOP_SRCDIR='"$(abs_top_srcdir)"' \
-	-DDEFT_DATA_DIR='""' -DTEST_MODELS_FILE='""'
+	-DDEFT_DATA_DIR='""' -DTEST_CATALOGUE_DIR='""' -DTEST_MODELS_FILE='""'
 # Without the flags that only gcc, or only newer clang knows.
 LINT_CFLAGS = -std=gnu17 -Wall -Wextra
 LINT_FIND = cd $(top_srcdir) && for folder in $(LINT_FOLDERS); do \

@@ -42,7 +42,7 @@ void agent_init(struct agent *agent, struct worker_context *context, struct run_
     json_decref(TAKE_PTR(agent->conversation.stats));
     secret_list_mask_log(&agent->secrets);
     agent_take_secrets(agent);
-    agent->tools = toolset_new(&agent->conversation);
+    agent->tools = toolset_new(agent->context->catalogue, &agent->conversation);
     agent->sandbox = sandbox_new(agent);
 }
 

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "llm/llm.h"
+#include "model/catalogue/catalogue.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/prompt/planned_events.h"
@@ -22,9 +23,6 @@
 #include "worker/jobs/job_refusal.h"
 
 #define USAGE_ID "ask-agent-llm"
-#define QUESTION_TEXT                                                                              \
-    "A question beside your task, which does not become part of this conversation. Answer it in "  \
-    "words, from what you know by now; do not call a tool, and do not go on with the task.\n\n"
 
 /* Before the first message, adds the system prompt as the run would; not stored in the log. */
 static void ensure_system_prompt(struct agent *agent)
@@ -36,7 +34,7 @@ static void ensure_system_prompt(struct agent *agent)
         if (stored_event_is(&history->items[i], "SystemPromptEvent"))
             return;
     }
-    conversation_add_system_prompt(&agent->conversation, &events);
+    conversation_add_system_prompt(agent->context->catalogue, &agent->conversation, &events);
     history_add_written(history, &events, history->last_seq + 1);
 }
 
@@ -47,8 +45,8 @@ static json_t *messages_for(struct job_conversation *target, const char *questio
 
     ensure_system_prompt(&target->agent);
     messages_append_as_said(messages, &target->agent.history);
-    strbuf_append(&text, QUESTION_TEXT);
-    strbuf_append(&text, question);
+    catalogue_append(target->agent.context->catalogue, TEXT_SIDE_QUESTION, "",
+                     &(struct text_value){"question", question}, 1, &text);
     messages_append_user(messages, text.text);
     return messages;
 }

@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/llm.h"
+#include "model/catalogue/catalogue.h"
 #include "model/conversation/goal.h"
 #include "model/event/event.h"
 #include "model/prompt/planned_events.h"
@@ -25,32 +26,37 @@
 #include "worker/jobs/job_conversation.h"
 
 #define USAGE_ID "goal-judge"
-#define SYSTEM_TEXT                                                                                \
-    "You judge whether a coding agent has reached a goal. Trust what commands and files showed, "  \
-    "not what the agent says of itself. Answer with one JSON object and nothing else: "            \
-    "{\"score\": "                                                                                 \
-    "0 to 1, \"complete\": true or false, \"missing\": \"what is still to be done, in a "          \
-    "sentence or two; empty when it is complete\"}."
 
-/* The goal, followed by the conversation without its system prompt. */
-static json_t *messages_for(const struct job_conversation *target)
+/* The conversation without its system prompt, a message per line. */
+static void append_events(const struct history *history, struct strbuf *out)
 {
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    const json_t *goal = goal_of(&target->agent.conversation);
     json_auto_t *said = json_array();
-    json_t *messages = json_array();
 
-    messages_append_as_said(said, &target->agent.history);
-    strbuf_appendf(&text, "The goal:\n%s\n\nWhat happened:\n", json_text_or(goal, "objective", ""));
+    messages_append_as_said(said, history);
     for (size_t i = 0; i < json_array_size(said); i++) {
         const json_t *message = json_array_get(said, i);
 
         if (text_equal(json_text_or(message, "role", ""), "system"))
             continue;
-        json_append_text(&text, message);
-        strbuf_append_char(&text, '\n');
+        json_append_text(out, message);
+        strbuf_append_char(out, '\n');
     }
-    json_push(messages, messages_system(SYSTEM_TEXT));
+}
+
+static json_t *messages_for(const struct job_conversation *target)
+{
+    const struct catalogue *catalogue = target->agent.context->catalogue;
+    CLEANUP(strbuf_done) struct strbuf events = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const json_t *goal = goal_of(&target->agent.conversation);
+    json_t *messages = json_array();
+
+    append_events(&target->agent.history, &events);
+    catalogue_append(catalogue, TEXT_GOAL, "request",
+                     (const struct text_value[]){{"objective", json_text_or(goal, "objective", "")},
+                                                 {"events", events.text}},
+                     2, &text);
+    json_push(messages, messages_system(catalogue_text(catalogue, TEXT_GOAL)));
     messages_append_user(messages, text.text);
     return messages;
 }
@@ -77,26 +83,28 @@ static json_t *read_verdict(const char *text)
 
 /* The outcome to store: a verdict, or a failure that ends the loop. */
 struct goal_outcome {
+    const struct catalogue *catalogue;
     json_t *verdict;  /* NULL: the run failed, or there is no verdict */
     const char *code; /* of a failure to report; NULL: none */
     const char *detail;
 };
 
-static void plan_next_round(struct conversation *now, json_t *verdict, struct event_list *events,
-                            struct conversation_write *change)
+static void plan_next_round(struct conversation *now, const struct goal_outcome *outcome,
+                            struct event_list *events, struct conversation_write *change)
 {
     CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     json_auto_t *content = json_array();
     const char *stats = change->stats; /* includes the outcome's cost */
+    const struct text_value missing = {"missing", json_text_or(outcome->verdict, "missing", "")};
+    const struct planned_message message = {outcome->catalogue, content, MESSAGE_AND_RUN};
     struct error ignored = ERROR_INIT;
 
-    if (!goal_next_round(now, verdict, events))
+    if (!goal_next_round(now, outcome->verdict, events))
         return;
-    strbuf_appendf(&words, "The goal is not reached yet. What is missing: %s\nGo on.",
-                   json_text_or(verdict, "missing", ""));
+    catalogue_append(outcome->catalogue, TEXT_GOAL, "next_round", &missing, 1, &words);
     json_push(content, text_content(words.text));
-    if (conversation_plan_message(now, content, MESSAGE_AND_RUN, events, &planned, &ignored) < 0)
+    if (conversation_plan_message(now, &message, events, &planned, &ignored) < 0)
         return;
     conversation_write_change(&planned, change);
     /* The members owned by the plan are freed here. */
@@ -120,7 +128,7 @@ static void plan_outcome(struct conversation *now, const void *what, struct even
     else if (json_bool_or(outcome->verdict, "complete", 0) != 0)
         goal_set(now, GOAL_COMPLETE, outcome->verdict, events);
     else
-        plan_next_round(now, outcome->verdict, events, change);
+        plan_next_round(now, outcome, events, change);
 }
 
 static int write_outcome(struct job_conversation *target, const struct llm_reply *reply,
@@ -150,13 +158,18 @@ static int judge(struct job_conversation *target, struct error *err)
         log_info("goal.judgement_failed", LOG_STR("code", llm_failure_code(&failure)),
                  LOG_ERROR(err));
         secret_list_mask_text(&agent->secrets, failure.detail, &detail);
-        return write_outcome(
-            target, NULL,
-            &(struct goal_outcome){.code = llm_failure_code(&failure), .detail = detail.text}, err);
+        return write_outcome(target, NULL,
+                             &(struct goal_outcome){.catalogue = target->agent.context->catalogue,
+                                                    .code = llm_failure_code(&failure),
+                                                    .detail = detail.text},
+                             err);
     }
     secret_list_mask_text(&agent->secrets, reply.text, &detail);
     verdict = read_verdict(detail.text);
-    return write_outcome(target, &reply, &(struct goal_outcome){.verdict = verdict}, err);
+    return write_outcome(
+        target, &reply,
+        &(struct goal_outcome){.catalogue = target->agent.context->catalogue, .verdict = verdict},
+        err);
 }
 
 int job_goal(struct job_conversation *target, const struct job *job, json_t **result_out,
@@ -172,5 +185,8 @@ int job_goal(struct job_conversation *target, const struct job *job, json_t **re
         return 0;
     if (conversation->status == STATUS_FINISHED)
         return judge(target, err);
-    return write_outcome(target, NULL, &(struct goal_outcome){.verdict = NULL}, err);
+    return write_outcome(
+        target, NULL,
+        &(struct goal_outcome){.catalogue = target->agent.context->catalogue, .verdict = NULL},
+        err);
 }

@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/llm.h"
+#include "model/catalogue/catalogue.h"
 #include "model/event/event.h"
 #include "model/event/title.h"
 #include "store/conversation/event_store.h"
@@ -32,17 +33,6 @@
 #define USAGE_ID "agent"
 #define WORDS_MAX_CHARS 1000
 #define WORDS_CUT_NOTE " … (cut off)"
-#define SYSTEM_TEXT                                                                                \
-    "You name conversations between a user and a coding agent. Answer with the title alone: one "  \
-    "line without quotation marks, in the user's language, that begins with the one emoji of "     \
-    "this "                                                                                        \
-    "list that fits best: 💄 frontend, 👔 backend, ✅ test, 👷 devops, 🚀 deployment, "            \
-    "📦️ dependencies, 🗃️ database, 🔧 chores, ✨ features, 🐛 bugfix, ⚡️ performance, 🔒️ "         \
-    "security, "                                                                                   \
-    "📝 documentation, ♻️ refactor."
-#define REQUEST_TEXT                                                                               \
-    "Name the conversation that begins so, in at most {max_length} characters:\n\n"                \
-    "{conversation_content}"
 
 /* The text of the user's first message; "" if it had none. */
 static void append_first_words(const struct history *history, struct strbuf *out)
@@ -66,17 +56,16 @@ static void append_cut(struct strbuf *out, const struct strbuf *words)
         strbuf_append(out, WORDS_CUT_NOTE);
 }
 
-/* The request's text with its placeholders filled in; the user's text is not expanded again. */
-static void append_request(const struct conversation *conversation, const struct strbuf *words,
-                           struct strbuf *out)
+/* A creator's request has placeholders of its own; the user's text is not expanded again. */
+static void append_own_request(const char *request, const char *words, struct strbuf *out)
 {
     static const char content[] = "{conversation_content}";
     static const char length[] = "{max_length}";
-    const char *at = json_text_or(conversation->spec, "prompt", REQUEST_TEXT);
+    const char *at = request;
 
     while (*at != '\0') {
         if (text_starts_with(at, content)) {
-            append_cut(out, words);
+            strbuf_append(out, words);
             at += strlen(content);
         } else if (text_starts_with(at, length)) {
             strbuf_appendf(out, "%d", TITLE_AUTO_MAX_CHARS);
@@ -87,13 +76,31 @@ static void append_request(const struct conversation *conversation, const struct
     }
 }
 
-static json_t *messages_for(const struct conversation *conversation, const struct strbuf *words)
+static void append_request(const struct catalogue *catalogue, const char *words, struct strbuf *out)
 {
+    CLEANUP(strbuf_done) struct strbuf length = STRBUF_INIT;
+
+    strbuf_appendf(&length, "%d", TITLE_AUTO_MAX_CHARS);
+    catalogue_append(
+        catalogue, TEXT_TITLE, "request",
+        (const struct text_value[]){{"max_length", length.text}, {"conversation_content", words}},
+        2, out);
+}
+
+static json_t *messages_for(const struct agent *agent, const struct strbuf *words)
+{
+    const struct catalogue *catalogue = agent->context->catalogue;
+    const char *own = json_text_or(agent->conversation.spec, "prompt", NULL);
     CLEANUP(strbuf_done) struct strbuf request = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf cut = STRBUF_INIT;
     json_t *messages = json_array();
 
-    append_request(conversation, words, &request);
-    json_push(messages, messages_system(SYSTEM_TEXT));
+    append_cut(&cut, words);
+    if (own != NULL)
+        append_own_request(own, cut.text, &request);
+    else
+        append_request(catalogue, cut.text, &request);
+    json_push(messages, messages_system(catalogue_text(catalogue, TEXT_TITLE)));
     messages_append_user(messages, request.text);
     return messages;
 }
@@ -128,7 +135,7 @@ static bool may_ask(const struct model_choice *choice)
 static int request_title(struct job_conversation *target, const struct model_choice *choice,
                          const struct strbuf *words, struct finding *finding, struct error *err)
 {
-    json_auto_t *messages = messages_for(&target->agent.conversation, words);
+    json_auto_t *messages = messages_for(&target->agent, words);
     const struct llm_query question = {choice, messages, NULL, USAGE_ID, NULL};
     struct llm_failure failure = LLM_FAILURE_INIT;
 

@@ -25,6 +25,7 @@
 
 /* The outcome to store. */
 struct worktree_outcome {
+    const struct catalogue *catalogue;
     const json_t *payload;
     struct strbuf path;                 /* "": no repository; it works in its folder as it is */
     const json_t *refusal;              /* the job's result; NULL: none */
@@ -61,11 +62,12 @@ static void plan_message(struct conversation *now, struct worktree_outcome *outc
                          struct event_list *events, struct conversation_write *change)
 {
     json_t *content = json_object_get(outcome->payload, "content");
+    const struct planned_message message = {outcome->catalogue, content, MESSAGE_AND_RUN};
     struct error ignored = ERROR_INIT;
 
     /* The handler has read the content as a list. */
-    if (content == NULL || conversation_plan_message(now, content, MESSAGE_AND_RUN, events,
-                                                     &outcome->planned, &ignored) < 0)
+    if (content == NULL ||
+        conversation_plan_message(now, &message, events, &outcome->planned, &ignored) < 0)
         return;
     event_list_set_sender(events, json_text_or(outcome->payload, "sender", NULL));
     conversation_write_change(&outcome->planned, change);
@@ -139,6 +141,7 @@ int job_worktree(struct job_conversation *target, const struct job *job, json_t 
         *result_out = json_deep_copy(refusal);
         return 0;
     }
+    outcome.catalogue = target->agent.context->catalogue;
     outcome.payload = job->payload;
     if (worktree_is_pending(&target->agent.conversation) &&
         add_worktree(target, job->payload, &outcome.path, &failure) < 0) {

@@ -31,11 +31,12 @@ static int accept_calls(const struct request *request, const struct uuid *id,
                         const struct seen_calls *seen, struct error *err)
 {
     const struct conversation_scope scope = principal_scope(&request->principal);
+    const struct run_request wanted = {request->context->catalogue, seen};
     enum post_result result = POST_WRITTEN;
 
     if (agent_check_room(request, id, err) < 0)
         return -1;
-    if (conversation_post_run(request->context->db, &scope, id, seen, &result, err) < 0)
+    if (conversation_post_run(request->context->db, &scope, id, &wanted, &result, err) < 0)
         return agent_unknown(UNKNOWN_NAMED, id, err);
     return 0;
 }

@@ -66,6 +66,7 @@ static int store(const struct request *request, const struct start_context *cont
 {
     json_auto_t *content = json_array();
     const struct start_order order = {
+        .catalogue = context->catalogue,
         .conversation = child,
         .content = content,
         .folder = text_equal(wanted->isolation, "shared") ? START_IN_FOLDER : START_IN_WORKTREE};

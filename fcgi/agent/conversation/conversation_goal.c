@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/conversation/conversation_edit.h"
+#include "fcgi/core/fcgi_context.h"
 #include "fcgi/core/reply.h"
 #include "model/conversation/goal.h"
 #include "model/prompt/planned_events.h"
@@ -31,11 +32,13 @@ static int check_resting(const struct conversation_edit *edit, struct error *err
 static int plan_round(struct conversation_edit *edit, const char *words, struct error *err)
 {
     json_auto_t *content = json_array();
+    const struct planned_message message = {edit->request->context->catalogue, content,
+                                            MESSAGE_AND_RUN};
     bool calls_skills = false;
 
     json_push(content, text_content(words));
-    if (conversation_plan_message(&edit->conversation, content, MESSAGE_AND_RUN, &edit->events,
-                                  &edit->planned, err) < 0)
+    if (conversation_plan_message(&edit->conversation, &message, &edit->events, &edit->planned,
+                                  err) < 0)
         return -1;
     conversation_write_change(&edit->planned, &edit->write);
     calls_skills = conversation_note_skills(&edit->conversation, &edit->events);

@@ -36,6 +36,7 @@ static int conversation_run(const struct request *request, struct reply *reply, 
 {
     const struct conversation_scope scope = principal_scope(&request->principal);
     struct seen_calls seen = SEEN_CALLS_UNSAID;
+    const struct run_request wanted = {request->context->catalogue, &seen};
     enum post_result result = POST_WRITTEN;
     json_auto_t *body = NULL;
     struct uuid id = UUID_INIT;
@@ -44,7 +45,7 @@ static int conversation_run(const struct request *request, struct reply *reply, 
         request_json_object_or_empty(request, &body, err) < 0 ||
         seen_calls_read(request, body, &seen, err) < 0 || agent_check_room(request, &id, err) < 0)
         return -1;
-    if (conversation_post_run(request->context->db, &scope, &id, &seen, &result, err) < 0)
+    if (conversation_post_run(request->context->db, &scope, &id, &wanted, &result, err) < 0)
         return agent_unknown(UNKNOWN_PLAIN, &id, err);
     if (result == POST_UNDER_WAY)
         return error_set(err, ERROR_CONFLICT,

@@ -270,7 +270,7 @@ static int event_send(const struct request *request, struct reply *reply, struct
     json_auto_t *body = NULL;
     json_auto_t *content = NULL;
     struct uuid id = UUID_INIT;
-    struct user_message message = {.run = MESSAGE_ONLY};
+    struct user_message message = {.catalogue = request->context->catalogue, .run = MESSAGE_ONLY};
     struct seen_calls seen = SEEN_CALLS_UNSAID;
     bool is_full = false;
 

@@ -192,7 +192,8 @@ static json_t *read_agents(const struct project_question *question, const json_t
 /* deft's built-in sub-agents, by name. */
 static json_t *builtin_agents(const struct request *request)
 {
-    json_auto_t *list = sub_agents_builtin(request->context->settings->sandbox_browser != 0
+    json_auto_t *list = sub_agents_builtin(request->context->catalogue,
+                                           request->context->settings->sandbox_browser != 0
                                                ? SANDBOX_WITH_BROWSER
                                                : SANDBOX_WITHOUT_BROWSER);
     json_t *agents = json_object();

@@ -33,26 +33,28 @@ static void plan_stats(const struct conversation *conversation, struct conversat
     change->stats = strbuf_take(&text);
 }
 
-void conversation_add_system_prompt(const struct conversation *conversation,
+void conversation_add_system_prompt(const struct catalogue *catalogue,
+                                    const struct conversation *conversation,
                                     struct event_list *events)
 {
     CLEANUP(strbuf_done) struct strbuf prompt = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
-    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(conversation);
+    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(catalogue, conversation);
     json_auto_t *definitions = toolset_definitions(tools);
 
-    prompt_append(conversation, &prompt);
-    prompt_append_context(conversation, &context);
+    prompt_append(catalogue, conversation, &prompt);
+    prompt_append_context(catalogue, conversation, &context);
     event_add_system_prompt(events, prompt.text, definitions, context.text);
 }
 
 /* The system prompt precedes all other events except state updates. */
-static void plan_system_prompt(const struct conversation *conversation, struct event_list *events,
+static void plan_system_prompt(const struct catalogue *catalogue,
+                               const struct conversation *conversation, struct event_list *events,
                                struct conversation_change *change)
 {
     if (conversation->is_begun)
         return;
-    conversation_add_system_prompt(conversation, events);
+    conversation_add_system_prompt(catalogue, conversation, events);
     plan_stats(conversation, change);
 }
 
@@ -101,26 +103,27 @@ static void plan_name(const struct conversation *conversation, const json_t *con
     }
 }
 
-int conversation_plan_message(const struct conversation *conversation, json_t *content,
-                              enum message_run run, struct event_list *events,
+int conversation_plan_message(const struct conversation *conversation,
+                              const struct planned_message *message, struct event_list *events,
                               struct conversation_change *change_out, struct error *err)
 {
     CLEANUP(skill_texts_done) struct skill_texts skills = SKILL_TEXTS_INIT;
     struct conversation_change change = {.status = conversation->status};
+    json_t *content = message->content;
     json_auto_t *id = NULL;
 
     if (json_typeof(content) != JSON_ARRAY)
         return error_set(err, ERROR_INVALID, "a message's content must be a list");
-    plan_system_prompt(conversation, events, &change);
+    plan_system_prompt(message->catalogue, conversation, events, &change);
     if (is_over(change.status))
         plan_status(events, STATUS_IDLE, &change);
-    skills_for_message(conversation, content, &skills);
+    skills_for_message(message->catalogue, conversation, content, &skills);
     change.last_user_message_id =
         event_add_user_message_with(events, content, skills.names, skills.parts);
     id = json_text_of(change.last_user_message_id.text);
     event_add_state(events, "last_user_message_id", id);
     plan_name(conversation, content, &change);
-    if (run == MESSAGE_AND_RUN) {
+    if (message->run == MESSAGE_AND_RUN) {
         plan_status(events, STATUS_RUNNING, &change);
         change.wants_run = true;
     }
@@ -128,12 +131,13 @@ int conversation_plan_message(const struct conversation *conversation, json_t *c
     return 0;
 }
 
-void conversation_plan_run(const struct conversation *conversation, struct event_list *events,
+void conversation_plan_run(const struct catalogue *catalogue,
+                           const struct conversation *conversation, struct event_list *events,
                            struct conversation_change *change_out)
 {
     struct conversation_change change = {.status = conversation->status, .wants_run = true};
 
-    plan_system_prompt(conversation, events, &change);
+    plan_system_prompt(catalogue, conversation, events, &change);
     plan_status(events, status_on_run(conversation->status), &change);
     *change_out = change;
 }

@@ -17,6 +17,7 @@
 #include "base/uuid.h"
 #include "model/event/status.h"
 
+struct catalogue;
 struct conversation;
 struct error;
 struct event_list;
@@ -37,18 +38,27 @@ struct conversation_change {
 void conversation_change_done(struct conversation_change *change);
 
 /* Adds the SystemPromptEvent that a first message would add. */
-void conversation_add_system_prompt(const struct conversation *conversation,
+void conversation_add_system_prompt(const struct catalogue *catalogue,
+                                    const struct conversation *conversation,
                                     struct event_list *events) NONNULL;
 /* The effects of a user's message. */
 enum message_run { MESSAGE_ONLY, MESSAGE_AND_RUN };
 
+/* A user's message; all pointers are borrowed. */
+struct planned_message {
+    const struct catalogue *catalogue;
+    json_t *content;
+    enum message_run run;
+};
+
 /* Plans a user's message. First adds SystemPromptEvent if there is none. */
-int conversation_plan_message(const struct conversation *conversation, json_t *content,
-                              enum message_run run, struct event_list *events,
+int conversation_plan_message(const struct conversation *conversation,
+                              const struct planned_message *message, struct event_list *events,
                               struct conversation_change *change_out,
                               struct error *err) NONNULL MUST_CHECK;
 /* Plans a run request without a message. */
-void conversation_plan_run(const struct conversation *conversation, struct event_list *events,
+void conversation_plan_run(const struct catalogue *catalogue,
+                           const struct conversation *conversation, struct event_list *events,
                            struct conversation_change *change_out) NONNULL;
 
 #endif

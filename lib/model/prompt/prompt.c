@@ -1,16 +1,54 @@
 #include "model/prompt/prompt.h"
 
-#include <string.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/catalogue/catalogue.h"
 #include "model/conversation/conversation.h"
-#include "model/prompt/prompt_text.h"
 #include "model/tools/tools.h"
+
+enum prompt_when {
+    PROMPT_ALWAYS,
+    PROMPT_WITHOUT_PERSONA,
+    PROMPT_MEMORY,  /* always, in one of two forms */
+    PROMPT_POLICY,  /* unless the agent has no security policy */
+    PROMPT_RISK,    /* if the model rates security_risk; in one of two forms */
+    PROMPT_BROWSER, /* if the agent has the browser tools */
+};
+
+/* In order; the section of the model's family follows. */
+static const struct prompt_section {
+    const char *tag;
+    enum prompt_when when;
+    enum catalogue_text text;
+} sections[] = {
+    {"SOUL", PROMPT_WITHOUT_PERSONA, TEXT_SOUL},
+    {"ROLE", PROMPT_WITHOUT_PERSONA, TEXT_ROLE},
+    {"MEMORY", PROMPT_MEMORY, TEXT_MEMORY},
+    {"EFFICIENCY", PROMPT_WITHOUT_PERSONA, TEXT_EFFICIENCY},
+    {"FILE_SYSTEM_GUIDELINES", PROMPT_WITHOUT_PERSONA, TEXT_FILE_SYSTEM},
+    {"CODE_QUALITY", PROMPT_WITHOUT_PERSONA, TEXT_CODE_QUALITY},
+    {"VERSION_CONTROL", PROMPT_WITHOUT_PERSONA, TEXT_VERSION_CONTROL},
+    {"PULL_REQUESTS", PROMPT_WITHOUT_PERSONA, TEXT_PULL_REQUESTS},
+    {"PROBLEM_SOLVING_WORKFLOW", PROMPT_WITHOUT_PERSONA, TEXT_WORKFLOW},
+    {"SELF_DOCUMENTATION", PROMPT_WITHOUT_PERSONA, TEXT_SELF_DOCUMENTATION},
+    {"SECURITY", PROMPT_POLICY, TEXT_SECURITY},
+    {"SECURITY_RISK_ASSESSMENT", PROMPT_RISK, TEXT_RISK},
+    {"BROWSER_TOOLS", PROMPT_BROWSER, TEXT_BROWSER},
+    {"EXTERNAL_SERVICES", PROMPT_ALWAYS, TEXT_EXTERNAL_SERVICES},
+    {"ENVIRONMENT_SETUP", PROMPT_WITHOUT_PERSONA, TEXT_ENVIRONMENT_SETUP},
+    {"TROUBLESHOOTING", PROMPT_WITHOUT_PERSONA, TEXT_TROUBLESHOOTING},
+    {"PROCESS_MANAGEMENT", PROMPT_ALWAYS, TEXT_PROCESS_MANAGEMENT},
+};
+
+#define FAMILY_TAG "IMPORTANT"
 
 /* Determines which sections a prompt has. */
 struct prompt_view {
+    const struct catalogue *catalogue;
     json_t *agent;
     bool has_persona;
     bool loads_memory;
@@ -21,16 +59,8 @@ struct prompt_view {
     const char *family; /* text for the model's family; "" for most */
 };
 
-static const char *family_text(const char *model)
-{
-    for (const struct prompt_family *family = prompt_families; family->part != NULL; family++) {
-        if (strstr(model, family->part) != NULL)
-            return family->text;
-    }
-    return "";
-}
-
-static struct prompt_view view_of(const struct conversation *conversation)
+static struct prompt_view view_of(const struct catalogue *catalogue,
+                                  const struct conversation *conversation)
 {
     json_t *agent = conversation_agent(conversation);
     json_t *arguments = json_object_get(agent, "system_prompt_kwargs");
@@ -38,6 +68,7 @@ static struct prompt_view view_of(const struct conversation *conversation)
     const char *model = json_text_or(llm, "model_canonical_name", json_text_or(llm, "model", ""));
 
     return (struct prompt_view){
+        .catalogue = catalogue,
         .agent = agent,
         .has_persona = json_text_or(agent, "persona", NULL) != NULL,
         .loads_memory = json_bool_or(json_object_get(agent, "agent_context"), "load_memory", 0),
@@ -45,45 +76,62 @@ static struct prompt_view view_of(const struct conversation *conversation)
         .wants_risk = json_bool_or(arguments, "llm_security_analyzer", 1),
         .is_on_users_machine = json_bool_or(arguments, "cli_mode", 1),
         .has_browser = tools_have_browser(conversation),
-        .family = family_text(model),
+        .family = catalogue_family_text(catalogue, model),
     };
 }
 
-/* Returns the section's text in this prompt, or NULL if it is left out. */
-static const char *section_text(const struct prompt_section *section,
-                                const struct prompt_view *view)
+static bool is_included(const struct prompt_section *section, const struct prompt_view *view)
 {
     switch (section->when) {
     case PROMPT_ALWAYS:
-        return section->text;
-    case PROMPT_WITHOUT_PERSONA:
-        return view->has_persona ? NULL : section->text;
     case PROMPT_MEMORY:
-        return view->loads_memory ? prompt_memory_tiers : section->text;
+        return true;
+    case PROMPT_WITHOUT_PERSONA:
+        return !view->has_persona;
     case PROMPT_POLICY:
-        return view->wants_policy ? section->text : NULL;
+        return view->wants_policy;
     case PROMPT_RISK:
-        if (!view->wants_risk)
-            return NULL;
-        return view->is_on_users_machine ? section->text : prompt_risk_sandbox;
+        return view->wants_risk;
     case PROMPT_BROWSER:
-        return view->has_browser ? section->text : NULL;
-    case PROMPT_FAMILY:
-        return view->family[0] != '\0' ? view->family : NULL;
+        return view->has_browser;
     }
-    return NULL;
+    return false;
 }
 
-static void append_section(struct strbuf *out, const char *tag, const char *text)
+/* The form of the section's text in this prompt. */
+static enum catalogue_text form_of(const struct prompt_section *section,
+                                   const struct prompt_view *view)
+{
+    if (section->when == PROMPT_MEMORY && view->loads_memory)
+        return TEXT_MEMORY_TIERS;
+    if (section->when == PROMPT_RISK && !view->is_on_users_machine)
+        return TEXT_RISK_SANDBOX;
+    return section->text;
+}
+
+static void append_tagged(struct strbuf *out, const char *tag, const char *text)
 {
     if (out->len > 0)
         strbuf_append(out, "\n\n");
     strbuf_appendf(out, "<%s>\n%s\n</%s>", tag, text, tag);
 }
 
-void prompt_append(const struct conversation *conversation, struct strbuf *out)
+static void append_section(const struct prompt_section *section, const struct prompt_view *view,
+                           struct strbuf *out)
 {
-    struct prompt_view view = view_of(conversation);
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const struct text_value values[] = {
+        {"always_high", catalogue_text(view->catalogue, TEXT_RISK_ALWAYS_HIGH)}};
+
+    catalogue_append(view->catalogue, form_of(section, view), "", values, ARRAY_SIZE(values),
+                     &text);
+    append_tagged(out, section->tag, text.text);
+}
+
+void prompt_append(const struct catalogue *catalogue, const struct conversation *conversation,
+                   struct strbuf *out)
+{
+    struct prompt_view view = view_of(catalogue, conversation);
     const char *override = json_text_or(view.agent, "system_prompt", NULL);
     CLEANUP(strbuf_done) struct strbuf prompt = STRBUF_INIT;
 
@@ -93,12 +141,12 @@ void prompt_append(const struct conversation *conversation, struct strbuf *out)
     }
     if (view.has_persona)
         strbuf_append(&prompt, json_text_or(view.agent, "persona", ""));
-    for (const struct prompt_section *section = prompt_sections; section->tag != NULL; section++) {
-        const char *text = section_text(section, &view);
-
-        if (text != NULL)
-            append_section(&prompt, section->tag, text);
+    for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+        if (is_included(&sections[i], &view))
+            append_section(&sections[i], &view, &prompt);
     }
+    if (view.family[0] != '\0')
+        append_tagged(&prompt, FAMILY_TAG, view.family);
     strbuf_append_bytes(out, prompt.text, prompt.len);
 }
 
@@ -115,7 +163,8 @@ static bool is_disabled(json_t *context, const char *skill)
 }
 
 /* Texts of the repository: skills that are always active. */
-static void append_repository(json_t *context, struct strbuf *out)
+static void append_repository(const struct catalogue *catalogue, json_t *context,
+                              struct strbuf *out)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_t *skill = NULL;
@@ -135,44 +184,49 @@ static void append_repository(json_t *context, struct strbuf *out)
         return;
     if (out->len > 0)
         strbuf_append(out, "\n\n");
-    strbuf_appendf(out, "<REPO_CONTEXT>\n%s%s\n</REPO_CONTEXT>", prompt_untrusted, text.text);
+    strbuf_appendf(out, "<REPO_CONTEXT>\n%s%s\n</REPO_CONTEXT>",
+                   catalogue_text(catalogue, TEXT_UNTRUSTED), text.text);
 }
 
-static void append_secrets(json_t *sources, struct strbuf *out)
+static void append_secrets(const struct catalogue *catalogue, json_t *sources, struct strbuf *out)
 {
+    CLEANUP(strbuf_done) struct strbuf list = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     const char *name = NULL;
     json_t *source = NULL;
 
     if (json_object_size(sources) == 0)
         return;
-    strbuf_append(&text, prompt_secrets);
     json_object_foreach (sources, name, source) {
         const char *description = json_text_or(source, "description", "");
 
-        strbuf_appendf(&text, "\n- `$%s`%s%s", name, description[0] != '\0' ? ": " : "",
-                       description);
+        strbuf_appendf(&list, "%s- `$%s`%s%s", list.len > 0 ? "\n" : "", name,
+                       description[0] != '\0' ? ": " : "", description);
     }
-    append_section(out, "CUSTOM_SECRETS", text.text);
+    catalogue_append(catalogue, TEXT_CUSTOM_SECRETS, "", &(struct text_value){"secrets", list.text},
+                     1, &text);
+    append_tagged(out, "CUSTOM_SECRETS", text.text);
 }
 
-void prompt_append_context(const struct conversation *conversation, struct strbuf *out)
+void prompt_append_context(const struct catalogue *catalogue,
+                           const struct conversation *conversation, struct strbuf *out)
 {
     json_t *context = json_object_get(conversation_agent(conversation), "agent_context");
     const char *suffix = json_text_or(context, "system_message_suffix", "");
     const char *now = json_text_or(context, "current_datetime", NULL);
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-    append_repository(context, &text);
+    append_repository(catalogue, context, &text);
     if (!text_is_blank(suffix)) {
         if (text.len > 0)
             strbuf_append(&text, "\n\n");
         strbuf_append(&text, suffix);
     }
     append_secrets(
+        catalogue,
         json_object_get(json_object_get(conversation->spec, "secret_registry"), "secret_sources"),
         &text);
     if (now != NULL)
-        append_section(&text, "CURRENT_DATETIME", now);
+        append_tagged(&text, "CURRENT_DATETIME", now);
     strbuf_append_bytes(out, text.text, text.len);
 }

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/catalogue/catalogue.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/word_search.h"
@@ -80,14 +81,13 @@ static const char *matching_word(const json_t *skill, struct word_search *search
     return found;
 }
 
-static json_t *skill_part(const json_t *skill, const char *word)
+static json_t *skill_part(const struct catalogue *catalogue, const json_t *skill, const char *word)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const struct text_value values[] = {{"word", word},
+                                        {"content", json_text_or(skill, "content", "")}};
 
-    strbuf_appendf(&text,
-                   "<EXTRA_INFO>\nThis comes with the message because it says \"%s\". It may or may"
-                   " not matter for the task.\n\n%s\n</EXTRA_INFO>",
-                   word, json_text_or(skill, "content", ""));
+    catalogue_append(catalogue, TEXT_EXTRA_INFO, "", values, ARRAY_SIZE(values), &text);
     return text_content(text.text);
 }
 
@@ -102,15 +102,16 @@ static void append_content_text(const json_t *content, struct strbuf *out)
     }
 }
 
-static void add_skill(const json_t *skill, const char *word, struct skill_texts *texts)
+static void add_skill(const struct catalogue *catalogue, const json_t *skill, const char *word,
+                      struct skill_texts *texts)
 {
     json_push(texts->names, json_text_of(json_text_or(skill, "name", "")));
-    json_push(texts->parts, skill_part(skill, word));
+    json_push(texts->parts, skill_part(catalogue, skill, word));
 }
 
 /* Adds the skills that the text triggers, each name once, except those in `passed`. */
-static void add_skills(const json_t *skills, const char *text, const json_t *passed,
-                       struct skill_texts *texts)
+static void add_skills(const struct catalogue *catalogue, const json_t *skills, const char *text,
+                       const json_t *passed, struct skill_texts *texts)
 {
     CLEANUP(word_search_freep) struct word_search *search = word_search_new(text, WORD_ALONE);
     json_auto_t *added = json_object();
@@ -125,7 +126,7 @@ static void add_skills(const json_t *skills, const char *text, const json_t *pas
         if (word == NULL || is_passed(added, skill))
             continue;
         json_put(added, json_text_or(skill, "name", ""), json_true());
-        add_skill(skill, word, texts);
+        add_skill(catalogue, skill, word, texts);
     }
 }
 
@@ -166,8 +167,8 @@ bool conversation_note_skills(struct conversation *conversation, const struct ev
     return has_changed;
 }
 
-void skills_for_message(const struct conversation *conversation, json_t *content,
-                        struct skill_texts *texts_out)
+void skills_for_message(const struct catalogue *catalogue, const struct conversation *conversation,
+                        json_t *content, struct skill_texts *texts_out)
 {
     const json_t *context = json_object_get(conversation_agent(conversation), "agent_context");
     json_auto_t *passed = json_object();
@@ -178,7 +179,7 @@ void skills_for_message(const struct conversation *conversation, json_t *content
     add_to_set(passed, json_object_get(conversation->spec, "activated_knowledge_skills"));
     add_to_set(passed, json_object_get(context, "disabled_skills"));
     append_content_text(content, &text);
-    add_skills(json_object_get(context, "skills"), text.text, passed, texts_out);
+    add_skills(catalogue, json_object_get(context, "skills"), text.text, passed, texts_out);
     if (!text_is_blank(suffix))
         json_push(texts_out->parts, text_content(suffix));
 }

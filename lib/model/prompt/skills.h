@@ -8,6 +8,7 @@
 
 #include "base/attr.h"
 
+struct catalogue;
 struct conversation;
 
 /* The skills that a user's message activates. Both arrays are owned by the struct. */
@@ -26,7 +27,7 @@ void skill_texts_done(struct skill_texts *texts);
  * except those in the specification's activated_knowledge_skills and those disabled; and the
  * user_message_suffix of the agent's context.
  */
-void skills_for_message(const struct conversation *conversation, json_t *content,
-                        struct skill_texts *texts_out) NONNULL;
+void skills_for_message(const struct catalogue *catalogue, const struct conversation *conversation,
+                        json_t *content, struct skill_texts *texts_out) NONNULL;
 
 #endif

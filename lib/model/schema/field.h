@@ -43,7 +43,6 @@ struct field {
     const char *words;    /* the allowed values, separated by '|'; NULL: any */
     const struct object_schema *items; /* of FIELD_OBJECT and FIELD_OBJECTS */
     size_t max_chars;                  /* of a text; 0: no limit */
-    const char *help;                  /* for the model; NULL if no model reads it */
 };
 
 struct object_schema {

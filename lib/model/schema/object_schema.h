@@ -26,8 +26,14 @@ struct json_path;
  */
 json_t *object_schema_read(const struct object_schema *schema, json_t *input,
                            const struct json_path *path, json_t *problems) NONNULL MUST_CHECK;
-/* Returns the JSON schema of it for chat models, including help texts. A new reference. */
-json_t *object_schema_to_json(const struct object_schema *schema) NONNULL MUST_CHECK;
+/* Where the descriptions of members come from: path is "a", or "a.b" in the objects of a list. */
+struct schema_help {
+    const char *(*find)(const struct schema_help *help, const char *path); /* NULL: none */
+};
+
+/* Returns the JSON schema of it for chat models, with descriptions. A new reference. */
+json_t *object_schema_to_json(const struct object_schema *schema,
+                              const struct schema_help *help) NONNULL MUST_CHECK;
 /* Returns the field of that name, or NULL. */
 const struct field *object_schema_find(const struct object_schema *schema,
                                        const char *name) NONNULL MUST_CHECK;

@@ -1,9 +1,9 @@
 /*
  * An object's table as a JSON schema, for chat models.
  */
-#include <string.h>
-
+#include "base/attr.h"
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "model/schema/object_schema.h"
 #include "model/schema/words.h"
 
@@ -23,18 +23,43 @@ static json_t *type_to_json(const char *name)
     return type;
 }
 
+static json_t *object_to_json(const struct object_schema *object, const struct schema_help *help,
+                              const char *prefix);
+
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as our tables */
-static json_t *items_to_json(const struct field *field)
+static json_t *items_to_json(const struct field *field, const struct schema_help *help,
+                             const char *path)
 {
-    if (field->kind == FIELD_OBJECTS)
-        return object_schema_to_json(field->items);
+    CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
+
     if (field->kind == FIELD_INTS)
         return type_to_json("integer");
-    return field->kind == FIELD_TEXTS ? type_to_json("string") : NULL;
+    if (field->kind == FIELD_TEXTS)
+        return type_to_json("string");
+    if (field->kind != FIELD_OBJECTS)
+        return NULL;
+    strbuf_appendf(&prefix, "%s.", path);
+    return object_to_json(field->items, help, prefix.text);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as our tables */
-json_t *object_schema_to_json(const struct object_schema *object)
+static json_t *field_to_json(const struct field *field, const struct schema_help *help,
+                             const char *prefix)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    json_t *property = type_to_json(type_names[field->kind]);
+
+    strbuf_appendf(&path, "%s%s", prefix, field->name);
+    json_put_text(property, "description", help->find(help, path.text));
+    if (field->words != NULL)
+        json_put(property, "enum", words_to_json(field->words));
+    json_put(property, "items", items_to_json(field, help, path.text));
+    return property;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as our tables */
+static json_t *object_to_json(const struct object_schema *object, const struct schema_help *help,
+                              const char *prefix)
 {
     json_t *schema = type_to_json("object");
     json_t *properties = json_object();
@@ -42,13 +67,8 @@ json_t *object_schema_to_json(const struct object_schema *object)
 
     for (size_t i = 0; i < object->n; i++) {
         const struct field *field = &object->fields[i];
-        json_t *property = type_to_json(type_names[field->kind]);
 
-        json_put_text(property, "description", field->help);
-        if (field->words != NULL)
-            json_put(property, "enum", words_to_json(field->words));
-        json_put(property, "items", items_to_json(field));
-        json_put(properties, field->name, property);
+        json_put(properties, field->name, field_to_json(field, help, prefix));
         if ((field->rules & FIELD_REQUIRED) != 0)
             json_push(required, json_text_of(field->name));
     }
@@ -57,4 +77,9 @@ json_t *object_schema_to_json(const struct object_schema *object)
         json_put(schema, "required", json_incref(required));
     json_decref(required);
     return schema;
+}
+
+json_t *object_schema_to_json(const struct object_schema *schema, const struct schema_help *help)
+{
+    return object_to_json(schema, help, "");
 }

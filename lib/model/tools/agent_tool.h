@@ -14,6 +14,7 @@
 #include "model/tools/tool.h"
 
 struct agent_tool;
+struct catalogue;
 struct conversation;
 struct tool_call_check;
 
@@ -28,11 +29,13 @@ struct tool_annotations {
 /* What tools of one source have in common. All JSON results are new references. */
 struct tool_source {
     /* A ToolDefinition for the SystemPromptEvent. */
-    json_t *(*definition)(const struct agent_tool *tool, const struct conversation *conversation);
+    json_t *(*definition)(const struct agent_tool *tool, const struct catalogue *catalogue,
+                          const struct conversation *conversation);
     /* The description for the model. */
-    json_t *(*description)(const struct agent_tool *tool, const struct conversation *conversation);
+    json_t *(*description)(const struct agent_tool *tool, const struct catalogue *catalogue,
+                           const struct conversation *conversation);
     /* The JSON schema of the arguments, for the model. */
-    json_t *(*parameters)(const struct agent_tool *tool);
+    json_t *(*parameters)(const struct agent_tool *tool, const struct catalogue *catalogue);
     /*
      * Validates a call's arguments, which it may change, and sets the check's action and summary,
      * or its problem.

@@ -1,5 +1,5 @@
 /*
- * The browser tools: their argument schemas and descriptions for the model. They are offered as a
+ * The browser tools: their argument schemas. They are offered as a
  * set, if the conversation's sandbox has a browser.
  */
 #ifndef DEFT_MODEL_TOOLS_BROWSER_TOOLS_H
@@ -19,21 +19,5 @@ extern const struct object_schema browser_scroll_schema;
 extern const struct object_schema browser_tab_schema;
 extern const struct object_schema browser_set_storage_schema;
 extern const struct object_schema browser_nothing_schema;
-
-extern const char browser_navigate_text[];
-extern const char browser_click_text[];
-extern const char browser_type_text[];
-extern const char browser_get_state_text[];
-extern const char browser_get_content_text[];
-extern const char browser_scroll_text[];
-extern const char browser_go_back_text[];
-extern const char browser_list_tabs_text[];
-extern const char browser_switch_tab_text[];
-extern const char browser_close_tab_text[];
-extern const char browser_get_storage_text[];
-extern const char browser_set_storage_text[];
-
-/* A section of the system prompt: how to use these tools. */
-extern const char browser_guidance[];
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/catalogue/catalogue.h"
 #include "model/conversation/conversation.h"
 #include "model/schema/object_schema.h"
 #include "model/schema/validation_error.h"
@@ -14,18 +15,21 @@
 #include "model/tools/tool_repair.h"
 #include "model/tools/tool_table.h"
 
-static json_t *description(const struct agent_tool *tool, const struct conversation *conversation)
+static json_t *description(const struct agent_tool *tool, const struct catalogue *catalogue,
+                           const struct conversation *conversation)
 {
+    CLEANUP(strbuf_done) struct strbuf sub_agents = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct text_value values[] = {
+        {"working_dir", conversation_working_dir(conversation)},
+        {"sub_agents", ""},
+    };
 
-    strbuf_append(&text, tool->own->description);
-    if (tool->own->shows_working_dir)
-        strbuf_appendf(&text, "\n\nThe working directory is %s.",
-                       conversation_working_dir(conversation));
-    if (tool->own->lists_sub_agents) {
-        strbuf_append(&text, "\n\nThe kinds of sub-agents (subagent_type):");
-        sub_agents_append_list(conversation, &text);
+    if (tool->own->text == TEXT_TOOL_TASK) {
+        sub_agents_append_list(catalogue, conversation, &sub_agents);
+        values[1].text = sub_agents.text;
     }
+    catalogue_append(catalogue, tool->own->text, "", values, ARRAY_SIZE(values), &text);
     return json_text(text.text, text.len);
 }
 
@@ -41,11 +45,12 @@ static json_t *annotations(const struct agent_tool *tool)
     return notes;
 }
 
-static json_t *definition(const struct agent_tool *tool, const struct conversation *conversation)
+static json_t *definition(const struct agent_tool *tool, const struct catalogue *catalogue,
+                          const struct conversation *conversation)
 {
     json_t *json = json_object();
 
-    json_put(json, "description", description(tool, conversation));
+    json_put(json, "description", description(tool, catalogue, conversation));
     json_put_text(json, "action_type", tool->action_kind);
     json_put_text(json, "observation_type", tool->observation_kind);
     json_put(json, "annotations", annotations(tool));
@@ -54,12 +59,29 @@ static json_t *definition(const struct agent_tool *tool, const struct conversati
     return json;
 }
 
-/* The two members that deft itself reads precede the tool's own. */
-static json_t *parameters(const struct agent_tool *tool)
+/* The descriptions of a tool's arguments, and of the members that all tools have. */
+struct tool_help {
+    struct schema_help base;
+    const struct text_template *own;
+    const struct text_template *common;
+};
+
+static const char *find_help(const struct schema_help *help, const char *path)
 {
-    const struct field risk = {
-        .name = "security_risk", .kind = FIELD_TEXT, .words = tool_risks, .help = tool_risk_help};
-    const struct field summary = {.name = "summary", .kind = FIELD_TEXT, .help = tool_summary_help};
+    const struct tool_help *tool_help = (const struct tool_help *)help;
+    const char *text = text_template_part(tool_help->own, path);
+
+    return text[0] != '\0' ? text : text_template_part(tool_help->common, path);
+}
+
+/* The two members that deft itself reads precede the tool's own. */
+static json_t *parameters(const struct agent_tool *tool, const struct catalogue *catalogue)
+{
+    const struct field risk = {.name = "security_risk", .kind = FIELD_TEXT, .words = tool_risks};
+    const struct field summary = {.name = "summary", .kind = FIELD_TEXT};
+    const struct tool_help help = {.base = {find_help},
+                                   .own = catalogue_template(catalogue, tool->own->text),
+                                   .common = catalogue_template(catalogue, TEXT_ALL_TOOLS)};
     const struct object_schema *own = tool->own->schema;
     struct field *fields = mem_alloc_array(own->n + 2, sizeof(*fields));
     struct object_schema with_risk = {fields, 0, true};
@@ -70,7 +92,7 @@ static json_t *parameters(const struct agent_tool *tool)
     fields[with_risk.n++] = summary;
     memcpy(&fields[with_risk.n], own->fields, own->n * sizeof(*fields));
     with_risk.n += own->n;
-    schema = object_schema_to_json(&with_risk);
+    schema = object_schema_to_json(&with_risk, &help.base);
     mem_free(fields);
     return schema;
 }

@@ -37,31 +37,35 @@ static char *action_kind(const char *name)
     return strbuf_take(&kind);
 }
 
-static json_t *description(const struct agent_tool *tool, const struct conversation *conversation)
+static json_t *description(const struct agent_tool *tool, const struct catalogue *catalogue,
+                           const struct conversation *conversation)
 {
+    (void)catalogue;
     (void)conversation;
     return json_text_of(json_text_or(tool->provided, "description", ""));
 }
 
-static json_t *parameters(const struct agent_tool *tool)
+static json_t *parameters(const struct agent_tool *tool, const struct catalogue *catalogue)
 {
+    (void)catalogue;
     return json_deep_copy(json_object_get(tool->provided, "parameters"));
 }
 
-static json_t *definition(const struct agent_tool *tool, const struct conversation *conversation)
+static json_t *definition(const struct agent_tool *tool, const struct catalogue *catalogue,
+                          const struct conversation *conversation)
 {
     json_t *annotations = json_object_get(tool->provided, "annotations");
     json_t *json = json_object();
 
     json_put_text(json, "kind", "ClientTool");
     json_put_text(json, "title", tool->name);
-    json_put(json, "description", description(tool, conversation));
+    json_put(json, "description", description(tool, catalogue, conversation));
     json_put_text(json, "action_type", tool->action_kind);
     json_put_text(json, "observation_type", tool->observation_kind);
     if (json_is_object(annotations))
         json_put(json, "annotations", json_deep_copy(annotations));
     json_put_text(json, "client_tool_name", tool->name);
-    json_put(json, "input_schema", parameters(tool));
+    json_put(json, "input_schema", parameters(tool, catalogue));
     return json;
 }
 

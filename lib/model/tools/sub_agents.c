@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/catalogue/catalogue.h"
 #include "model/conversation/child_conversation.h"
 #include "model/conversation/conversation.h"
 #include "model/tools/tool_table.h"
@@ -15,41 +16,19 @@
 struct sub_agent_kind {
     const char *name;
     const char *old_name;
-    const char *description;
-    const char *tools[4]; /* NULL-terminated */
-    const char *prompt;
+    enum catalogue_text text; /* its description; the part "prompt" is its prompt */
+    const char *tools[4];     /* NULL-terminated */
 };
 
 static const struct sub_agent_kind kinds[] = {
     {"general-purpose",
      "default",
-     "Any piece of work that stands by itself: commands, files, several steps.",
-     {"terminal", "file_editor", "task_tracker", NULL},
-     ""},
-    {"code-explorer",
-     "explore",
-     "Finds its way through code and reports what it found. Changes nothing.",
-     {"terminal", NULL},
-     "You explore code and report. Read and search with commands; change no file and no state."},
-    {"bash-runner",
-     "bash",
-     "Runs commands, such as builds and tests, and reports how they ended.",
-     {"terminal", NULL},
-     "You run commands and report how they ended: what was run, with which result, and the lines of"
-     " the output that matter."},
-    {"web-researcher",
-     NULL,
-     "Looks things up in the web with a browser, and reports with its sources.",
-     {"browser_tool_set", NULL},
-     "You look things up in the web and report what you found, each fact with its address."},
+     TEXT_SUB_AGENT_GENERAL_PURPOSE,
+     {"terminal", "file_editor", "task_tracker", NULL}},
+    {"code-explorer", "explore", TEXT_SUB_AGENT_CODE_EXPLORER, {"terminal", NULL}},
+    {"bash-runner", "bash", TEXT_SUB_AGENT_BASH_RUNNER, {"terminal", NULL}},
+    {"web-researcher", NULL, TEXT_SUB_AGENT_WEB_RESEARCHER, {"browser_tool_set", NULL}},
 };
-
-/* Prompt of all sub-agents, before that of their kind. */
-static const char ROLE[] =
-    "You are a sub-agent: another agent gave you the task, works in the same folder, and waits for"
-    " your result. It sees nothing of what you do but the `message` of your `finish` call, so put"
-    " all into it that it has to know. Nobody answers questions; when something is unclear, choose"
-    " what is most sensible and say so.";
 
 static json_t *tools_to_json(const struct sub_agent_kind *kind)
 {
@@ -69,28 +48,29 @@ static bool is_served(const struct sub_agent_kind *kind, enum sandbox_browser br
     return true;
 }
 
-static json_t *kind_to_json(const struct sub_agent_kind *kind)
+static json_t *kind_to_json(const struct catalogue *catalogue, const struct sub_agent_kind *kind)
 {
+    const struct text_template *text = catalogue_template(catalogue, kind->text);
     json_t *json = json_object();
 
     json_put_text(json, "name", kind->name);
-    json_put_text(json, "description", kind->description);
+    json_put_text(json, "description", text_template_part(text, ""));
     json_put_text(json, "model", "inherit");
     json_put(json, "tools", tools_to_json(kind));
     json_put(json, "skills", json_array());
-    json_put_text(json, "system_prompt", kind->prompt);
+    json_put_text(json, "system_prompt", text_template_part(text, "prompt"));
     json_put_text(json, "level", "builtin");
     json_put(json, "is_builtin", json_true());
     return json;
 }
 
-json_t *sub_agents_builtin(enum sandbox_browser browser)
+json_t *sub_agents_builtin(const struct catalogue *catalogue, enum sandbox_browser browser)
 {
     json_t *list = json_array();
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         if (is_served(&kinds[i], browser))
-            json_push(list, kind_to_json(&kinds[i]));
+            json_push(list, kind_to_json(catalogue, &kinds[i]));
     }
     return list;
 }
@@ -123,7 +103,8 @@ static bool is_named(const struct sub_agent_kind *kind, const char *name)
            (kind->old_name != NULL && text_equal(kind->old_name, name));
 }
 
-json_t *sub_agent_find(const struct conversation *conversation, const char *name)
+json_t *sub_agent_find(const struct catalogue *catalogue, const struct conversation *conversation,
+                       const char *name)
 {
     const json_t *defined = find_defined(conversation, name);
 
@@ -131,7 +112,7 @@ json_t *sub_agent_find(const struct conversation *conversation, const char *name
         return json_deep_copy(defined);
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         if (is_named(&kinds[i], name) && is_served(&kinds[i], browser_of(conversation)))
-            return kind_to_json(&kinds[i]);
+            return kind_to_json(catalogue, &kinds[i]);
     }
     return NULL;
 }
@@ -140,13 +121,15 @@ static void append_line(const json_t *definition, struct strbuf *out)
 {
     const char *description = json_text_or(definition, "description", "");
 
-    strbuf_appendf(out, "\n- %s%s%s", json_text_or(definition, "name", ""),
-                   description[0] != '\0' ? ": " : "", description);
+    strbuf_appendf(out, "%s- %s%s%s", out->len > 0 ? "\n" : "",
+                   json_text_or(definition, "name", ""), description[0] != '\0' ? ": " : "",
+                   description);
 }
 
-void sub_agents_append_list(const struct conversation *conversation, struct strbuf *out)
+void sub_agents_append_list(const struct catalogue *catalogue,
+                            const struct conversation *conversation, struct strbuf *out)
 {
-    json_auto_t *builtin = sub_agents_builtin(browser_of(conversation));
+    json_auto_t *builtin = sub_agents_builtin(catalogue, browser_of(conversation));
     const json_t *definition = NULL;
     size_t i = 0;
 
@@ -191,7 +174,7 @@ static void add_part(struct strbuf *text, const char *part)
 }
 
 /* The creator's own suffix applies to sub-agents, too. */
-static void take_words(const json_t *definition, json_t *agent)
+static void take_words(const struct sub_agent *sub_agent, json_t *agent)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_t *context = json_object_get(agent, "agent_context");
@@ -201,8 +184,8 @@ static void take_words(const json_t *definition, json_t *agent)
         json_put(agent, "agent_context", context);
     }
     add_part(&text, json_text_or(context, "system_message_suffix", ""));
-    add_part(&text, ROLE);
-    add_part(&text, json_text_or(definition, "system_prompt", ""));
+    add_part(&text, sub_agent->role);
+    add_part(&text, json_text_or(sub_agent->definition, "system_prompt", ""));
     json_put_text(context, "system_message_suffix", text.text);
 }
 
@@ -215,8 +198,8 @@ static void take_limit(const json_t *definition, json_t *spec)
 }
 
 int sub_agent_make(const struct keyring *keyring, const struct conversation *parent,
-                   const json_t *definition, const char *title, struct conversation *child_out,
-                   struct error *err)
+                   const struct sub_agent *sub_agent, const char *title,
+                   struct conversation *child_out, struct error *err)
 {
     json_t *policy = NULL;
     json_t *agent = NULL;
@@ -224,9 +207,9 @@ int sub_agent_make(const struct keyring *keyring, const struct conversation *par
     if (child_conversation_make(keyring, parent, title, child_out, err) < 0)
         return -1;
     agent = conversation_agent(child_out);
-    take_tools(definition, agent);
-    take_words(definition, agent);
-    take_limit(definition, child_out->spec);
+    take_tools(sub_agent->definition, agent);
+    take_words(sub_agent, agent);
+    take_limit(sub_agent->definition, child_out->spec);
     /* Confirming the call that creates it confirms its actions. */
     policy = json_object();
     json_put_text(policy, "kind", "NeverConfirm");

@@ -13,26 +13,34 @@
 #include "base/attr.h"
 #include "model/tools/tool.h"
 
+struct catalogue;
 struct conversation;
 struct error;
 struct keyring;
 struct strbuf;
 
 /* Lists deft's own kinds whose tools are available. A new reference. */
-json_t *sub_agents_builtin(enum sandbox_browser browser) MUST_CHECK;
+json_t *sub_agents_builtin(const struct catalogue *catalogue,
+                           enum sandbox_browser browser) NONNULL MUST_CHECK;
 /* Finds a kind that agents of the conversation may call, by name, or NULL. The conversation's
  * definitions take precedence over deft's own. A new reference. */
-json_t *sub_agent_find(const struct conversation *conversation,
+json_t *sub_agent_find(const struct catalogue *catalogue, const struct conversation *conversation,
                        const char *name) NONNULL MUST_CHECK;
-/* Appends a line for each kind: "\n- name: purpose". */
-void sub_agents_append_list(const struct conversation *conversation, struct strbuf *out) NONNULL;
+/* Appends a line for each kind, "- name: purpose", separated by line ends. */
+void sub_agents_append_list(const struct catalogue *catalogue,
+                            const struct conversation *conversation, struct strbuf *out) NONNULL;
+struct sub_agent {
+    const json_t *definition;
+    const char *role; /* the prompt of all sub-agents, before its own */
+};
+
 /*
  * Fills *child_out as child_conversation_make() does, with the tools and the prompt of the
  * definition. It uses the parent's model even if the definition names another, never asks for
  * confirmation, and gets no automatic title.
  */
 int sub_agent_make(const struct keyring *keyring, const struct conversation *parent,
-                   const json_t *definition, const char *title, struct conversation *child_out,
-                   struct error *err) NONNULL MUST_CHECK;
+                   const struct sub_agent *sub_agent, const char *title,
+                   struct conversation *child_out, struct error *err) NONNULL MUST_CHECK;
 
 #endif

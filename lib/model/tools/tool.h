@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "model/catalogue/catalogue.h"
+
 struct object_schema;
 
 /* How a tool runs. */
@@ -31,15 +33,13 @@ struct tool {
     enum tool_place place;
     bool is_read_only;
     const struct object_schema *schema; /* the members of its action: the arguments */
-    const char *description;            /* for the model */
+    enum catalogue_text text;           /* its description, with a part for each argument */
     const char *hints;                  /* d: destructive, i: idempotent, w: open world */
     const char *spec_names;             /* names in agent specifications: "a|b" */
     const char *set_names;              /* of the browser's set that includes it; NULL: in none */
     const char *resource;        /* that a call occupies: see resource_keys.h; NULL: by its name */
     const char *resource_member; /* of the action; its value completes the key; NULL: none */
     const char *told_set;        /* a set of this tool alone, listed in addition; NULL: none */
-    bool shows_working_dir;      /* the description ends with the working directory */
-    bool lists_sub_agents;       /* the description ends with the kinds of sub-agents */
 };
 
 #endif

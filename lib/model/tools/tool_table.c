@@ -5,34 +5,14 @@
 #include "model/schema/words.h"
 #include "model/tools/browser_tools.h"
 #include "model/tools/child_tools.h"
-#include "model/tools/tool_text.h"
 
 const char tool_risks[] = "UNKNOWN|LOW|MEDIUM|HIGH";
-const char tool_risk_help[] =
-    "How much harm this call could do, by the levels of the SECURITY_RISK_ASSESSMENT section: LOW,"
-    " MEDIUM, HIGH, or UNKNOWN when you cannot tell.";
-const char tool_summary_help[] = "What this call does, for the user, in about ten words.";
 
 static const struct field terminal_fields[] = {
-    {.name = "command",
-     .kind = FIELD_TEXT,
-     .rules = FIELD_REQUIRED,
-     .help = "The command. With is_input: text or a key for the running program; empty to get"
-             " further output."},
-    {.name = "is_input",
-     .kind = FIELD_BOOL,
-     .fallback = "false",
-     .help = "True: command is input for the program that is running. False (the default): a new"
-             " command."},
-    {.name = "timeout",
-     .kind = FIELD_NUMBER,
-     .rules = FIELD_NULLABLE | FIELD_FROM_0,
-     .help = "Seconds to wait for the command at most. Without it the call comes back when the"
-             " command ends or has been silent for a while."},
-    {.name = "reset",
-     .kind = FIELD_BOOL,
-     .fallback = "false",
-     .help = "True: start a new shell first; everything in the old one is lost."},
+    {.name = "command", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "is_input", .kind = FIELD_BOOL, .fallback = "false"},
+    {.name = "timeout", .kind = FIELD_NUMBER, .rules = FIELD_NULLABLE | FIELD_FROM_0},
+    {.name = "reset", .kind = FIELD_BOOL, .fallback = "false"},
 };
 static const struct object_schema terminal_schema = CLOSED_SCHEMA(terminal_fields);
 
@@ -40,79 +20,39 @@ static const struct field file_editor_fields[] = {
     {.name = "command",
      .kind = FIELD_TEXT,
      .rules = FIELD_REQUIRED,
-     .words = "view|create|str_replace|insert|undo_edit",
-     .help = "What to do."},
-    {.name = "path",
-     .kind = FIELD_TEXT,
-     .rules = FIELD_REQUIRED,
-     .help = "Absolute path of the file or directory."},
-    {.name = "file_text",
-     .kind = FIELD_TEXT,
-     .rules = FIELD_NULLABLE,
-     .help = "For create (required): the content of the new file."},
-    {.name = "old_str",
-     .kind = FIELD_TEXT,
-     .rules = FIELD_NULLABLE,
-     .help = "For str_replace (required): the text in the file that is replaced; it has to occur"
-             " exactly once."},
-    {.name = "new_str",
-     .kind = FIELD_TEXT,
-     .rules = FIELD_NULLABLE,
-     .help = "For str_replace: the new text; without it, the old one is deleted. For insert"
-             " (required): the text to insert."},
-    {.name = "insert_line",
-     .kind = FIELD_INT,
-     .rules = FIELD_NULLABLE | FIELD_FROM_0,
-     .help = "For insert (required): the line after which new_str is put; 0 is the top."},
-    {.name = "view_range",
-     .kind = FIELD_INTS,
-     .rules = FIELD_NULLABLE,
-     .help = "For view of a file: first and last line, from 1; -1 as last means the end, such as"
-             " [40, -1]."},
+     .words = "view|create|str_replace|insert|undo_edit"},
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "file_text", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "old_str", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "new_str", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "insert_line", .kind = FIELD_INT, .rules = FIELD_NULLABLE | FIELD_FROM_0},
+    {.name = "view_range", .kind = FIELD_INTS, .rules = FIELD_NULLABLE},
 };
 static const struct object_schema file_editor_schema = CLOSED_SCHEMA(file_editor_fields);
 
 static const struct field task_fields[] = {
-    {.name = "title",
-     .kind = FIELD_TEXT,
-     .rules = FIELD_REQUIRED,
-     .help = "The step, in a few words."},
-    {.name = "notes",
-     .kind = FIELD_TEXT,
-     .fallback = "\"\"",
-     .help = "Details, findings, what is left."},
+    {.name = "title", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "notes", .kind = FIELD_TEXT, .fallback = "\"\""},
     {.name = "status",
      .kind = FIELD_TEXT,
      .fallback = "\"todo\"",
-     .words = "todo|in_progress|done",
-     .help = "Where the step stands."},
+     .words = "todo|in_progress|done"},
 };
 static const struct object_schema task_schema = SCHEMA(task_fields);
 
 static const struct field task_tracker_fields[] = {
-    {.name = "command",
-     .kind = FIELD_TEXT,
-     .fallback = "\"view\"",
-     .words = "view|plan",
-     .help = "view shows the list; plan replaces it with task_list."},
-    {.name = "task_list",
-     .kind = FIELD_OBJECTS,
-     .fallback = "[]",
-     .items = &task_schema,
-     .help = "For plan (required): all tasks, in order."},
+    {.name = "command", .kind = FIELD_TEXT, .fallback = "\"view\"", .words = "view|plan"},
+    {.name = "task_list", .kind = FIELD_OBJECTS, .fallback = "[]", .items = &task_schema},
 };
 static const struct object_schema task_tracker_schema = CLOSED_SCHEMA(task_tracker_fields);
 
 static const struct field finish_fields[] = {
-    {.name = "message",
-     .kind = FIELD_TEXT,
-     .rules = FIELD_REQUIRED,
-     .help = "The last message to the user."},
+    {.name = "message", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
 static const struct object_schema finish_schema = CLOSED_SCHEMA(finish_fields);
 
 static const struct field think_fields[] = {
-    {.name = "thought", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .help = "The thought."},
+    {.name = "thought", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
 static const struct object_schema think_schema = CLOSED_SCHEMA(think_fields);
 
@@ -131,7 +71,7 @@ const struct tool tool_table[] = {
      .observation_kind = "TerminalObservation",
      .place = TOOL_IN_SANDBOX,
      .schema = &terminal_schema,
-     .description = tool_text_terminal,
+     .text = TEXT_TOOL_TERMINAL,
      .hints = "dw",
      .resource = "terminal:session",
      .spec_names = "terminal|TerminalTool|BashTool|execute_bash"},
@@ -142,19 +82,18 @@ const struct tool tool_table[] = {
      .observation_kind = "FileEditorObservation",
      .place = TOOL_IN_SANDBOX,
      .schema = &file_editor_schema,
-     .description = tool_text_file_editor,
+     .text = TEXT_TOOL_FILE_EDITOR,
      .hints = "d",
      .resource = "file:",
      .resource_member = "path",
-     .spec_names = "file_editor|FileEditorTool|str_replace_editor",
-     .shows_working_dir = true},
+     .spec_names = "file_editor|FileEditorTool|str_replace_editor"},
     {.name = "task_tracker",
      .kind = "TaskTrackerTool",
      .action_kind = "TaskTrackerAction",
      .observation_kind = "TaskTrackerObservation",
      .place = TOOL_IN_WORKER,
      .schema = &task_tracker_schema,
-     .description = tool_text_task_tracker,
+     .text = TEXT_TOOL_TASK_TRACKER,
      .hints = "i",
      .spec_names = "task_tracker|TaskTrackerTool"},
     {.name = "start_child_conversation",
@@ -163,7 +102,7 @@ const struct tool tool_table[] = {
      .observation_kind = "StartChildConversationObservation",
      .place = TOOL_IN_CHILD,
      .schema = &child_start_schema,
-     .description = child_start_text,
+     .text = TEXT_TOOL_START_CHILD,
      .hints = "w",
      .spec_names = "start_child_conversation|StartChildConversationTool"},
     {.name = "task",
@@ -173,35 +112,34 @@ const struct tool tool_table[] = {
      .observation_kind = "TaskObservation",
      .place = TOOL_IN_SUB_AGENT,
      .schema = &child_task_schema,
-     .description = child_task_text,
+     .text = TEXT_TOOL_TASK,
      .hints = "dw",
-     .spec_names = "task|TaskTool|task_tool_set|TaskToolSet",
-     .lists_sub_agents = true},
+     .spec_names = "task|TaskTool|task_tool_set|TaskToolSet"},
     {BROWSER_TOOL("browser_navigate", "BrowserNavigate"), .schema = &browser_navigate_schema,
-     .description = browser_navigate_text, .hints = "w"},
+     .text = TEXT_TOOL_BROWSER_NAVIGATE, .hints = "w"},
     {BROWSER_TOOL("browser_click", "BrowserClick"), .schema = &browser_click_schema,
-     .description = browser_click_text, .hints = "dw"},
+     .text = TEXT_TOOL_BROWSER_CLICK, .hints = "dw"},
     {BROWSER_TOOL("browser_type", "BrowserType"), .schema = &browser_type_schema,
-     .description = browser_type_text, .hints = "dw"},
+     .text = TEXT_TOOL_BROWSER_TYPE, .hints = "dw"},
     {BROWSER_TOOL("browser_get_state", "BrowserGetState"), .schema = &browser_get_state_schema,
-     .description = browser_get_state_text, .hints = "iw", .is_read_only = true},
+     .text = TEXT_TOOL_BROWSER_GET_STATE, .hints = "iw", .is_read_only = true},
     {BROWSER_TOOL("browser_get_content", "BrowserGetContent"),
-     .schema = &browser_get_content_schema, .description = browser_get_content_text, .hints = "iw",
+     .schema = &browser_get_content_schema, .text = TEXT_TOOL_BROWSER_GET_CONTENT, .hints = "iw",
      .is_read_only = true},
     {BROWSER_TOOL("browser_scroll", "BrowserScroll"), .schema = &browser_scroll_schema,
-     .description = browser_scroll_text, .hints = "w"},
+     .text = TEXT_TOOL_BROWSER_SCROLL, .hints = "w"},
     {BROWSER_TOOL("browser_go_back", "BrowserGoBack"), .schema = &browser_nothing_schema,
-     .description = browser_go_back_text, .hints = "w"},
+     .text = TEXT_TOOL_BROWSER_GO_BACK, .hints = "w"},
     {BROWSER_TOOL("browser_list_tabs", "BrowserListTabs"), .schema = &browser_nothing_schema,
-     .description = browser_list_tabs_text, .hints = "i", .is_read_only = true},
+     .text = TEXT_TOOL_BROWSER_LIST_TABS, .hints = "i", .is_read_only = true},
     {BROWSER_TOOL("browser_switch_tab", "BrowserSwitchTab"), .schema = &browser_tab_schema,
-     .description = browser_switch_tab_text, .hints = ""},
+     .text = TEXT_TOOL_BROWSER_SWITCH_TAB, .hints = ""},
     {BROWSER_TOOL("browser_close_tab", "BrowserCloseTab"), .schema = &browser_tab_schema,
-     .description = browser_close_tab_text, .hints = ""},
+     .text = TEXT_TOOL_BROWSER_CLOSE_TAB, .hints = ""},
     {BROWSER_TOOL("browser_get_storage", "BrowserGetStorage"), .schema = &browser_nothing_schema,
-     .description = browser_get_storage_text, .hints = "i", .is_read_only = true},
+     .text = TEXT_TOOL_BROWSER_GET_STORAGE, .hints = "i", .is_read_only = true},
     {BROWSER_TOOL("browser_set_storage", "BrowserSetStorage"),
-     .schema = &browser_set_storage_schema, .description = browser_set_storage_text, .hints = ""},
+     .schema = &browser_set_storage_schema, .text = TEXT_TOOL_BROWSER_SET_STORAGE, .hints = ""},
     {.name = "finish",
      .title = "finish",
      .kind = "FinishTool",
@@ -210,7 +148,7 @@ const struct tool tool_table[] = {
      .place = TOOL_ENDS_RUN,
      .is_read_only = true,
      .schema = &finish_schema,
-     .description = tool_text_finish,
+     .text = TEXT_TOOL_FINISH,
      .hints = "i",
      .spec_names = "finish|FinishTool"},
     {.name = "think",
@@ -220,7 +158,7 @@ const struct tool tool_table[] = {
      .place = TOOL_IN_WORKER,
      .is_read_only = true,
      .schema = &think_schema,
-     .description = tool_text_think,
+     .text = TEXT_TOOL_THINK,
      .hints = "i",
      .spec_names = "think|ThinkTool"},
 };

@@ -22,8 +22,5 @@ bool tools_have(enum sandbox_browser browser, const char *name) NONNULL MUST_CHE
 
 /* The values of security_risk. */
 extern const char tool_risks[];
-/* Help texts of the two members that every function begins with. */
-extern const char tool_risk_help[];
-extern const char tool_summary_help[];
 
 #endif

@@ -10,10 +10,11 @@
 #include "model/tools/tools.h"
 
 struct toolset {
+    const struct catalogue *catalogue;
     const struct conversation *conversation;
     struct agent_tool *items;
     size_t n;
-    size_t n_own;            /* they come first */
+    size_t n_own; /* they come first */
 };
 
 static void add_own(struct toolset *tools, const struct tool *const *entries)
@@ -29,7 +30,8 @@ static void add_provided(struct toolset *tools, const json_t *provided)
         tools->items[tools->n++] = client_tool(json_array_get(provided, i));
 }
 
-struct toolset *toolset_new(const struct conversation *conversation)
+struct toolset *toolset_new(const struct catalogue *catalogue,
+                            const struct conversation *conversation)
 {
     struct toolset *tools = NEW(struct toolset);
     const struct tool **own = tools_of(conversation);
@@ -38,6 +40,7 @@ struct toolset *toolset_new(const struct conversation *conversation)
 
     for (size_t i = 0; own[i] != NULL; i++)
         n++;
+    tools->catalogue = catalogue;
     tools->conversation = conversation;
     tools->items = mem_alloc_array(n, sizeof(*tools->items));
     add_own(tools, own);
@@ -113,7 +116,7 @@ json_t *toolset_definitions(const struct toolset *tools)
     for (size_t i = 0; i < tools->n; i++) {
         const struct agent_tool *tool = &tools->items[i];
 
-        json_push(list, tool->source->definition(tool, tools->conversation));
+        json_push(list, tool->source->definition(tool, tools->catalogue, tools->conversation));
     }
     return list;
 }
@@ -124,8 +127,9 @@ static json_t *function(const struct toolset *tools, const struct agent_tool *to
     json_t *json = json_object();
 
     json_put_text(json, "name", tool->name);
-    json_put(json, "description", tool->source->description(tool, tools->conversation));
-    json_put(json, "parameters", tool->source->parameters(tool));
+    json_put(json, "description",
+             tool->source->description(tool, tools->catalogue, tools->conversation));
+    json_put(json, "parameters", tool->source->parameters(tool, tools->catalogue));
     json_put_text(wrapped, "type", "function");
     json_put(wrapped, "function", json);
     return wrapped;

@@ -2,8 +2,8 @@
  * The tools of one agent, from all sources, made once from its conversation's specification: found
  * by name, described for the model and for clients.
  *
- * Ownership: toolset_free() releases it; it borrows the conversation, whose specification must not
- *            change as long as the toolset is used.
+ * Ownership: toolset_free() releases it; it borrows the catalogue and the conversation, whose
+ *            specification must not change as long as the toolset is used.
  * Threading: one thread.
  */
 #ifndef DEFT_MODEL_TOOLS_TOOLSET_H
@@ -17,10 +17,12 @@
 #include "base/attr.h"
 
 struct agent_tool;
+struct catalogue;
 struct conversation;
 struct toolset;
 
-struct toolset *toolset_new(const struct conversation *conversation) NONNULL MUST_CHECK;
+struct toolset *toolset_new(const struct catalogue *catalogue,
+                            const struct conversation *conversation) NONNULL MUST_CHECK;
 void toolset_free(struct toolset *tools);
 void toolset_freep(struct toolset **tools) NONNULL;
 

@@ -76,11 +76,12 @@ static int ask_write(struct async_post *post, struct error *err)
     struct conversation_write write = {.guard = GUARD_NONE};
     struct async_statement query = {.done = on_written, .owner = post, .pending = &post->writing};
 
+    const struct planned_message message = {.catalogue = post->catalogue,
+                                            .content = json_object_get(post->message, "content"),
+                                            .run = post->is_full ? MESSAGE_ONLY : MESSAGE_AND_RUN};
     bool is_spec_new = goal_give_way(conversation, &events);
 
-    if (conversation_plan_message(conversation, json_object_get(post->message, "content"),
-                                  post->is_full ? MESSAGE_ONLY : MESSAGE_AND_RUN, &events, &change,
-                                  err) < 0)
+    if (conversation_plan_message(conversation, &message, &events, &change, err) < 0)
         return -1;
     event_list_set_sender(&events, json_text_or(post->message, "sender", NULL));
     conversation_write_change(&change, &write);

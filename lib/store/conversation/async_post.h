@@ -13,6 +13,7 @@
 #include "store/conversation/async_store.h"
 #include "store/conversation/conversation_store.h"
 
+struct catalogue;
 struct db_async;
 struct error;
 
@@ -23,6 +24,7 @@ struct error;
 struct async_post {
     struct db_async *async;
     struct run_limits limits;
+    const struct catalogue *catalogue; /* set by the caller; borrowed */
     struct state_query state;
     struct async_query *asking;
     struct async_query *finding; /* the query for waiting calls */

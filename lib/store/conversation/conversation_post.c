@@ -52,6 +52,7 @@ static int try_message(struct db *db, const struct conversation_scope *scope, co
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
 
+    const struct planned_message planned = {message->catalogue, message->content, message->run};
     bool is_spec_new = false;
 
     if (conversation_store_load(db, scope, id, &conversation, err) < 0 ||
@@ -61,8 +62,7 @@ static int try_message(struct db *db, const struct conversation_scope *scope, co
     if (*is_refused_out)
         return 0;
     is_spec_new = goal_give_way(&conversation, &events);
-    if (conversation_plan_message(&conversation, message->content, message->run, &events, &change,
-                                  err) < 0)
+    if (conversation_plan_message(&conversation, &planned, &events, &change, err) < 0)
         return -1;
     event_list_set_sender(&events, message->sender);
     is_spec_new = conversation_note_skills(&conversation, &events) || is_spec_new;
@@ -93,12 +93,13 @@ static bool is_under_way(const struct conversation *conversation)
     return conversation->is_wanted && conversation->status == STATUS_RUNNING;
 }
 
-static int write_run(struct db *db, struct conversation *conversation, struct error *err)
+static int write_run(struct db *db, const struct run_request *wanted,
+                     struct conversation *conversation, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
 
-    conversation_plan_run(conversation, &events, &change);
+    conversation_plan_run(wanted->catalogue, conversation, &events, &change);
     return write_change(db, conversation, &events, &change, NULL, err);
 }
 
@@ -109,13 +110,13 @@ struct run_try {
 };
 
 static int try_run(struct db *db, const struct conversation_scope *scope, const struct uuid *id,
-                   const struct seen_calls *seen, struct run_try *try_out, struct error *err)
+                   const struct run_request *wanted, struct run_try *try_out, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
 
     *try_out = (struct run_try){.result = POST_WRITTEN};
     if (conversation_store_load(db, scope, id, &conversation, err) < 0 ||
-        check_seen(db, &conversation, seen, &try_out->is_refused, err) < 0)
+        check_seen(db, &conversation, wanted->seen, &try_out->is_refused, err) < 0)
         return -1;
     if (try_out->is_refused)
         return 0;
@@ -123,18 +124,18 @@ static int try_run(struct db *db, const struct conversation_scope *scope, const 
         try_out->result = POST_UNDER_WAY;
         return 0;
     }
-    return write_run(db, &conversation, err);
+    return write_run(db, wanted, &conversation, err);
 }
 
 int conversation_post_run(struct db *db, const struct conversation_scope *scope,
-                          const struct uuid *id, const struct seen_calls *seen,
+                          const struct uuid *id, const struct run_request *wanted,
                           enum post_result *result_out, struct error *err)
 {
     struct run_try last = {.result = POST_WRITTEN};
-    int rc = try_run(db, scope, id, seen, &last, err);
+    int rc = try_run(db, scope, id, wanted, &last, err);
 
     for (int i = 1; i < TRIES_MAX && rc < 0 && error_is_lost_race(err); i++)
-        rc = try_run(db, scope, id, seen, &last, err);
+        rc = try_run(db, scope, id, wanted, &last, err);
     if (rc < 0 || last.is_refused)
         return -1;
     *result_out = last.result;

@@ -12,6 +12,7 @@
 #include "base/attr.h"
 #include "model/prompt/planned_events.h"
 
+struct catalogue;
 struct conversation_scope;
 struct conversation_write;
 struct db;
@@ -20,7 +21,8 @@ struct seen_calls;
 struct uuid;
 
 struct user_message {
-    json_t *content; /* as content_read() gives it; borrowed */
+    const struct catalogue *catalogue; /* borrowed */
+    json_t *content;                   /* as content_read() gives it; borrowed */
     enum message_run run;
     const char *sender;            /* borrowed; NULL: not given */
     const struct seen_calls *seen; /* NULL: the client does not say */
@@ -41,14 +43,16 @@ enum post_result {
     POST_UNDER_WAY, /* a run is requested already; nothing was written */
 };
 
-/*
- * Requests a run without a message. seen: NULL when the client does not say which calls it saw;
- * else ERROR_CONFLICT when other calls are waiting, or none any more.
- */
+/* A request for a run without a message; borrowed. */
+struct run_request {
+    const struct catalogue *catalogue;
+    const struct seen_calls *seen; /* NULL: the client does not say which calls it saw */
+};
+
+/* Requests a run. ERROR_CONFLICT when other calls than those seen are waiting, or none any more. */
 int conversation_post_run(struct db *db, const struct conversation_scope *scope,
-                          const struct uuid *id, const struct seen_calls *seen,
-                          enum post_result *result_out, struct error *err)
-    __attribute__((nonnull(1, 2, 3, 5, 6))) MUST_CHECK;
+                          const struct uuid *id, const struct run_request *wanted,
+                          enum post_result *result_out, struct error *err) NONNULL MUST_CHECK;
 
 /* Fills a write with what a planned change does to the row; borrows the change's texts. */
 void conversation_write_change(const struct conversation_change *change,

@@ -28,6 +28,7 @@
 #include "store/db/hints.h"
 #include "store/user/user_store.h"
 #include "support/pg.h"
+#include "support/test_catalogue.h"
 #include "web/reply_output.h"
 #include "web/request_input.h"
 
@@ -87,6 +88,7 @@ int fixture_setup(void **state)
     context->last_active_ms = &fixture->last_active_ms;
     context->wait_slots = wait_slots_new((size_t)(fixture->settings.n_threads + 1) / 2);
     must(keyring_init(&context->keyring, &fixture->settings.secret_key, &err), &err);
+    context->catalogue = test_catalogue();
     context->db = test_db_open(4);
     must(http_open(&context->http, &err), &err);
     http_trust_users(context->http);

@@ -6,7 +6,7 @@ libfcgifixture_a_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 FCGI_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit/fcgi \
 	-DTEST_MODELS_FILE='"$(abs_top_srcdir)/catalogue/models.json"'
 FCGI_TEST_LIBS = \
-	libfcgifixture.a libtestsupport.a $(FCGI_HANDLER_LIBS) $(CMOCKA_LIBS)
+	libfcgifixture.a libtestsupport.a libtestcatalogue.a $(FCGI_HANDLER_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += \
 	fcgi_conversation_run_test fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_init_test fcgi_request_test \

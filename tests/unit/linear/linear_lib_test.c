@@ -17,6 +17,7 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "base/text_folder.h"
 #include "base/zip.h"
 #include "client/http1.h"
 #include "client/oauth.h"
@@ -25,6 +26,8 @@
 #include "llm/json_repair.h"
 #include "llm/llm_error.h"
 #include "llm/response_builder.h"
+#include "model/catalogue/text_template.h"
+#include "model/catalogue/tsv.h"
 #include "model/conversation/conversation.h"
 #include "model/conversation/preview_answer.h"
 #include "model/event/event.h"
@@ -37,6 +40,7 @@
 #include "model/tools/sub_agents.h"
 #include "model/web_origin.h"
 #include "unit/linear/linear.h"
+#include "unit/support/test_catalogue.h"
 
 /* --- base --- */
 
@@ -393,7 +397,7 @@ static void run_skills(const char *text, size_t len)
     json_push(json_object_get(json_object_get(json_array_get(skills, 0), "trigger"), "keywords"),
               json_text(text, len / 2));
     json_push(content, text_content(text));
-    skills_for_message(&conversation, content, &texts);
+    skills_for_message(test_catalogue(), &conversation, content, &texts);
     skill_texts_done(&texts);
     conversation_done(&conversation);
 }
@@ -414,7 +418,7 @@ static void run_many_skills(const char *text, size_t len)
     strbuf_append(&spec, "]}}}");
     assert_int_equal(json_parse(spec.text, spec.len, &conversation.spec, &err), 0);
     json_push(content, text_content("a"));
-    skills_for_message(&conversation, content, &texts);
+    skills_for_message(test_catalogue(), &conversation, content, &texts);
     skill_texts_done(&texts);
     conversation_done(&conversation);
 }
@@ -448,7 +452,7 @@ static void run_many_words(const char *text, size_t len)
                  "trigger"),
              "keywords", words);
     json_push(content, text_content(text));
-    skills_for_message(&conversation, content, &texts);
+    skills_for_message(test_catalogue(), &conversation, content, &texts);
     skill_texts_done(&texts);
     conversation_done(&conversation);
 }
@@ -466,9 +470,30 @@ static void run_definitions(const char *text, size_t len)
         strbuf_appendf(&spec, ",{\"name\":\"%zu\"}", i);
     strbuf_append(&spec, "]}");
     assert_int_equal(json_parse(spec.text, spec.len, &conversation.spec, &err), 0);
-    sub_agents_append_list(&conversation, &out);
+    sub_agents_append_list(test_catalogue(), &conversation, &out);
     conversation_done(&conversation);
 }
+
+static void run_template(const char *text, size_t len)
+{
+    const struct text_rules rules = {.parts = "a", .optional = "b", .values = "x"};
+    const struct text_value value = {"x", "y"};
+    CLEANUP(mem_freep) char *copy = mem_dup_text(text);
+    const struct text_file file = {.path = (char[]){"f"}, .text = copy, .len = len};
+    CLEANUP(text_template_done) struct text_template template = {NULL, 0};
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(tsv_done) struct tsv table = {.row = STRBUF_INIT};
+    struct error err = ERROR_INIT;
+
+    if (text_template_read(&file, &rules, &template, &err) == 0)
+        text_template_append(&template, "", &value, 1, &out);
+    tsv_init(&table, &file);
+    while (tsv_next(&table))
+        assert_true(table.n > 0);
+}
+
+static const char *const templates[] = {"|{{x}}|\n@@ a\nx", "a\n@@ a\n|{{x}}|", "|\n|@@ a\nx",
+                                        "|{{x|}}",          "a\t|\t|",          NULL};
 
 /* An agent with many tools, all of which the client brings. */
 static void run_start(const char *text, size_t len)
@@ -552,6 +577,8 @@ static void time_is_linear_in_what_the_libraries_read(void **state)
         {"skills_for_message, many", run_many_skills, one_text, LINEAR_OBJECTS},
         {"skills_for_message, many words", run_many_words, linear_any_text, LINEAR_OBJECTS},
         {"sub_agents_append_list", run_definitions, one_text, LINEAR_OBJECTS},
+        {"text_template_read", run_template, templates, LINEAR_FEW_BYTES, 0},
+        {"text_template_read", run_template, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"conversation_from_request", run_start, one_text, LINEAR_OBJECTS},
     };
 

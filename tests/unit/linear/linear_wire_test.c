@@ -51,6 +51,7 @@
 #include "model/tools/tool_check.h"
 #include "model/tools/toolset.h"
 #include "unit/linear/linear.h"
+#include "unit/support/test_catalogue.h"
 
 static const char *const one_text[] = {"|a|", NULL};
 
@@ -182,7 +183,7 @@ static void run_tools(const char *text, size_t len)
         strbuf_appendf(&spec, "%s{\"name\":\"t%zu\",\"parameters\":{}}", i > 0 ? "," : "", i);
     strbuf_append(&spec, "]}");
     assert_int_equal(json_parse(spec.text, spec.len, &conversation.spec, &err), 0);
-    tools = toolset_new(&conversation);
+    tools = toolset_new(test_catalogue(), &conversation);
     functions = toolset_functions(tools);
     definitions = toolset_definitions(tools);
     assert_int_equal(json_array_size(functions), n + 1);
@@ -201,7 +202,7 @@ static void run_call(const char *text, size_t len)
 
     (void)len;
     assert_int_equal(json_parse(spec, strlen(spec), &conversation.spec, &err), 0);
-    tools = toolset_new(&conversation);
+    tools = toolset_new(test_catalogue(), &conversation);
     tool_call_check(tools, "terminal", text, &check);
     toolset_free(tools);
     conversation_done(&conversation);

@@ -19,7 +19,7 @@ linear_runtime_test_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(LI
 linear_runtime_test_LDADD = $(MNL_LIBS) $(BASE_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS)
 linear_lib_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_lib_test.c
 linear_lib_test_CPPFLAGS = $(AM_CPPFLAGS) $(LINEAR_CPPFLAGS)
-linear_lib_test_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
+linear_lib_test_LDADD = libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 linear_fcgi_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_fcgi_test.c \
 	tests/unit/support/raw_request.c tests/unit/support/raw_request.h
 linear_fcgi_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(LINEAR_CPPFLAGS)
@@ -30,7 +30,7 @@ linear_gateway_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS) $(LINEAR_CPPFLAGS)
 linear_gateway_test_LDADD = $(GATEWAY_TEST_LIBS)
 linear_wire_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_wire_test.c
 linear_wire_test_CPPFLAGS = $(AM_CPPFLAGS) $(LINEAR_CPPFLAGS)
-linear_wire_test_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
+linear_wire_test_LDADD = libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 linear_worker_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_worker_test.c
 linear_worker_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS) $(LINEAR_CPPFLAGS)
 linear_worker_test_LDADD = $(WORKER_TEST_LIBS)

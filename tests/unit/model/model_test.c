@@ -15,6 +15,7 @@
 #include "model/schema/validation_error.h"
 #include "model/tools/tool_call.h"
 #include "model/tools/toolset.h"
+#include "unit/support/test_catalogue.h"
 
 #define GOLDEN_DIR DEFT_TEST_DATA "/golden/"
 
@@ -78,14 +79,14 @@ void start_default(struct conversation *conversation_out)
 
 json_t *functions_of(const struct conversation *conversation)
 {
-    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(conversation);
+    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(test_catalogue(), conversation);
 
     return toolset_functions(tools);
 }
 
 json_t *definitions_of(const struct conversation *conversation)
 {
-    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(conversation);
+    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(test_catalogue(), conversation);
 
     return toolset_definitions(tools);
 }
@@ -93,7 +94,7 @@ json_t *definitions_of(const struct conversation *conversation)
 void check_call_of(const struct conversation *conversation, const char *name, const char *arguments,
                    struct tool_call_check *check_out)
 {
-    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(conversation);
+    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(test_catalogue(), conversation);
 
     tool_call_check(tools, name, arguments, check_out);
 }
@@ -218,6 +219,7 @@ int main(void)
     n_failed += agent_spec_tests();
     n_failed += child_tests();
     n_failed += content_tests();
+    n_failed += catalogue_tests();
     n_failed += event_tests();
     n_failed += event_text_tests();
     n_failed += golden_tests();

@@ -50,6 +50,7 @@ json_t *event_wire(const struct event *event) NONNULL MUST_CHECK;
 char *event_order(const struct event_list *list) NONNULL MUST_CHECK;
 
 int agent_spec_tests(void);
+int catalogue_tests(void);
 int child_tests(void);
 int content_tests(void);
 int event_tests(void);

@@ -2,7 +2,7 @@
 START_TEST_FIXTURE = tests/unit/start/start_fixture.c tests/unit/start/start_fixture.h
 START_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/tests
 START_TEST_LIBS = \
-	libtestsupport.a $(START_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
+	libtestsupport.a libtestcatalogue.a $(START_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \
 	start_expand_test start_fork_test start_parse_test start_place_test start_rows_test start_test \

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "store/db/db.h"
 #include "support/pg.h"
+#include "support/test_catalogue.h"
 
 enum { CONNECTIONS = 2 };
 
@@ -24,6 +25,7 @@ int start_set_up(void **state)
     secret_set(&root, ROOT);
     assert_done(keyring_init(&fixture->keyring, &root, &err), &err);
     fixture->context = (struct start_context){
+        .catalogue = test_catalogue(),
         .keyring = &fixture->keyring,
         .defaults = {.model = "scripted/hello"},
         .llm = {"", "", ""},

@@ -9,6 +9,7 @@
 #include "start/start_parse.h"
 #include "start/start_rows.h"
 #include "start/start_validate.h"
+#include "support/test_catalogue.h"
 #include "unit/start/start_fixture.h"
 
 /* A validated request with these further members. */
@@ -47,7 +48,8 @@ static void a_first_message_starts_a_run(void **state)
     CLEANUP(start_plan_done) struct start_plan planned = START_PLAN_INIT;
     CLEANUP(start_rows_done) struct start_rows rows = START_ROWS_INIT;
     json_auto_t *content = start_json("[{'type': 'text', 'text': 'go'}]");
-    struct start_order order = {.content = content, .sender = "alice"};
+    struct start_order order = {
+        .catalogue = test_catalogue(), .content = content, .sender = "alice"};
     struct error err = ERROR_INIT;
 
     plan(&context, "", &planned);
@@ -67,7 +69,7 @@ static void without_a_message_nothing_is_planned(void **state)
     CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
     CLEANUP(start_plan_done) struct start_plan planned = START_PLAN_INIT;
     CLEANUP(start_rows_done) struct start_rows rows = START_ROWS_INIT;
-    struct start_order order = {.folder = START_IN_FOLDER};
+    struct start_order order = {.catalogue = test_catalogue(), .folder = START_IN_FOLDER};
     struct error err = ERROR_INIT;
 
     plan(&context, "", &planned);
@@ -86,7 +88,8 @@ static void a_worktree_gets_a_job_with_the_message(void **state)
     CLEANUP(start_rows_done) struct start_rows rows = START_ROWS_INIT;
     json_auto_t *content = start_json("[{'type': 'text', 'text': 'go'}]");
     json_auto_t *options = start_json("{'base': 'head'}");
-    struct start_order order = {.content = content,
+    struct start_order order = {.catalogue = test_catalogue(),
+                                .content = content,
                                 .sender = "alice",
                                 .folder = START_IN_WORKTREE,
                                 .worktree_options = options};
@@ -111,7 +114,7 @@ static void content_that_is_no_list_is_refused(void **state)
     CLEANUP(start_plan_done) struct start_plan planned = START_PLAN_INIT;
     CLEANUP(start_rows_done) struct start_rows rows = START_ROWS_INIT;
     json_auto_t *content = start_json("{}");
-    struct start_order order = {.content = content};
+    struct start_order order = {.catalogue = test_catalogue(), .content = content};
     struct error err = ERROR_INIT;
 
     plan(&context, "", &planned);

@@ -8,7 +8,7 @@ libworkertest_a_SOURCES = \
 libworkertest_a_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
 
 WORKER_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
-WORKER_TEST_LIBS = libworkertest.a libtestsupport.a $(START_LIBS) $(STORE_LIBS) $(LLM_LIBS) \
+WORKER_TEST_LIBS = libworkertest.a libtestsupport.a libtestcatalogue.a $(START_LIBS) $(STORE_LIBS) $(LLM_LIBS) \
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \

@@ -34,6 +34,7 @@
 #include "store/db/hints.h"
 #include "support/pg.h"
 #include "support/sql.h"
+#include "support/test_catalogue.h"
 #include "worker/agent/agent_run.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/event_writer.h"
@@ -75,6 +76,7 @@ int run_fixture_set_up(void **state)
                "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
     check(keyring_init(&context->keyring, &context->settings.secret_key, &err), &err);
     check(crash_points_init(&context->crash, "", &err), &err);
+    context->catalogue = test_catalogue();
     context->owner = uuid_random();
     context->db = test_db_open(4);
     fixture->user_id = test_user(context->db);
@@ -185,9 +187,11 @@ struct uuid run_new_conversation(struct run_fixture *fixture, const char *script
     conversation.user_id = fixture->user_id;
     conversation.runtime_session = mem_dup_text("u-test");
     seal(fixture, &conversation, &secrets);
-    check(
-        conversation_plan_message(&conversation, content, MESSAGE_AND_RUN, &events, &change, &err),
-        &err);
+    check(conversation_plan_message(
+              &conversation,
+              &(struct planned_message){fixture->context.catalogue, content, MESSAGE_AND_RUN},
+              &events, &change, &err),
+          &err);
     conversation_write_change(&change, &write);
     check(conversation_store_create(fixture->context.db, &conversation, &events, &write, &was_there,
                                     &err),
@@ -199,7 +203,8 @@ void run_say(struct run_fixture *fixture, const struct uuid *id, const char *tex
 {
     struct conversation_scope scope = {.user_id = fixture->user_id};
     json_auto_t *content = json_array();
-    const struct user_message message = {.content = content, .run = MESSAGE_AND_RUN};
+    const struct user_message message = {
+        .catalogue = fixture->context.catalogue, .content = content, .run = MESSAGE_AND_RUN};
     struct error err = ERROR_INIT;
 
     json_push(content, text_content(text));
@@ -212,7 +217,10 @@ void run_again(struct run_fixture *fixture, const struct uuid *id)
     enum post_result result = POST_UNDER_WAY;
     struct error err = ERROR_INIT;
 
-    check(conversation_post_run(fixture->context.db, &scope, id, NULL, &result, &err), &err);
+    check(conversation_post_run(fixture->context.db, &scope, id,
+                                &(struct run_request){fixture->context.catalogue, NULL}, &result,
+                                &err),
+          &err);
     assert_int_equal(result, POST_WRITTEN);
 }
 

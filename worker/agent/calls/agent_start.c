@@ -15,6 +15,7 @@ struct start_context agent_start_context(const struct agent *agent)
 
     return (struct start_context){
         .db = context->db,
+        .catalogue = context->catalogue,
         .keyring = &context->keyring,
         .limits = {.runs = context->settings.run_limits},
         .caller = {.kind = START_BY_SANDBOX,
@@ -26,12 +27,14 @@ struct start_context agent_start_context(const struct agent *agent)
     };
 }
 
-int agent_start_plan(struct conversation *child, const char *task, struct start_rows *rows_out,
-                     struct error *err)
+int agent_start_plan(const struct catalogue *catalogue, struct conversation *child,
+                     const char *task, struct start_rows *rows_out, struct error *err)
 {
     json_auto_t *content = json_array();
-    const struct start_order order = {
-        .conversation = child, .content = content, .folder = START_IN_FOLDER};
+    const struct start_order order = {.catalogue = catalogue,
+                                      .conversation = child,
+                                      .content = content,
+                                      .folder = START_IN_FOLDER};
 
     json_push(content, text_content(task));
     return start_rows_plan(&order, rows_out, err);

@@ -18,7 +18,8 @@ struct start_rows;
  */
 struct start_context agent_start_context(const struct agent *agent) NONNULL MUST_CHECK;
 /* start_rows_plan() for a child in its folder, with the task as its first message. */
-int agent_start_plan(struct conversation *child, const char *task, struct start_rows *rows_out,
+int agent_start_plan(const struct catalogue *catalogue, struct conversation *child,
+                     const char *task, struct start_rows *rows_out,
                      struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -193,7 +193,8 @@ static int store_child(struct agent *agent, size_t action, struct child_start *s
     const struct conversation_write change = {.child = &inserted};
     json_auto_t *observation = told_start(start);
 
-    if (agent_start_plan(&start->child, json_text_or(args, "task", ""), &rows, err) < 0)
+    if (agent_start_plan(agent->context->catalogue, &start->child, json_text_or(args, "task", ""),
+                         &rows, err) < 0)
         return -1;
     return store_result(agent, action, observation, &change, err);
 }

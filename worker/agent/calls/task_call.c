@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/catalogue/catalogue.h"
 #include "model/conversation/child_conversation.h"
 #include "model/conversation/conversation.h"
 #include "model/conversation/task.h"
@@ -139,12 +140,14 @@ static int make_child(const struct task_invocation *invocation, const json_t *de
                       struct conversation *child, struct error *err)
 {
     struct agent *agent = invocation->agent;
+    const struct sub_agent sub_agent = {
+        definition, catalogue_text(agent->context->catalogue, TEXT_SUB_AGENT_ROLE)};
     const char *prompt = json_text_or(invocation->args, "prompt", "");
     CLEANUP(mem_freep) char *title =
         title_from_text(json_text_or(invocation->args, "description", prompt));
 
     child->id = child_conversation_id(&agent->conversation.id, call_id(invocation));
-    return sub_agent_make(&agent->context->keyring, &agent->conversation, definition,
+    return sub_agent_make(&agent->context->keyring, &agent->conversation, &sub_agent,
                           title != NULL ? title : "", child, err);
 }
 
@@ -158,7 +161,8 @@ static int begin_with(const struct task_invocation *invocation, const json_t *de
 
     if (make_child(invocation, definition, &child, err) < 0 ||
         database_retry(invocation->agent, try_place, &child, err) < 0 ||
-        agent_start_plan(&child, json_text_or(invocation->args, "prompt", ""), &rows, err) < 0)
+        agent_start_plan(invocation->agent->context->catalogue, &child,
+                         json_text_or(invocation->args, "prompt", ""), &rows, err) < 0)
         return -1;
     task_set_call(task_add(invocation->state, &child.id, json_text_or(definition, "name", "")),
                   call_id(invocation));
@@ -170,15 +174,17 @@ static int refuse_kind(const struct task_invocation *invocation, const char *nam
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
 
-    strbuf_appendf(&words, "There is no sub-agent of the kind \"%s\". There are:", name);
-    sub_agents_append_list(&invocation->agent->conversation, &words);
+    strbuf_appendf(&words, "There is no sub-agent of the kind \"%s\". There are:\n", name);
+    sub_agents_append_list(invocation->agent->context->catalogue, &invocation->agent->conversation,
+                           &words);
     return task_result_refuse(invocation->agent, invocation->action, words.text, err);
 }
 
 static int begin_new(const struct task_invocation *invocation, struct error *err)
 {
     const char *kind = json_text_or(invocation->args, "subagent_type", "");
-    json_auto_t *definition = sub_agent_find(&invocation->agent->conversation, kind);
+    json_auto_t *definition = sub_agent_find(invocation->agent->context->catalogue,
+                                             &invocation->agent->conversation, kind);
     struct error failure = ERROR_INIT;
 
     if (definition == NULL)
@@ -203,7 +209,10 @@ static int give_more(const struct task_invocation *invocation, struct conversati
     json_auto_t *content = json_array();
 
     json_push(content, text_content(json_text_or(invocation->args, "prompt", "")));
-    if (conversation_plan_message(child, content, MESSAGE_AND_RUN, &events, &planned, err) < 0)
+    if (conversation_plan_message(child,
+                                  &(struct planned_message){invocation->agent->context->catalogue,
+                                                            content, MESSAGE_AND_RUN},
+                                  &events, &planned, err) < 0)
         return -1;
     conversation_write_change(&planned, &write);
     return wait_for(invocation, &child->id, task_store_go_on, &work, err);
@@ -268,7 +277,7 @@ static int run_again(const struct task_invocation *invocation, struct conversati
     struct conversation_write write = {.guard = GUARD_NONE};
     const struct task_work work = {child, &events, &write};
 
-    conversation_plan_run(child, &events, &planned);
+    conversation_plan_run(invocation->agent->context->catalogue, child, &events, &planned);
     conversation_write_change(&planned, &write);
     return wait_for(invocation, &child->id, task_store_go_on, &work, err);
 }

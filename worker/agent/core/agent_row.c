@@ -47,7 +47,7 @@ void agent_take_row(struct agent *agent, struct conversation *now)
     agent_take_secrets(agent);
     /* Both depend on the specification. */
     toolset_free(agent->tools);
-    agent->tools = toolset_new(own);
+    agent->tools = toolset_new(agent->context->catalogue, own);
     transcript_restart(&agent->transcript);
     agent->is_row_stale = false;
     agent->has_foreign_stats = false;

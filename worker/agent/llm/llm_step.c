@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/llm.h"
+#include "model/catalogue/catalogue.h"
 #include "model/event/event.h"
 #include "model/tools/toolset.h"
 #include "worker/agent/calls/run_end.h"
@@ -30,9 +31,6 @@
 #define KEY_REFUSED_TEXT "Your LLM API key appears to be invalid or has expired."
 #define CODE_TOO_LARGE "RuntimeError"
 #define TOO_LARGE_TEXT "The model's answer is larger than a conversation can keep."
-#define REPHRASE_TEXT                                                                              \
-    "The provider's content filter refused the last request. Go on in other words, and leave out " \
-    "what may have caused this."
 
 static void cancel_call(void *call)
 {
@@ -102,7 +100,8 @@ static bool has_rephrased(const struct agent *agent)
     if (last == NULL || !stored_event_is_message(last, "user"))
         return false;
     content = json_object_get(json_object_get(last->json, "llm_message"), "content");
-    return text_equal(json_text_or(json_array_get(content, 0), "text", ""), REPHRASE_TEXT);
+    return text_equal(json_text_or(json_array_get(content, 0), "text", ""),
+                      catalogue_text(agent->context->catalogue, TEXT_REPHRASE));
 }
 
 static int ask_to_rephrase(struct agent *agent, struct error *err)
@@ -110,7 +109,7 @@ static int ask_to_rephrase(struct agent *agent, struct error *err)
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     json_auto_t *content = json_array();
 
-    json_push(content, text_content(REPHRASE_TEXT));
+    json_push(content, text_content(catalogue_text(agent->context->catalogue, TEXT_REPHRASE)));
     (void)event_add_user_message(&events, content);
     return event_writer_append(agent, &events, NULL, err);
 }

@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/llm.h"
+#include "model/catalogue/catalogue.h"
 #include "model/event/event.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/agent.h"
@@ -24,19 +25,6 @@
 #define MINIMUM_PROGRESS 0.1
 /* Their ids must fit into an event and leave room for the summary: see EVENT_MAX_BYTES. */
 #define FORGOTTEN_MAX_EVENTS 20000
-#define SYSTEM_TEXT                                                                                \
-    "You keep the memory of a coding agent whose conversation has become long. You are shown the " \
-    "part of it that it is about to forget, and the summary of what it forgot before, if there "   \
-    "is "                                                                                          \
-    "one. Write one summary of both, for the agent to go on with. Use these headings, and leave "  \
-    "out those that have nothing to say:\n"                                                        \
-    "USER_CONTEXT: what the user wants, in their own words where those matter.\n"                  \
-    "TASK_TRACKING: tasks with their ids and states, exactly as they are.\n"                       \
-    "COMPLETED: what is done, with the results.\n"                                                 \
-    "PENDING: what is left.\n"                                                                     \
-    "CURRENT_STATE: variables, files, values that matter now.\n"                                   \
-    "For work on code also CODE_STATE, TESTS, CHANGES, DEPS, VERSION_CONTROL_STATUS.\n"            \
-    "Keep names, paths, numbers and error messages as they are. Write nothing else."
 
 json_t *summary_condenser(const struct agent *agent)
 {
@@ -115,14 +103,14 @@ static void append_events(const struct history *history, const struct model_view
         append_message(out, json_array_get(messages, i));
 }
 
-static json_t *messages_for(const struct history *history, const struct model_view_range *range)
+static json_t *messages_for(const struct agent *agent, const struct model_view_range *range)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_t *messages = json_array();
 
-    append_summaries(history, range, &text);
-    append_events(history, range, &text);
-    json_push(messages, messages_system(SYSTEM_TEXT));
+    append_summaries(&agent->history, range, &text);
+    append_events(&agent->history, range, &text);
+    json_push(messages, messages_system(catalogue_text(agent->context->catalogue, TEXT_SUMMARY)));
     messages_append_user(messages, text.text);
     return messages;
 }
@@ -132,7 +120,7 @@ int summary_ask(struct agent *agent, const json_t *condenser, const struct model
 {
     CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
     CLEANUP(secret_done) struct secret key = SECRET_INIT;
-    json_auto_t *messages = messages_for(&agent->history, range);
+    json_auto_t *messages = messages_for(agent, range);
     json_t *llm = json_object_get(condenser, "llm");
     struct retry_notice telling = retry_notice_begin(agent);
     const struct llm_listener listener = retry_notice_listener(&telling);

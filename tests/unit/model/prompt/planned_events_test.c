@@ -5,6 +5,7 @@
 #include "model/event/event.h"
 #include "model/prompt/planned_events.h"
 #include "unit/model/model_test.h"
+#include "unit/support/test_catalogue.h"
 
 struct message_case {
     enum execution_status status;
@@ -28,7 +29,10 @@ static void check_message(const struct message_case *c)
     conversation.last_seq = c->last_seq;
     conversation.is_begun = c->last_seq > 0;
     assert_int_equal(
-        conversation_plan_message(&conversation, content, c->run, &list, &change, &err), 0);
+        conversation_plan_message(&conversation,
+                                  &(struct planned_message){test_catalogue(), content, c->run},
+                                  &list, &change, &err),
+        0);
     order = event_order(&list);
     assert_string_equal(order, c->events);
     assert_int_equal(change.status, c->after);
@@ -95,7 +99,7 @@ static void run_is_planned_by_status(void **state)
         conversation.status = cases[i].status;
         conversation.last_seq = cases[i].last_seq;
         conversation.is_begun = cases[i].last_seq > 0;
-        conversation_plan_run(&conversation, &list, &change);
+        conversation_plan_run(test_catalogue(), &conversation, &list, &change);
         order = event_order(&list);
         assert_string_equal(order, cases[i].events);
         assert_int_equal(change.status, cases[i].after);
@@ -116,8 +120,11 @@ static void message_id_is_told_in_the_state(void **state)
     start_default(&conversation);
     conversation.last_seq = 1;
     conversation.is_begun = true;
-    assert_int_equal(
-        conversation_plan_message(&conversation, content, MESSAGE_ONLY, &list, &change, &err), 0);
+    assert_int_equal(conversation_plan_message(
+                         &conversation,
+                         &(struct planned_message){test_catalogue(), content, MESSAGE_ONLY}, &list,
+                         &change, &err),
+                     0);
     assert_string_equal(json_text_or(list.items[1].json, "value", ""), list.items[0].id.text);
     assert_string_equal(change.last_user_message_id.text, list.items[0].id.text);
 }
@@ -149,9 +156,11 @@ static void first_message_names_the_conversation(void **state)
         json_put_text(conversation_llm(&conversation), "model", cases[i].model);
         json_put(conversation.spec, "autotitle", json_boolean(cases[i].autotitle));
         conversation.title = cases[i].title != NULL ? mem_dup_text(cases[i].title) : NULL;
-        assert_int_equal(
-            conversation_plan_message(&conversation, content, MESSAGE_ONLY, &list, &change, &err),
-            0);
+        assert_int_equal(conversation_plan_message(
+                             &conversation,
+                             &(struct planned_message){test_catalogue(), content, MESSAGE_ONLY},
+                             &list, &change, &err),
+                         0);
         assert_int_equal(change.wants_title, cases[i].asks);
         if (cases[i].first_title == NULL)
             assert_null(change.first_title);
@@ -170,8 +179,11 @@ static void content_that_is_no_list_is_refused(void **state)
 
     (void)state;
     start_default(&conversation);
-    assert_int_equal(
-        conversation_plan_message(&conversation, content, MESSAGE_ONLY, &list, &change, &err), -1);
+    assert_int_equal(conversation_plan_message(
+                         &conversation,
+                         &(struct planned_message){test_catalogue(), content, MESSAGE_ONLY}, &list,
+                         &change, &err),
+                     -1);
     assert_int_equal(err.code, ERROR_INVALID);
     assert_int_equal(list.n, 0);
 }

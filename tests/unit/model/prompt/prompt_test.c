@@ -5,6 +5,7 @@
 #include "model/conversation/conversation.h"
 #include "model/prompt/prompt.h"
 #include "unit/model/model_test.h"
+#include "unit/support/test_catalogue.h"
 
 static void start_with(struct conversation *conversation, const char *agent)
 {
@@ -50,7 +51,7 @@ static void sections_stand_in_order(void **state)
 
     (void)state;
     start_default(&conversation);
-    prompt_append(&conversation, &prompt);
+    prompt_append(test_catalogue(), &conversation, &prompt);
     assert_order(prompt.text, tags, ARRAY_SIZE(tags));
     assert_null(strstr(prompt.text, "<IMPORTANT>"));
 }
@@ -62,7 +63,7 @@ static void persona_replaces_who_and_how(void **state)
 
     (void)state;
     start_with(&conversation, "{'llm': {}, 'persona': 'You are a poet.'}");
-    prompt_append(&conversation, &prompt);
+    prompt_append(test_catalogue(), &conversation, &prompt);
     assert_int_equal(strncmp(prompt.text, "You are a poet.\n\n<MEMORY>", 24), 0);
     assert_null(strstr(prompt.text, "<ROLE>"));
     assert_null(strstr(prompt.text, "<TROUBLESHOOTING>"));
@@ -76,7 +77,7 @@ static void own_prompt_replaces_all(void **state)
 
     (void)state;
     start_with(&conversation, "{'llm': {}, 'system_prompt': 'Be brief.', 'persona': 'x'}");
-    prompt_append(&conversation, &prompt);
+    prompt_append(test_catalogue(), &conversation, &prompt);
     assert_string_equal(prompt.text, "Be brief.");
 }
 
@@ -89,7 +90,7 @@ static void switches_leave_sections_out(void **state)
     start_with(&conversation, "{'llm': {'model': 'anthropic/claude-x'},"
                               " 'security_policy_filename': '',"
                               " 'system_prompt_kwargs': {'llm_security_analyzer': false}}");
-    prompt_append(&conversation, &prompt);
+    prompt_append(test_catalogue(), &conversation, &prompt);
     assert_null(strstr(prompt.text, "<SECURITY>"));
     assert_null(strstr(prompt.text, "<SECURITY_RISK_ASSESSMENT>"));
     assert_non_null(strstr(prompt.text, "<IMPORTANT>"));
@@ -115,7 +116,7 @@ static void what_is_of_one_conversation_is_in_the_context(void **state)
                " 'skills': [{'name': 'repo', 'content': 'Build with make.', 'trigger': null},"
                "  {'name': 'off', 'content': 'never'},"
                "  {'name': 'k', 'content': 'keyword', 'trigger': {'type': 'keyword'}}]}}");
-    prompt_append_context(&conversation, &context);
+    prompt_append_context(test_catalogue(), &conversation, &context);
     assert_order(context.text, parts, ARRAY_SIZE(parts));
     assert_null(strstr(context.text, "never"));
     assert_null(strstr(context.text, "keyword"));
@@ -128,7 +129,7 @@ static void conversation_without_anything_has_no_context(void **state)
 
     (void)state;
     start_default(&conversation);
-    prompt_append_context(&conversation, &context);
+    prompt_append_context(test_catalogue(), &conversation, &context);
     assert_string_equal(context.text, "");
 }
 

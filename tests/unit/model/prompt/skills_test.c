@@ -7,6 +7,7 @@
 #include "model/prompt/planned_events.h"
 #include "model/prompt/skills.h"
 #include "unit/model/model_test.h"
+#include "unit/support/test_catalogue.h"
 
 static void start_with_skills(struct conversation *conversation)
 {
@@ -50,7 +51,7 @@ static void whole_words_call_for_skills(void **state)
 
         json_push(content, text_content(cases[i].text));
         start_with_skills(&conversation);
-        skills_for_message(&conversation, content, &texts);
+        skills_for_message(test_catalogue(), &conversation, content, &texts);
         assert_json_equal(texts.names, names);
         assert_int_equal(json_array_size(texts.parts), json_array_size(names) + 1);
     }
@@ -66,7 +67,7 @@ static void skill_that_is_active_is_not_added_again(void **state)
     json_push(content, text_content("pdf"));
     start_with_skills(&conversation);
     json_put(conversation.spec, "activated_knowledge_skills", json_of("['pdf']"));
-    skills_for_message(&conversation, content, &texts);
+    skills_for_message(test_catalogue(), &conversation, content, &texts);
     assert_int_equal(json_array_size(texts.names), 0);
 }
 
@@ -86,8 +87,11 @@ static void message_carries_the_skills_texts_beside_it(void **state)
     start_with_skills(&conversation);
     conversation.last_seq = 1;
     conversation.is_begun = true;
-    assert_int_equal(
-        conversation_plan_message(&conversation, content, MESSAGE_ONLY, &list, &change, &err), 0);
+    assert_int_equal(conversation_plan_message(
+                         &conversation,
+                         &(struct planned_message){test_catalogue(), content, MESSAGE_ONLY}, &list,
+                         &change, &err),
+                     0);
     message = list.items[0].json;
     parts = json_object_get(message, "extended_content");
     assert_non_null(strstr(json_text_or(json_array_get(parts, 0), "text", ""), "Use pdftotext."));

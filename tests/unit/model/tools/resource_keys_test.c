@@ -7,6 +7,7 @@
 #include "model/tools/agent_tool.h"
 #include "model/tools/toolset.h"
 #include "unit/model/model_test.h"
+#include "unit/support/test_catalogue.h"
 
 static void agent_with_all_tools(struct conversation *conversation)
 {
@@ -44,7 +45,7 @@ static void calls_occupy_what_their_tools_use(void **state)
 
     (void)state;
     agent_with_all_tools(&conversation);
-    tools = toolset_new(&conversation);
+    tools = toolset_new(test_catalogue(), &conversation);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(resource_keys_done) struct resource_keys keys = RESOURCE_KEYS_INIT;
         json_auto_t *action = json_of(cases[i].action);

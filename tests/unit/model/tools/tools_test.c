@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/catalogue/catalogue.h"
 #include "model/conversation/conversation.h"
 #include "model/prompt/prompt.h"
 #include "model/schema/object_schema.h"
@@ -13,6 +14,7 @@
 #include "model/tools/tools.h"
 #include "model/tools/toolset.h"
 #include "unit/model/model_test.h"
+#include "unit/support/test_catalogue.h"
 
 static void start_with_tools(struct conversation *conversation, const char *agent)
 {
@@ -24,7 +26,7 @@ static void start_with_tools(struct conversation *conversation, const char *agen
 
 static bool has_tool(const struct conversation *conversation, const char *name)
 {
-    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(conversation);
+    CLEANUP(toolset_freep) struct toolset *tools = toolset_new(test_catalogue(), conversation);
 
     return toolset_find(tools, name) != NULL;
 }
@@ -101,12 +103,12 @@ static void the_browser_set_brings_its_tools(void **state)
     json_put(with.spec, "has_browser", json_true());
     assert_false(tools_have_browser(&without));
     assert_false(has_tool(&without, "browser_click"));
-    prompt_append(&without, &prompt);
+    prompt_append(test_catalogue(), &without, &prompt);
     assert_null(strstr(prompt.text, "<BROWSER_TOOLS>"));
     assert_true(tools_have_browser(&with));
     assert_true(has_tool(&with, "browser_click"));
     assert_false(has_tool(&with, "browser_tool_set"));
-    prompt_append(&with, &prompt);
+    prompt_append(test_catalogue(), &with, &prompt);
     assert_non_null(strstr(prompt.text, "<BROWSER_TOOLS>"));
     tools = tools_of(&with);
     while (tools[n] != NULL)
@@ -139,16 +141,33 @@ static void editor_is_told_the_working_directory(void **state)
                                "The working directory is /w/p."));
 }
 
+/* path: "a", or "a.b" of the objects in a list. */
+static bool has_argument(const struct object_schema *schema, const char *path)
+{
+    size_t len = strcspn(path, ".");
+    CLEANUP(mem_freep) char *name = mem_dup_bytes(path, len);
+    const struct field *field = object_schema_find(schema, name);
+
+    if (field == NULL || path[len] == '\0')
+        return field != NULL;
+    return field->items != NULL && object_schema_find(field->items, path + len + 1) != NULL;
+}
+
 static void every_parameter_is_described(void **state)
 {
     (void)state;
     for (size_t i = 0; i < tool_table_n; i++) {
         const struct tool *tool = &tool_table[i];
 
-        assert_true(strlen(tool->description) > 100);
+        const struct text_template *text = catalogue_template(test_catalogue(), tool->text);
+
+        assert_true(strlen(text_template_part(text, "")) > 100);
         assert_true(tool->schema->is_closed);
         for (size_t j = 0; j < tool->schema->n; j++)
-            assert_non_null(tool->schema->fields[j].help);
+            assert_true(text_template_part(text, tool->schema->fields[j].name)[0] != '\0');
+        /* and no part is of an argument that the tool does not have */
+        for (size_t j = 1; j < text->n; j++)
+            assert_true(has_argument(tool->schema, text->parts[j].name));
     }
 }
 
@@ -162,7 +181,7 @@ static void read_only_tools_have_no_risk(void **state)
 
     (void)state;
     start_default(&conversation);
-    tools = toolset_new(&conversation);
+    tools = toolset_new(test_catalogue(), &conversation);
     functions = toolset_functions(tools);
     json_array_foreach (functions, i, function) {
         json_t *body = json_object_get(function, "function");

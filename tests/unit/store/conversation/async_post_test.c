@@ -19,6 +19,7 @@
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
+#include "support/test_catalogue.h"
 
 struct post_end {
     bool is_over;
@@ -79,6 +80,7 @@ static unsigned post_within(const struct hint_fixture *fixture, const struct uui
     async_listen(hints, &listener);
     db_async_set_hints(writer, hints);
     post = async_post_new(writer, &fixture->plain->scope, id, message, limits);
+    post->catalogue = test_catalogue();
     post->owner = end;
     post->done = on_posted;
     async_post_start(post);

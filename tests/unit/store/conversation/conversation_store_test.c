@@ -19,6 +19,7 @@
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
+#include "support/test_catalogue.h"
 
 static void created_conversation_is_found_by_its_owner_alone(void **state)
 {
@@ -281,7 +282,7 @@ static void *post_to_it(void *argument)
     struct pair *pair = argument;
     struct error err = ERROR_INIT;
     json_auto_t *content = json_array();
-    const struct user_message message = {.content = content};
+    const struct user_message message = {.catalogue = test_catalogue(), .content = content};
 
     json_push(content, text_content("hello"));
     if (conversation_post_message(pair->fixture->db, &pair->fixture->scope, &pair->id, &message,

@@ -31,6 +31,7 @@
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
+#include "support/test_catalogue.h"
 
 static int write_pause(const struct hint_fixture *fixture, struct conversation *conversation,
                        const struct conversation_write *write, struct error *err)
@@ -179,7 +180,7 @@ static void message_and_request_for_a_run_tell_readers_and_workers(void **state)
     CLEANUP(conversation_done) struct conversation made = store_create(fixture->plain);
     struct error err = ERROR_INIT;
     json_auto_t *content = json_build(&err, "[{s:s, s:s}]", "type", "text", "text", "hello");
-    struct user_message message = {.content = content, .run = false};
+    struct user_message message = {.catalogue = test_catalogue(), .content = content, .run = false};
     enum post_result result = POST_UNDER_WAY;
     struct uuid unknown = uuid_random();
 
@@ -187,13 +188,13 @@ static void message_and_request_for_a_run_tell_readers_and_workers(void **state)
         conversation_post_message(fixture->db, &fixture->plain->scope, &made.id, &message, &err),
         &err);
     assert_true((hint_fixture_heard(fixture, &made.id) & EVENTS) != 0);
-    assert_done(
-        conversation_post_run(fixture->db, &fixture->plain->scope, &made.id, NULL, &result, &err),
-        &err);
+    assert_done(conversation_post_run(fixture->db, &fixture->plain->scope, &made.id,
+                                      &(struct run_request){test_catalogue(), NULL}, &result, &err),
+                &err);
     assert_int_equal(hint_fixture_heard(fixture, &made.id), EVENTS | WORK);
-    assert_done(
-        conversation_post_run(fixture->db, &fixture->plain->scope, &made.id, NULL, &result, &err),
-        &err);
+    assert_done(conversation_post_run(fixture->db, &fixture->plain->scope, &made.id,
+                                      &(struct run_request){test_catalogue(), NULL}, &result, &err),
+                &err);
     assert_int_equal(result, POST_UNDER_WAY);
     assert_int_equal(hint_fixture_heard(fixture, &made.id), 0);
     assert_int_equal(

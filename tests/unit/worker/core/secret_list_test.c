@@ -17,6 +17,7 @@
 #include "model/tools/tool_call.h"
 #include "model/tools/tool_check.h"
 #include "model/tools/toolset.h"
+#include "support/test_catalogue.h"
 #include "worker/agent/core/secret_list.h"
 #include "worker/events.h"
 
@@ -179,7 +180,7 @@ static void a_call_keeps_its_form_and_is_run_as_it_was_written(void **state)
     (void)state;
     secret_list_read(&list, secrets);
     start(&conversation);
-    tools = toolset_new(&conversation);
+    tools = toolset_new(test_catalogue(), &conversation);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(tool_call_check_done) struct tool_call_check check = {.tool = NULL};
         CLEANUP(strbuf_done) struct strbuf run = STRBUF_INIT;

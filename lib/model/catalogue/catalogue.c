@@ -1,0 +1,103 @@
+#include "model/catalogue/catalogue.h"
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/text_folder.h"
+#include "model/catalogue/catalogue_texts.h"
+#include "model/catalogue/model_families.h"
+
+struct catalogue {
+    struct text_template texts[CATALOGUE_N_TEXTS];
+    struct model_families families;
+};
+
+void catalogue_free(struct catalogue *catalogue)
+{
+    if (catalogue == NULL)
+        return;
+    for (size_t i = 0; i < CATALOGUE_N_TEXTS; i++)
+        text_template_done(&catalogue->texts[i]);
+    model_families_done(&catalogue->families);
+    mem_free(catalogue);
+}
+
+void catalogue_freep(struct catalogue **catalogue)
+{
+    catalogue_free(*catalogue);
+    *catalogue = NULL;
+}
+
+static int read_texts(const struct text_folder *folder, struct catalogue *catalogue,
+                      struct error *err)
+{
+    for (size_t i = 0; i < CATALOGUE_N_TEXTS; i++) {
+        const struct text_source *source = &text_sources[i];
+        const struct text_file *file = text_folder_find(folder, source->file);
+
+        if (file == NULL)
+            return error_set(err, ERROR_INVALID, "the catalogue has no file %s", source->file);
+        if (text_template_read(file, &source->rules, &catalogue->texts[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_known(const char *name)
+{
+    if (text_equal(name, MODEL_FAMILIES_FILE) || text_starts_with(name, MODEL_FAMILIES_TEXT))
+        return true;
+    for (size_t i = 0; i < CATALOGUE_N_TEXTS; i++) {
+        if (text_equal(text_sources[i].file, name))
+            return true;
+    }
+    return false;
+}
+
+/* A misspelt override would replace nothing, silently. */
+static int check_overrides(const struct text_folder *folder, struct error *err)
+{
+    for (size_t i = 0; i < folder->n; i++) {
+        if (folder->files[i].is_override && !is_known(folder->files[i].name))
+            return error_set(err, ERROR_INVALID, "%s: the catalogue has no file of this name",
+                             folder->files[i].path);
+    }
+    return 0;
+}
+
+int catalogue_new(const struct text_folder *folder, struct catalogue **catalogue_out,
+                  struct error *err)
+{
+    CLEANUP(catalogue_freep) struct catalogue *catalogue = NEW(struct catalogue);
+
+    if (read_texts(folder, catalogue, err) < 0 ||
+        model_families_read(folder, &catalogue->families, err) < 0 ||
+        check_overrides(folder, err) < 0)
+        return -1;
+    *catalogue_out = TAKE_PTR(catalogue);
+    return 0;
+}
+
+const struct text_template *catalogue_template(const struct catalogue *catalogue,
+                                               enum catalogue_text text)
+{
+    return &catalogue->texts[text];
+}
+
+const char *catalogue_text(const struct catalogue *catalogue, enum catalogue_text text)
+{
+    return text_template_part(&catalogue->texts[text], "");
+}
+
+void catalogue_append(const struct catalogue *catalogue, enum catalogue_text text, const char *part,
+                      const struct text_value *values, size_t n_values, struct strbuf *out)
+{
+    text_template_append(&catalogue->texts[text], part, values, n_values, out);
+}
+
+const char *catalogue_family_text(const struct catalogue *catalogue, const char *model)
+{
+    return model_families_text(&catalogue->families, model);
+}

@@ -1,4 +1,4 @@
-# catalogue: texts that models read, by file; names of models that the page offers
+# catalogue: texts that models read; what is known of models; names of models that the page offers
 catalogue_promptdir = $(pkgdatadir)/catalogue/prompt
 dist_catalogue_prompt_DATA = \
 	catalogue/prompt/browser_tools.txt \
@@ -65,4 +65,7 @@ dist_catalogue_instructions_DATA = \
 	catalogue/instructions/side_question.txt \
 	catalogue/instructions/summary.txt \
 	catalogue/instructions/title.txt
+cataloguedir = $(pkgdatadir)/catalogue
+dist_catalogue_DATA = catalogue/model_features.tsv catalogue/model_names.tsv catalogue/models.tsv
+EXTRA_DIST += catalogue/README.md catalogue/update_models.py
 dist_pkgdata_DATA += catalogue/models.json

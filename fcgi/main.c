@@ -223,6 +223,7 @@ static void open_llm(struct fcgi_context *context)
 {
     const struct fcgi_settings *settings = context->settings;
     const struct llm_options options = {
+        .catalogue = context->catalogue,
         .http = context->http,
         .scripted_dir = settings->scripted_dir[0] != '\0' ? settings->scripted_dir : NULL,
     };

@@ -204,6 +204,7 @@ static int open_context(struct worker_context *context, struct error *err)
     if (open_catalogue(context, err) < 0 || open_database(context, err) < 0 ||
         open_http(context, err) < 0)
         return -1;
+    options.catalogue = context->catalogue;
     options.http = context->http;
     context->llm = llm_new(&options);
     return 0;

@@ -85,7 +85,7 @@ json_t *model_probe(const struct request *request, json_t *llm)
 
     if (json_parse(question, sizeof(question) - 1, &message, &err) < 0)
         return model_verdict("InternalError", err.message);
-    llm_prompt_begin(&prompt, spec);
+    llm_prompt_begin(&prompt, request->context->catalogue, spec);
     llm_prompt_add(&prompt, message);
     secret_set(&key, user_documents_llm_key(request, llm));
     /* A model that uses up its tokens on thinking passes the test. */

@@ -11,6 +11,7 @@
 
 #include "base/attr.h"
 
+struct catalogue;
 struct llm_error;
 struct llm_headers;
 struct llm_plan;
@@ -27,7 +28,8 @@ void anthropic_add_message(struct llm_prompt *prompt, json_t *message) NONNULL;
 void anthropic_add_tools(struct llm_prompt *prompt, const json_t *tools) NONNULL;
 void anthropic_add_headers(const struct llm_request *request, const struct llm_route *route,
                            struct llm_headers *headers) NONNULL;
-char *anthropic_request_body(const struct llm_request *request, const struct llm_route *route,
+char *anthropic_request_body(const struct catalogue *catalogue, const struct llm_request *request,
+                             const struct llm_route *route,
                              const struct llm_plan *plan) NONNULL MUST_CHECK;
 int anthropic_read_event(struct response_builder *builder, const json_t *event, bool *is_last_out,
                          struct llm_error *llm_error) NONNULL MUST_CHECK;

@@ -15,6 +15,8 @@
 #include "llm/llm_headers.h"
 #include "llm/llm_prompt.h"
 #include "llm/route.h"
+#include "model/catalogue/catalogue.h"
+#include "model/catalogue/model_table.h"
 
 #define API_VERSION "2023-06-01"
 /* Thinking between the calls of one answer. */
@@ -27,7 +29,9 @@
 #define EFFORT_DEFAULT "high"
 
 enum {
-    UNKNOWN_MODEL_MAX_OUTPUT_TOKENS = 16384,
+    /* Of models that the catalogue does not know: new ones think, retired ones do not. */
+    THINKING_MODEL_MAX_OUTPUT_TOKENS = 32000,
+    OTHER_MODEL_MAX_OUTPUT_TOKENS = 8192,
     THINKING_BUDGET_DEFAULT = 200000,
     THINKING_BUDGET_MIN = 1024,
 };
@@ -60,14 +64,17 @@ static enum claude_thinking thinking_kind(const struct llm_request *request)
     return model != NULL ? model->thinking : CLAUDE_THINKING_NONE;
 }
 
-static int64_t max_tokens(const struct llm_request *request)
+static int64_t max_tokens(const struct catalogue *catalogue, const struct llm_request *request)
 {
-    const struct claude_model *model = claude_find(feature_name(request));
+    const struct model_facts *facts = catalogue_find_model(catalogue, feature_name(request));
     json_int_t set = json_int_or(request->spec, "max_output_tokens", 0);
 
     if (set > 0)
         return set;
-    return model != NULL ? model->max_output_tokens : UNKNOWN_MODEL_MAX_OUTPUT_TOKENS;
+    if (facts != NULL && facts->max_output_tokens > 0)
+        return facts->max_output_tokens;
+    return thinking_kind(request) != CLAUDE_THINKING_NONE ? THINKING_MODEL_MAX_OUTPUT_TOKENS
+                                                          : OTHER_MODEL_MAX_OUTPUT_TOKENS;
 }
 
 /* --- thinking --- */
@@ -128,7 +135,7 @@ static void put_adaptive(json_t *body, const char *effort, enum claude_thinking 
  * calls, too: after a switch from another model it thinks again once it has answered in words.
  */
 static bool put_manual(json_t *body, const struct llm_request *request, const char *effort,
-                       enum claude_thinking kind)
+                       enum claude_thinking kind, int64_t max_output)
 {
     int64_t budget = budget_of_effort(effort);
 
@@ -136,11 +143,11 @@ static bool put_manual(json_t *body, const struct llm_request *request, const ch
         return false;
     if (kind == CLAUDE_THINKING_MANUAL)
         budget = json_int_or(request->spec, "extended_thinking_budget", THINKING_BUDGET_DEFAULT);
-    return put_budget(body, budget, max_tokens(request));
+    return put_budget(body, budget, max_output);
 }
 
 /* True if sampling parameters would be refused. */
-static bool put_thinking(json_t *body, const struct llm_request *request)
+static bool put_thinking(json_t *body, const struct llm_request *request, int64_t max_output)
 {
     const char *effort = effort_of(request);
     bool is_wanted = !text_equal(effort, "none");
@@ -149,9 +156,10 @@ static bool put_thinking(json_t *body, const struct llm_request *request)
     case CLAUDE_THINKING_NONE:
         return false;
     case CLAUDE_THINKING_BY_EFFORT:
-        return is_wanted && put_manual(body, request, effort, CLAUDE_THINKING_BY_EFFORT);
+        return is_wanted &&
+               put_manual(body, request, effort, CLAUDE_THINKING_BY_EFFORT, max_output);
     case CLAUDE_THINKING_MANUAL:
-        return is_wanted && put_manual(body, request, effort, CLAUDE_THINKING_MANUAL);
+        return is_wanted && put_manual(body, request, effort, CLAUDE_THINKING_MANUAL, max_output);
     case CLAUDE_THINKING_ADAPTIVE:
         if (is_wanted)
             put_adaptive(body, effort, CLAUDE_THINKING_ADAPTIVE);
@@ -184,14 +192,15 @@ static void put_sampling(json_t *body, const struct llm_request *request,
         json_put(body, "top_k", json_incref(top_k));
 }
 
-static json_t *members_of(const struct llm_request *request, const struct llm_route *route,
-                          const struct llm_plan *plan)
+static json_t *members_of(const struct catalogue *catalogue, const struct llm_request *request,
+                          const struct llm_route *route, const struct llm_plan *plan)
 {
+    int64_t max_output = max_tokens(catalogue, request);
     json_t *body = json_object();
 
     json_put_text(body, "model", route->model);
-    json_put(body, "max_tokens", json_integer((json_int_t)max_tokens(request)));
-    if (!put_thinking(body, request))
+    json_put(body, "max_tokens", json_integer((json_int_t)max_output));
+    if (!put_thinking(body, request, max_output))
         put_sampling(body, request, plan);
     if (plan->is_stream)
         json_put(body, "stream", json_true());
@@ -227,13 +236,13 @@ static void append_texts(struct strbuf *out, const struct llm_prompt *prompt, co
         strbuf_appendf(out, "\"tools\":%s,", prompt->tools.text);
 }
 
-char *anthropic_request_body(const struct llm_request *request, const struct llm_route *route,
-                             const struct llm_plan *plan)
+char *anthropic_request_body(const struct catalogue *catalogue, const struct llm_request *request,
+                             const struct llm_route *route, const struct llm_plan *plan)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     CLEANUP(mem_freep) char *rest = NULL;
     const struct llm_prompt *prompt = request->prompt;
-    json_auto_t *body = members_of(request, route, plan);
+    json_auto_t *body = members_of(catalogue, request, route, plan);
 
     rest = json_to_text(body);
     strbuf_reserve(&text, prompt->system.len + prompt->messages.len + prompt->tools.len +

@@ -11,8 +11,8 @@
 #include "llm/llm.h"
 #include "llm/llm_headers.h"
 #include "llm/llm_prompt.h"
-#include "llm/model_info.h"
 #include "llm/route.h"
+#include "model/catalogue/catalogue.h"
 
 /* A member of the last part, or message, that is to be cached. */
 static const char CACHE_MARK[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
@@ -30,43 +30,47 @@ static void copy_member(json_t *body, const char *key, json_t *value)
 }
 
 /* Reasoning models take no sampling parameters, except Gemini. */
-static bool takes_sampling(const char *model)
+static bool takes_sampling(const struct catalogue *catalogue, const char *model)
 {
-    return model_info_takes_effort(model) != MODEL_INFO_YES || strstr(model, "gemini") != NULL;
+    return catalogue_ask_feature(catalogue, MODEL_EFFORT, model) != MODEL_YES ||
+           strstr(model, "gemini") != NULL;
 }
 
-static void put_sampling(json_t *body, const struct llm_request *request,
-                         const struct llm_route *route, const struct llm_plan *plan)
+static void put_sampling(json_t *body, const struct catalogue *catalogue,
+                         const struct llm_request *request, const struct llm_route *route,
+                         const struct llm_plan *plan)
 {
+    bool takes = takes_sampling(catalogue, feature_name(request));
+
     if (plan->is_warm)
         json_put(body, "temperature", json_real(1.0));
-    else if (takes_sampling(feature_name(request)))
+    else if (takes)
         copy_member(body, "temperature", json_object_get(request->spec, "temperature"));
-    if (takes_sampling(feature_name(request)))
+    if (takes)
         copy_member(body, "top_p", json_object_get(request->spec, "top_p"));
     /* OpenAI's own API has no top_k. */
-    if (takes_sampling(feature_name(request)) && !text_equal(route->provider->prefix, "openai"))
+    if (takes && !text_equal(route->provider->prefix, "openai"))
         copy_member(body, "top_k", json_object_get(request->spec, "top_k"));
     copy_member(body, "seed", json_object_get(request->spec, "seed"));
 }
 
 /* Only for models known to take it, and for unknown ones on open servers. */
-static void put_effort(json_t *body, const struct llm_request *request,
-                       const struct llm_route *route)
+static void put_effort(json_t *body, const struct catalogue *catalogue,
+                       const struct llm_request *request, const struct llm_route *route)
 {
-    enum model_info_answer takes = model_info_takes_effort(feature_name(request));
+    enum model_answer takes = catalogue_ask_feature(catalogue, MODEL_EFFORT, feature_name(request));
 
-    if (takes == MODEL_INFO_YES || (takes == MODEL_INFO_UNKNOWN && route->provider->is_open))
+    if (takes == MODEL_YES || (takes == MODEL_UNKNOWN && route->provider->is_open))
         copy_member(body, "reasoning_effort", json_object_get(request->spec, "reasoning_effort"));
 }
 
-static void put_cache(json_t *body, const struct llm_request *request,
-                      const struct llm_route *route)
+static void put_cache(json_t *body, const struct catalogue *catalogue,
+                      const struct llm_request *request, const struct llm_route *route)
 {
     if (!route->provider->is_open || request->conversation_id == NULL)
         return;
     json_put_text(body, "prompt_cache_key", request->conversation_id);
-    if (model_info_takes_cache_retention(feature_name(request)))
+    if (catalogue_ask_feature(catalogue, MODEL_CACHE_RETENTION, feature_name(request)) == MODEL_YES)
         copy_member(body, "prompt_cache_retention",
                     json_object_get(request->spec, "prompt_cache_retention"));
 }
@@ -122,8 +126,8 @@ void chat_add_headers(const struct llm_request *request, const struct llm_route 
     llm_headers_add(headers, "X-Title", json_text_or(request->spec, "openrouter_app_name", ""));
 }
 
-char *chat_request_body(const struct llm_request *request, const struct llm_route *route,
-                        const struct llm_plan *plan)
+char *chat_request_body(const struct catalogue *catalogue, const struct llm_request *request,
+                        const struct llm_route *route, const struct llm_plan *plan)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     CLEANUP(mem_freep) char *rest = NULL;
@@ -132,9 +136,9 @@ char *chat_request_body(const struct llm_request *request, const struct llm_rout
     json_put_text(body, "model", route->model);
     copy_member(body, route->provider->is_open ? "max_completion_tokens" : "max_tokens",
                 json_object_get(request->spec, "max_output_tokens"));
-    put_sampling(body, request, route, plan);
-    put_effort(body, request, route);
-    put_cache(body, request, route);
+    put_sampling(body, catalogue, request, route, plan);
+    put_effort(body, catalogue, request, route);
+    put_cache(body, catalogue, request, route);
     put_stream(body, plan);
     (void)json_object_update(body, json_object_get(request->spec, "litellm_extra_body"));
     rest = json_to_text(body);

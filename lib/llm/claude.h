@@ -4,8 +4,6 @@
 #ifndef DEFT_LLM_CLAUDE_H
 #define DEFT_LLM_CLAUDE_H
 
-#include <stdint.h>
-
 #include "base/attr.h"
 
 enum claude_thinking {
@@ -18,7 +16,6 @@ enum claude_thinking {
 
 struct claude_model {
     const char *name; /* beginning of the name without provider */
-    int64_t max_output_tokens;
     enum claude_thinking thinking;
 };
 

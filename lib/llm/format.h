@@ -24,6 +24,7 @@ enum llm_format_kind {
     LLM_N_FORMATS,
 };
 
+struct catalogue;
 struct llm_error;
 struct llm_headers;
 struct llm_prompt;
@@ -52,8 +53,8 @@ struct llm_format {
     void (*add_headers)(const struct llm_request *request, const struct llm_route *route,
                         struct llm_headers *headers);
     /* The request body; the caller frees it with mem_free(). */
-    char *(*request_body)(const struct llm_request *request, const struct llm_route *route,
-                          const struct llm_plan *plan);
+    char *(*request_body)(const struct catalogue *catalogue, const struct llm_request *request,
+                          const struct llm_route *route, const struct llm_plan *plan);
 
     /* Reads one event of a stream; *is_last_out says that no further one is needed. */
     int (*read_event)(struct response_builder *builder, const json_t *event, bool *is_last_out,

@@ -26,6 +26,7 @@
 #include "client/address_filter.h"
 #include "model/event/stats.h"
 
+struct catalogue;
 struct crash_points;
 struct error;
 struct http;
@@ -36,9 +37,10 @@ struct llm_prompt;
 struct secret;
 
 struct llm_options {
-    struct http *http;          /* borrowed; outlives the llm */
-    const char *scripted_dir;   /* DEFT_SCRIPTED_DIR; NULL: scripted/ models are refused */
-    struct crash_points *crash; /* borrowed; NULL: none */
+    const struct catalogue *catalogue; /* borrowed; outlives the llm */
+    struct http *http;                 /* borrowed; outlives the llm */
+    const char *scripted_dir;          /* DEFT_SCRIPTED_DIR; NULL: scripted/ models are refused */
+    struct crash_points *crash;        /* borrowed; NULL: none */
 };
 
 /* Keeps borrowing what the options mark as borrowed; copies the rest. */

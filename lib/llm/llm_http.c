@@ -71,7 +71,8 @@ static int send_request(struct llm_call *call, const struct llm_request *request
 {
     CLEANUP(llm_headers_done) struct llm_headers headers = LLM_HEADERS_INIT;
     CLEANUP(mem_freep) char *body =
-        llm_format_of(route->provider->format)->request_body(request, route, plan);
+        llm_format_of(route->provider->format)
+            ->request_body(call->llm->options.catalogue, request, route, plan);
     struct http_request http = {
         .method = "POST",
         .url = route->url,

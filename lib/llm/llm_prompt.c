@@ -6,8 +6,8 @@
 #include "llm/claude.h"
 #include "llm/format.h"
 #include "llm/llm_error.h"
-#include "llm/model_info.h"
 #include "llm/route.h"
+#include "model/catalogue/catalogue.h"
 
 /* The form that a model's prompt has. */
 struct form {
@@ -25,7 +25,7 @@ static bool marks_cache(const json_t *spec, const char *model,
 }
 
 /* A model without a provider is refused when it is called, so its form does not matter. */
-static struct form form_of(const json_t *spec)
+static struct form form_of(const struct catalogue *catalogue, const json_t *spec)
 {
     static const struct route_provider no_provider = {.format = LLM_FORMAT_CHAT};
     CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
@@ -33,6 +33,7 @@ static struct form form_of(const json_t *spec)
     const char *name = json_text_or(spec, "model", "");
     const char *model = json_text_or(spec, "model_canonical_name", name);
     const struct route_provider *provider = &no_provider;
+    bool is_plain = catalogue_ask_feature(catalogue, MODEL_PLAIN_TEXT, model) == MODEL_YES;
 
     if (llm_route_find(name, json_text_or(spec, "base_url", NULL), &route, &ignored) == 0)
         provider = route.provider;
@@ -42,9 +43,9 @@ static struct form form_of(const json_t *spec)
             {
                 .takes_litellm = provider->takes_litellm,
                 .takes_images = json_bool_or(spec, "disable_vision", false) == 0,
-                .takes_reasoning = model_info_wants_reasoning_back(model),
-                .takes_plain = json_bool_or(spec, "force_string_serializer",
-                                            model_info_wants_plain_text(model)) != 0,
+                .takes_reasoning =
+                    catalogue_ask_feature(catalogue, MODEL_REASONING_BACK, model) == MODEL_YES,
+                .takes_plain = json_bool_or(spec, "force_string_serializer", is_plain) != 0,
                 .marks_cache = marks_cache(spec, model, provider),
             },
     };
@@ -72,10 +73,11 @@ void llm_prompt_done(struct llm_prompt *prompt)
     *prompt = (struct llm_prompt)LLM_PROMPT_INIT;
 }
 
-void llm_prompt_begin(struct llm_prompt *prompt, const json_t *spec)
+void llm_prompt_begin(struct llm_prompt *prompt, const struct catalogue *catalogue,
+                      const json_t *spec)
 {
     const struct llm_prompt_end nothing = LLM_PROMPT_END_INIT;
-    struct form form = form_of(spec);
+    struct form form = form_of(catalogue, spec);
 
     llm_prompt_rewind(prompt, &nothing);
     strbuf_reset(&prompt->tools);
@@ -85,9 +87,10 @@ void llm_prompt_begin(struct llm_prompt *prompt, const json_t *spec)
     prompt->features = form.features;
 }
 
-bool llm_prompt_fits(const struct llm_prompt *prompt, const json_t *spec)
+bool llm_prompt_fits(const struct llm_prompt *prompt, const struct catalogue *catalogue,
+                     const json_t *spec)
 {
-    struct form form = form_of(spec);
+    struct form form = form_of(catalogue, spec);
 
     return prompt->format != NULL && is_same_form(prompt, &form) &&
            text_equal(prompt->model, json_text_or(spec, "model", ""));

@@ -3,7 +3,7 @@
  * that model. A prompt grows with its conversation: each message is rendered once and not for every
  * call. Another model may need another form: then the prompt begins anew.
  *
- *     llm_prompt_begin(&prompt, spec);
+ *     llm_prompt_begin(&prompt, catalogue, spec);
  *     llm_prompt_add(&prompt, message);       // for each message, oldest first
  *     llm_prompt_set_tools(&prompt, tools);
  *
@@ -28,6 +28,7 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 
+struct catalogue;
 struct llm_format;
 
 /* What the model takes. */
@@ -68,9 +69,11 @@ struct llm_prompt {
 
 void llm_prompt_done(struct llm_prompt *prompt);
 /* Empties the prompt and chooses the form for the model of an LLM object (llm_request.spec). */
-void llm_prompt_begin(struct llm_prompt *prompt, const json_t *spec) NONNULL;
+void llm_prompt_begin(struct llm_prompt *prompt, const struct catalogue *catalogue,
+                      const json_t *spec) NONNULL;
 /* True if the prompt was begun for a model that takes the same form. */
-bool llm_prompt_fits(const struct llm_prompt *prompt, const json_t *spec) NONNULL MUST_CHECK;
+bool llm_prompt_fits(const struct llm_prompt *prompt, const struct catalogue *catalogue,
+                     const json_t *spec) NONNULL MUST_CHECK;
 /* Appends a message; what the model does not take is left out. */
 void llm_prompt_add(struct llm_prompt *prompt, json_t *message) NONNULL;
 /* Sets the tools: an array of {"type":"function","function":{name, description, parameters}}. */

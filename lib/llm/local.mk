@@ -13,7 +13,6 @@ libllm_a_SOURCES = \
 	lib/llm/clip.c lib/llm/clip.h \
 	lib/llm/thinking.c lib/llm/thinking.h \
 	lib/llm/response_builder.c lib/llm/response_builder.h \
-	lib/llm/model_info.c lib/llm/model_info.h \
 	lib/llm/json_repair.c lib/llm/json_repair.h \
 	lib/llm/price.c lib/llm/price.h \
 	lib/llm/route.c lib/llm/route.h \

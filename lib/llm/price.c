@@ -4,27 +4,39 @@
 #include <stdint.h>
 
 #include "base/json.h"
-#include "llm/model_info.h"
+#include "model/catalogue/model_table.h"
 #include "model/event/stats.h"
 
 static const double MILLION = 1e6;
 
-double price_of(const json_t *spec, const char *model, const struct llm_usage *usage)
+/* A model without a price of its own for cached tokens has that of its input. */
+static double price_or(double price, double input)
 {
-    const struct model_info_price *price = model_info_price_of(model);
+    return price >= 0 ? price : input;
+}
+
+static double listed_price(const struct model_facts *facts, const struct llm_usage *usage)
+{
+    int64_t n_fresh = usage->prompt_tokens - usage->cache_read_tokens - usage->cache_write_tokens;
+
+    if (facts == NULL || facts->input < 0 || n_fresh < 0)
+        return COST_UNKNOWN;
+    return (facts->input * (double)n_fresh +
+            price_or(facts->cache_read, facts->input) * (double)usage->cache_read_tokens +
+            price_or(facts->cache_write, facts->input) * (double)usage->cache_write_tokens +
+            facts->output * (double)usage->completion_tokens) /
+           MILLION;
+}
+
+double price_of(const json_t *spec, const struct model_facts *facts, const struct llm_usage *usage)
+{
     double in = json_number_or(spec, "input_cost_per_token", -1);
     double out = json_number_or(spec, "output_cost_per_token", -1);
-    int64_t n_fresh = usage->prompt_tokens - usage->cache_read_tokens;
 
     if (usage->cost > 0)
         return usage->cost;
     if (in >= 0 || out >= 0)
         return (in > 0 ? in : 0) * (double)usage->prompt_tokens +
                (out > 0 ? out : 0) * (double)usage->completion_tokens;
-    if (price == NULL || n_fresh < 0)
-        return 0;
-    return (price->input_per_million * (double)n_fresh +
-            price->cached_per_million * (double)usage->cache_read_tokens +
-            price->output_per_million * (double)usage->completion_tokens) /
-           MILLION;
+    return listed_price(facts, usage);
 }

@@ -16,11 +16,12 @@
 #include "llm/llm_call.h"
 #include "llm/llm_error.h"
 #include "llm/llm_http.h"
-#include "llm/model_info.h"
 #include "llm/price.h"
 #include "llm/response_builder.h"
 #include "llm/route.h"
 #include "llm/scripted.h"
+#include "model/catalogue/catalogue.h"
+#include "model/catalogue/model_table.h"
 
 enum {
     ATTEMPTS_DEFAULT = 5,
@@ -152,11 +153,12 @@ static bool wait_for_retry(struct llm_call *call, const struct retry_rule *rule,
 
 /* --- attempts --- */
 
-static void complete_usage(const struct llm_request *request, int64_t began_us,
-                           struct llm_reply *reply)
+static void complete_usage(const struct llm_call *call, const struct llm_request *request,
+                           int64_t began_us, struct llm_reply *reply)
 {
     const char *model = json_text_or(request->spec, "model", "");
-    const struct model_info_price *price = model_info_price_of(model);
+    const char *known_as = json_text_or(request->spec, "model_canonical_name", model);
+    const struct model_facts *facts = catalogue_find_model(call->llm->options.catalogue, known_as);
     struct llm_usage *usage = &reply->usage;
     json_t *block = NULL;
     size_t i = 0;
@@ -168,9 +170,9 @@ static void complete_usage(const struct llm_request *request, int64_t began_us,
     usage->model = reply->model;
     usage->latency_s = (double)(clock_monotonic_us() - began_us) / US_PER_S;
     usage->at_s = (double)clock_utc_us() / US_PER_S;
-    usage->cost = price_of(request->spec, model, usage);
+    usage->cost = price_of(request->spec, facts, usage);
     usage->context_window =
-        json_int_or(request->spec, "max_input_tokens", price != NULL ? price->context_tokens : 0);
+        json_int_or(request->spec, "max_input_tokens", facts != NULL ? facts->window_tokens : 0);
 }
 
 static int attempt(struct llm_call *call, const struct llm_request *request,
@@ -187,7 +189,7 @@ static int attempt(struct llm_call *call, const struct llm_request *request,
         rc = llm_http_attempt(call, request, route, plan, &builder, llm_error);
     if (rc < 0 || response_builder_finish(&builder, reply_out, llm_error) < 0)
         return -1;
-    complete_usage(request, began_us, reply_out);
+    complete_usage(call, request, began_us, reply_out);
     return 0;
 }
 

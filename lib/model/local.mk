@@ -20,6 +20,8 @@ libmodel_a_SOURCES = \
 	lib/model/catalogue/catalogue.c lib/model/catalogue/catalogue.h \
 	lib/model/catalogue/catalogue_texts.c lib/model/catalogue/catalogue_texts.h \
 	lib/model/catalogue/model_families.c lib/model/catalogue/model_families.h \
+	lib/model/catalogue/model_features.c lib/model/catalogue/model_features.h \
+	lib/model/catalogue/model_table.c lib/model/catalogue/model_table.h \
 	lib/model/catalogue/text_template.c lib/model/catalogue/text_template.h \
 	lib/model/catalogue/tsv.c lib/model/catalogue/tsv.h \
 	lib/model/conversation/goal.c lib/model/conversation/goal.h \
@@ -101,6 +103,7 @@ model_test_SOURCES = \
 	tests/unit/model/model_test.h \
 	tests/unit/model/agent/agent_spec_test.c \
 	tests/unit/model/catalogue/catalogue_test.c \
+	tests/unit/model/catalogue/model_table_test.c \
 	tests/unit/model/conversation/child_conversation_test.c \
 	tests/unit/model/event/content_test.c \
 	tests/unit/model/event/event_test.c \

@@ -8,10 +8,14 @@
 #include "base/text_folder.h"
 #include "model/catalogue/catalogue_texts.h"
 #include "model/catalogue/model_families.h"
+#include "model/catalogue/model_features.h"
+#include "model/catalogue/model_table.h"
 
 struct catalogue {
     struct text_template texts[CATALOGUE_N_TEXTS];
     struct model_families families;
+    struct model_table models;
+    struct model_features features;
 };
 
 void catalogue_free(struct catalogue *catalogue)
@@ -21,6 +25,8 @@ void catalogue_free(struct catalogue *catalogue)
     for (size_t i = 0; i < CATALOGUE_N_TEXTS; i++)
         text_template_done(&catalogue->texts[i]);
     model_families_done(&catalogue->families);
+    model_table_done(&catalogue->models);
+    model_features_done(&catalogue->features);
     mem_free(catalogue);
 }
 
@@ -47,7 +53,9 @@ static int read_texts(const struct text_folder *folder, struct catalogue *catalo
 
 static bool is_known(const char *name)
 {
-    if (text_equal(name, MODEL_FAMILIES_FILE) || text_starts_with(name, MODEL_FAMILIES_TEXT))
+    if (text_equal(name, MODEL_FAMILIES_FILE) || text_starts_with(name, MODEL_FAMILIES_TEXT) ||
+        text_equal(name, MODEL_TABLE_FILE) || text_equal(name, MODEL_NAMES_FILE) ||
+        text_equal(name, MODEL_FEATURES_FILE))
         return true;
     for (size_t i = 0; i < CATALOGUE_N_TEXTS; i++) {
         if (text_equal(text_sources[i].file, name))
@@ -74,6 +82,8 @@ int catalogue_new(const struct text_folder *folder, struct catalogue **catalogue
 
     if (read_texts(folder, catalogue, err) < 0 ||
         model_families_read(folder, &catalogue->families, err) < 0 ||
+        model_table_read(folder, &catalogue->models, err) < 0 ||
+        model_features_read(folder, &catalogue->features, err) < 0 ||
         check_overrides(folder, err) < 0)
         return -1;
     *catalogue_out = TAKE_PTR(catalogue);
@@ -95,6 +105,17 @@ void catalogue_append(const struct catalogue *catalogue, enum catalogue_text tex
                       const struct text_value *values, size_t n_values, struct strbuf *out)
 {
     text_template_append(&catalogue->texts[text], part, values, n_values, out);
+}
+
+const struct model_facts *catalogue_find_model(const struct catalogue *catalogue, const char *model)
+{
+    return model_table_find(&catalogue->models, model);
+}
+
+enum model_answer catalogue_ask_feature(const struct catalogue *catalogue,
+                                        enum model_feature feature, const char *model)
+{
+    return model_features_ask(&catalogue->features, feature, model);
 }
 
 const char *catalogue_family_text(const struct catalogue *catalogue, const char *model)

@@ -13,10 +13,12 @@
 
 #include "base/attr.h"
 #include "model/catalogue/catalogue_texts.h"
+#include "model/catalogue/model_features.h"
 #include "model/catalogue/text_template.h"
 
 struct catalogue;
 struct error;
+struct model_facts;
 struct strbuf;
 struct text_folder;
 
@@ -38,6 +40,12 @@ const char *catalogue_text(const struct catalogue *catalogue,
 void catalogue_append(const struct catalogue *catalogue, enum catalogue_text text, const char *part,
                       const struct text_value *values, size_t n_values, struct strbuf *out)
     __attribute__((nonnull(1, 3, 6)));
+/* What is known of the model of that name, as agents name it; NULL for an unknown one. */
+const struct model_facts *catalogue_find_model(const struct catalogue *catalogue,
+                                               const char *model) NONNULL MUST_CHECK;
+enum model_answer catalogue_ask_feature(const struct catalogue *catalogue,
+                                        enum model_feature feature,
+                                        const char *model) NONNULL MUST_CHECK;
 /* The section for the family of the model of that lower-case name; "" if it has none. */
 const char *catalogue_family_text(const struct catalogue *catalogue,
                                   const char *model) NONNULL MUST_CHECK;

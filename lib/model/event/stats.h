@@ -16,6 +16,10 @@
 
 struct strbuf;
 
+/* The cost of a call whose price is unknown; it adds nothing to a sum, and is not 0: that is the
+ * cost of a call that is free. */
+#define COST_UNKNOWN (-1.0)
+
 struct llm_usage {
     const char *usage_id; /* "agent" */
     const char *model;
@@ -26,7 +30,7 @@ struct llm_usage {
     int64_t cache_write_tokens;
     int64_t reasoning_tokens;
     int64_t context_window;
-    double cost; /* US dollars */
+    double cost; /* US dollars; COST_UNKNOWN if the price is unknown */
     double latency_s;
     double at_s; /* unix seconds */
 };

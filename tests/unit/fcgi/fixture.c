@@ -92,7 +92,8 @@ int fixture_setup(void **state)
     context->db = test_db_open(4);
     must(http_open(&context->http, &err), &err);
     http_trust_users(context->http);
-    context->llm = llm_new(&(struct llm_options){.http = context->http});
+    context->llm =
+        llm_new(&(struct llm_options){.catalogue = context->catalogue, .http = context->http});
     must(hints_open(test_database_url(), "deft-test", 0, &context->hints, &err), &err);
     fixture->alice = add_user(fixture, fixture->alice_key);
     fixture->bob = add_user(fixture, fixture->bob_key);

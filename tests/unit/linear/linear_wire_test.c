@@ -31,10 +31,10 @@
 #include "llm/llm.h"
 #include "llm/llm_error.h"
 #include "llm/llm_prompt.h"
-#include "llm/model_info.h"
 #include "llm/route.h"
 #include "model/agent/agent_settings.h"
 #include "model/agent/hooks.h"
+#include "model/catalogue/catalogue.h"
 #include "model/conversation/conversation.h"
 #include "model/conversation/preview.h"
 #include "model/event/event.h"
@@ -95,11 +95,8 @@ static void run_addresses(const char *text, size_t len)
     (void)!http_header_is_clean(text, text);
     if (llm_route_find(text, text, &route, &llm_error) < 0)
         assert_null(route.model);
-    (void)!model_info_wants_plain_text(text);
-    (void)!model_info_wants_reasoning_back(text);
-    (void)!model_info_takes_effort(text);
-    (void)!model_info_takes_cache_retention(text);
-    (void)!model_info_price_of(text);
+    (void)!catalogue_ask_feature(test_catalogue(), MODEL_EFFORT, text);
+    (void)!catalogue_find_model(test_catalogue(), text);
 }
 
 static const char *const addresses[] = {"https://|a.|",
@@ -141,7 +138,7 @@ static void run_prompt(const char *model, const char *text, size_t len)
 
     assert_int_equal(llm_route_find(model, NULL, &route, &llm_error), 0);
     json_put_text(spec, "model", model);
-    llm_prompt_begin(&prompt, spec);
+    llm_prompt_begin(&prompt, test_catalogue(), spec);
     for (size_t at = 0; at < len; at += 100) {
         json_auto_t *message = json_object();
         json_t *content = json_array();
@@ -151,7 +148,8 @@ static void run_prompt(const char *model, const char *text, size_t len)
         json_put(message, "content", content);
         llm_prompt_add(&prompt, message);
     }
-    body = llm_format_of(route.provider->format)->request_body(&request, &route, &plan);
+    body = llm_format_of(route.provider->format)
+               ->request_body(test_catalogue(), &request, &route, &plan);
     assert_true(strlen(body) > prompt.messages.len / 2);
 }
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "client/http.h"
 #include "llm/llm_prompt.h"
+#include "support/test_catalogue.h"
 
 struct fixture {
     struct llm *llm; /* first: the tests see only this */
@@ -17,7 +18,8 @@ int llm_fixture_set_up(void **state)
 {
     struct fixture *fixture = NEW(struct fixture);
     struct error err = ERROR_INIT;
-    struct llm_options options = {.scripted_dir = DEFT_TOP_SRCDIR "/tests/data/scripted"};
+    struct llm_options options = {.catalogue = test_catalogue(),
+                                  .scripted_dir = DEFT_TOP_SRCDIR "/tests/data/scripted"};
 
     json_setup();
     if (http_open(&fixture->http, &err) < 0)
@@ -90,7 +92,7 @@ int asked_run(struct asked *asked)
                                   .conversation_id = "c-1",
                                   .listener = asked->listener};
 
-    llm_prompt_begin(&prompt, asked->spec);
+    llm_prompt_begin(&prompt, test_catalogue(), asked->spec);
     for (size_t i = 0; i < json_array_size(asked->messages); i++)
         llm_prompt_add(&prompt, json_array_get(asked->messages, i));
     if (asked->tools != NULL)

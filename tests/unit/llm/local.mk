@@ -3,7 +3,7 @@ check_LIBRARIES += libllmfixture.a
 libllmfixture_a_SOURCES = tests/unit/llm/llm_fixture.c tests/unit/llm/llm_fixture.h
 libllmfixture_a_CPPFLAGS = $(TEST_CPPFLAGS)
 
-LLM_TEST_LIBS = libllmfixture.a $(LLM_LIBS) $(CLIENT_TEST_LIBS) $(MODEL_LIBS)
+LLM_TEST_LIBS = libllmfixture.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIBS) $(MODEL_LIBS)
 
 check_PROGRAMS += anthropic_test chat_test price_test retry_test route_test scripted_test
 anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c

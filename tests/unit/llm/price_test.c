@@ -8,7 +8,10 @@
 #include <cmocka.h>
 
 #include "base/json.h"
+#include "model/catalogue/catalogue.h"
+#include "model/catalogue/model_table.h"
 #include "model/event/stats.h"
+#include "support/test_catalogue.h"
 
 static const double MICRO = 1e-6;
 static const float CLOSE = 1e-4F;
@@ -21,7 +24,7 @@ static double cost_of(const json_t *spec, const char *model, double reported)
                                     .completion_tokens = 1000000,
                                     .cost = reported};
 
-    return price_of(spec, model, &usage);
+    return price_of(spec, catalogue_find_model(test_catalogue(), model), &usage);
 }
 
 static void cached_tokens_are_paid_once_at_their_own_price(void **state)
@@ -44,23 +47,56 @@ static void configured_prices_replace_those_of_the_table(void **state)
     assert_float_equal(cost_of(spec, "unknown", 0), 7.0, CLOSE);
 }
 
-static void reported_cost_comes_first_and_unknown_models_cost_nothing(void **state)
+static void written_tokens_have_their_own_price(void **state)
+{
+    json_auto_t *none = json_object();
+    const struct llm_usage usage = {.prompt_tokens = 1000000, .cache_write_tokens = 400000};
+    const struct model_facts *facts =
+        catalogue_find_model(test_catalogue(), "anthropic/claude-sonnet-4-5");
+
+    (void)state;
+    assert_float_equal(price_of(none, facts, &usage), 3.3F, CLOSE);
+}
+
+static void cached_tokens_without_a_price_have_that_of_the_input(void **state)
+{
+    const struct model_facts facts = {.input = 2.0,
+                                      .output = 8.0,
+                                      .cache_read = MODEL_PRICE_UNKNOWN,
+                                      .cache_write = MODEL_PRICE_UNKNOWN};
+    const struct llm_usage usage = {
+        .prompt_tokens = 1000000, .cache_read_tokens = 500000, .cache_write_tokens = 250000};
+    json_auto_t *none = json_object();
+
+    (void)state;
+    assert_float_equal(price_of(none, &facts, &usage), 2.0, CLOSE);
+}
+
+static void free_models_cost_nothing(void **state)
+{
+    json_auto_t *none = json_object();
+
+    (void)state;
+    assert_float_equal(cost_of(none, "ollama/llama3.1", 0), 0.0, CLOSE);
+}
+
+static void reported_cost_comes_first_and_that_of_an_unknown_model_is_unknown(void **state)
 {
     json_auto_t *none = json_object();
 
     (void)state;
     assert_float_equal(cost_of(none, "gpt-4o", 0.25), 0.25, CLOSE);
-    assert_float_equal(cost_of(none, "unknown", 0), 0.0, CLOSE);
+    assert_true(cost_of(none, "unknown", 0) < 0);
 }
 
 /* As some servers count: without the tokens that they had cached. */
-static void more_cached_tokens_than_there_were_cost_nothing(void **state)
+static void the_cost_of_more_cached_tokens_than_there_were_is_unknown(void **state)
 {
     json_auto_t *none = json_object();
     const struct llm_usage usage = {.prompt_tokens = 1000, .cache_read_tokens = 1000000};
 
     (void)state;
-    assert_float_equal(price_of(none, "gpt-4o", &usage), 0.0, CLOSE);
+    assert_true(price_of(none, catalogue_find_model(test_catalogue(), "gpt-4o"), &usage) < 0);
 }
 
 int main(void)
@@ -68,8 +104,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cached_tokens_are_paid_once_at_their_own_price),
         cmocka_unit_test(configured_prices_replace_those_of_the_table),
-        cmocka_unit_test(reported_cost_comes_first_and_unknown_models_cost_nothing),
-        cmocka_unit_test(more_cached_tokens_than_there_were_cost_nothing),
+        cmocka_unit_test(written_tokens_have_their_own_price),
+        cmocka_unit_test(cached_tokens_without_a_price_have_that_of_the_input),
+        cmocka_unit_test(free_models_cost_nothing),
+        cmocka_unit_test(reported_cost_comes_first_and_that_of_an_unknown_model_is_unknown),
+        cmocka_unit_test(the_cost_of_more_cached_tokens_than_there_were_is_unknown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "llm/llm_fixture.h"
+#include "support/test_catalogue.h"
 
 static void add_message(struct asked *asked, const char *role, const char *text)
 {
@@ -153,7 +154,8 @@ static void cancel_ends_a_delay(void **state)
 
 static void newcomers_script_plays_to_its_end(void **state)
 {
-    struct llm_options options = {.scripted_dir = DEFT_TOP_SRCDIR "/scripted"};
+    struct llm_options options = {.catalogue = test_catalogue(),
+                                  .scripted_dir = DEFT_TOP_SRCDIR "/scripted"};
     struct llm *llm = llm_new(&options);
     struct asked asked;
     bool is_finished = false;

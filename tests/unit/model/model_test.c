@@ -224,6 +224,7 @@ int main(void)
     n_failed += event_text_tests();
     n_failed += golden_tests();
     n_failed += masker_tests();
+    n_failed += model_table_tests();
     n_failed += observation_tests();
     n_failed += package_tests();
     n_failed += pattern_tests();

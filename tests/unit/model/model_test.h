@@ -57,6 +57,7 @@ int event_tests(void);
 int event_text_tests(void);
 int golden_tests(void);
 int masker_tests(void);
+int model_table_tests(void);
 int observation_tests(void);
 int package_tests(void);
 int pattern_tests(void);

@@ -84,6 +84,7 @@ int run_fixture_set_up(void **state)
     check(delta_outbox_new(context->hints, &context->outbox, &err), &err);
     check(http_open(&context->http, &err), &err);
     http_trust_users(context->http);
+    options.catalogue = context->catalogue;
     options.http = context->http;
     context->llm = llm_new(&options);
     *state = fixture;

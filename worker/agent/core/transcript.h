@@ -16,6 +16,7 @@
 #include "base/attr.h"
 #include "llm/llm_prompt.h"
 
+struct catalogue;
 struct history;
 
 struct transcript {
@@ -36,8 +37,8 @@ void transcript_restart(struct transcript *transcript) NONNULL;
  * Brings the messages up to the history's end. `spec` names the model; one that takes another form
  * than the last one begins the prompt anew.
  */
-void transcript_update(struct transcript *transcript, const struct history *history,
-                       const json_t *spec) NONNULL;
+void transcript_update(struct transcript *transcript, const struct catalogue *catalogue,
+                       const struct history *history, const json_t *spec) NONNULL;
 /* Sets the tools, see llm_prompt_set_tools(); they are kept until the prompt begins anew. */
 void transcript_set_tools(struct transcript *transcript, const json_t *tools) NONNULL;
 

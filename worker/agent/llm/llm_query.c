@@ -12,9 +12,10 @@ static void cancel_call(void *call)
     llm_call_cancel(call);
 }
 
-static void render(const struct llm_query *query, struct llm_prompt *prompt)
+static void render(const struct catalogue *catalogue, const struct llm_query *query,
+                   struct llm_prompt *prompt)
 {
-    llm_prompt_begin(prompt, query->choice->spec);
+    llm_prompt_begin(prompt, catalogue, query->choice->spec);
     for (size_t i = 0; i < json_array_size(query->messages); i++)
         llm_prompt_add(prompt, json_array_get(query->messages, i));
     if (query->tools != NULL)
@@ -37,7 +38,7 @@ int llm_query_run(struct agent *agent, const struct llm_query *query, struct llm
     };
     int rc = 0;
 
-    render(query, &prompt);
+    render(agent->context->catalogue, query, &prompt);
     failure_out->kind = LLM_FAILURE_CANCELLED;
     if (run_control_begin_wait(agent->control, WAIT_MODEL, cancel_call, call, err) < 0)
         return -1;

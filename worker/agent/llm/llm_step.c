@@ -150,7 +150,7 @@ int llm_step_run(struct agent *agent, struct error *err)
     agent->answer_id = uuid_random();
     agent->n_iterations++;
     model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
-    transcript_update(&agent->transcript, &agent->history, choice.spec);
+    transcript_update(&agent->transcript, agent->context->catalogue, &agent->history, choice.spec);
     write_tools(agent);
     if (ask_and_wait(agent, &choice, &reply, &failure, &cause) < 0)
         return settle_failure(agent, &failure, &cause, err);

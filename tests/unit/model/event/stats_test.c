@@ -79,6 +79,21 @@ static void free_calls_leave_no_cost_entry(void **state)
                                "latency", -1) >= 0);
 }
 
+static void an_unknown_cost_adds_nothing(void **state)
+{
+    CLEANUP(stats_freep) struct stats *stats = stats_open(NULL);
+    struct llm_usage known = usage(0.5);
+    struct llm_usage unknown = usage(COST_UNKNOWN);
+    json_auto_t *stored = NULL;
+
+    (void)state;
+    stats_add(stats, &known);
+    stats_add(stats, &unknown);
+    stored = stored_form(stats);
+    assert_float_equal(json_number_or(metrics_in(stored), "accumulated_cost", -1), 0.5F, 1e-6F);
+    assert_int_equal(json_array_size(json_object_get(metrics_in(stored), "costs")), 1);
+}
+
 static void lists_keep_the_newest(void **state)
 {
     CLEANUP(stats_freep) struct stats *stats = stats_open(NULL);
@@ -149,6 +164,7 @@ int stats_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_add_up),
         cmocka_unit_test(free_calls_leave_no_cost_entry),
+        cmocka_unit_test(an_unknown_cost_adds_nothing),
         cmocka_unit_test(lists_keep_the_newest),
         cmocka_unit_test(usage_ids_are_counted_apart),
         cmocka_unit_test(counting_goes_on_from_what_is_stored),

@@ -1,3 +1,4 @@
+#include "support/test_catalogue.h"
 #include "worker/worker_test.h"
 
 #include <string.h>
@@ -90,8 +91,8 @@ static void assert_grows_alike_for(const char *model, const json_t *events)
 
         json_push(so_far, json_incref(json_array_get(events, i)));
         history_add_json(&history, so_far);
-        transcript_update(&grown, &history, spec);
-        transcript_update(&whole, &history, spec);
+        transcript_update(&grown, test_catalogue(), &history, spec);
+        transcript_update(&whole, test_catalogue(), &history, spec);
         assert_string_equal(grown.prompt.system.text, whole.prompt.system.text);
         assert_string_equal(grown.prompt.messages.text, whole.prompt.messages.text);
         assert_int_equal(grown.prompt.end.mark_at, whole.prompt.end.mark_at);
@@ -119,17 +120,17 @@ static void a_switched_model_gets_its_own_form(void **state)
     (void)state;
     history_add_json(&history, json_object_get(recorded, "events"));
     json_put_text(spec, "model", "openai/x");
-    transcript_update(&transcript, &history, spec);
+    transcript_update(&transcript, test_catalogue(), &history, spec);
     transcript_set_tools(&transcript, tools);
     strbuf_append(&chat, transcript.prompt.messages.text);
     json_put_text(spec, "model", "anthropic/claude-sonnet-4-5");
-    transcript_update(&transcript, &history, spec);
+    transcript_update(&transcript, test_catalogue(), &history, spec);
     assert_false(transcript.has_tools);
     assert_true(transcript.prompt.system.len > 0);
     assert_null(strstr(transcript.prompt.messages.text, "tool_calls"));
     assert_non_null(strstr(transcript.prompt.messages.text, "tool_result"));
     json_put_text(spec, "model", "openai/x");
-    transcript_update(&transcript, &history, spec);
+    transcript_update(&transcript, test_catalogue(), &history, spec);
     assert_string_equal(transcript.prompt.messages.text, chat.text);
 }
 

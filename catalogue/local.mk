@@ -60,6 +60,7 @@ dist_catalogue_sub_agents_DATA = \
 	catalogue/sub_agents/web_researcher.txt
 catalogue_instructionsdir = $(pkgdatadir)/catalogue/instructions
 dist_catalogue_instructions_DATA = \
+	catalogue/instructions/empty_answer.txt \
 	catalogue/instructions/goal.txt \
 	catalogue/instructions/rephrase.txt \
 	catalogue/instructions/side_question.txt \

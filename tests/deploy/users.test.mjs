@@ -216,7 +216,7 @@ test('no key is in the environment of a process', async () => {
 test('the password of a database does not stay in the environment', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'deft-users-'));
   await chmod(folder, 0o755);
-  const own = { DEFT_GATEWAY_SOCKET: join(folder, 'gateway.sock'), DEFT_HASH_KEY: '00'.repeat(32), DEFT_DATABASE_URL: `host=${folder} user=deft password=tell-nobody dbname=deft` };
+  const own = { DEFT_GATEWAY_SOCKET: join(folder, 'gateway.sock'), DEFT_HASH_KEY: '00'.repeat(32), DEFT_DATABASE_URL: `host=${folder} user=deft password=tell-nobody dbname=deft`, DEFT_CATALOGUE_DIR: join(process.env.DEFT_BIN, '../share/deft/catalogue') };
   const gateway = spawn(`${process.env.DEFT_BIN}/deft-gateway`, [], { env: own, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(gateway, 'exit');
   t.after(async () => {

@@ -69,4 +69,5 @@ const struct text_source text_sources[CATALOGUE_N_TEXTS] = {
                    {.parts = "request|next_round", .values = "objective|events|missing"}},
     [TEXT_SIDE_QUESTION] = {"instructions/side_question.txt", {.values = "question"}},
     [TEXT_REPHRASE] = {"instructions/rephrase.txt"},
+    [TEXT_EMPTY_ANSWER] = {"instructions/empty_answer.txt"},
 };

@@ -60,6 +60,7 @@ enum catalogue_text {
     TEXT_GOAL,
     TEXT_SIDE_QUESTION,
     TEXT_REPHRASE,
+    TEXT_EMPTY_ANSWER,
     CATALOGUE_N_TEXTS,
 };
 

@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/llm.h"
+#include "model/catalogue/catalogue.h"
 #include "model/event/event.h"
 #include "model/event/stats.h"
 #include "model/tools/agent_tool.h"
@@ -27,9 +28,6 @@
 #include "worker/agent/llm/policy.h"
 #include "worker/context.h"
 
-#define SAY_SOMETHING_TEXT                                                                         \
-    "Your last answer had no text and no tool call. Use a tool to go on, or the finish tool when " \
-    "the task is done."
 #define SUPERSEDED_TEXT "Superseded by a new user message"
 #define CALL_ID_PREFIX "call_"
 #define RESPONSE_ID_PREFIX "chatcmpl-"
@@ -238,7 +236,8 @@ static void plan_words(const struct agent *agent, const struct llm_reply *reply,
     event_list_name_last(&plan->events, &agent->answer_id);
     plan_thinking(agent, reply, plan);
     if (text_is_blank(text.text))
-        (void)event_add_environment_message(&plan->events, SAY_SOMETHING_TEXT);
+        (void)event_add_environment_message(
+            &plan->events, catalogue_text(agent->context->catalogue, TEXT_EMPTY_ANSWER));
     else if (spoke == USER_SILENT)
         run_end_plan(&plan->events, STATUS_FINISHED, &plan->change);
 }

@@ -109,46 +109,59 @@ static int open_place(const struct place *place, DIR **entries_out, struct error
     return 0;
 }
 
+static const char *next_name(DIR *entries)
+{
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is the caller's */
+    const struct dirent *entry = readdir(entries);
+
+    return entry != NULL ? entry->d_name : NULL;
+}
+
 static int add_texts(struct text_folder *folder, const struct place *place, struct error *err)
 {
     DIR *entries = NULL;
-    int rc = open_place(place, &entries, err);
+    int rc = 0;
 
-    for (const struct dirent *entry = rc == 0 ? readdir(entries) : NULL; rc == 0 && entry != NULL;
-         entry = readdir(entries)) {
+    if (open_place(place, &entries, err) < 0)
+        return -1;
+    for (const char *name = next_name(entries); rc == 0 && name != NULL;
+         name = next_name(entries)) {
         CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-        CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf full_name = STRBUF_INIT;
 
-        strbuf_appendf(&path, "%s/%s", place->dir, entry->d_name);
-        strbuf_appendf(&name, "%s%s", place->prefix, entry->d_name);
-        if (entry->d_name[0] != '.' && is_text_name(entry->d_name))
-            rc = add_file(folder, place, path.text, name.text, err);
+        strbuf_appendf(&path, "%s/%s", place->dir, name);
+        strbuf_appendf(&full_name, "%s%s", place->prefix, name);
+        if (name[0] != '.' && is_text_name(name))
+            rc = add_file(folder, place, path.text, full_name.text, err);
     }
-    if (entries != NULL)
-        (void)closedir(entries);
+    (void)closedir(entries);
+    return rc;
+}
+
+static int add_subfolders(struct text_folder *folder, const struct place *root, struct error *err)
+{
+    DIR *entries = NULL;
+    int rc = 0;
+
+    if (open_place(root, &entries, err) < 0)
+        return -1;
+    for (const char *name = next_name(entries); rc == 0 && name != NULL;
+         name = next_name(entries)) {
+        CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
+
+        strbuf_appendf(&path, "%s/%s", root->dir, name);
+        strbuf_appendf(&prefix, "%s/", name);
+        if (name[0] != '.' && is_folder(path.text))
+            rc = add_texts(folder, &(struct place){path.text, prefix.text, root->is_override}, err);
+    }
+    (void)closedir(entries);
     return rc;
 }
 
 static int add_tree(struct text_folder *folder, const struct place *root, struct error *err)
 {
-    DIR *entries = NULL;
-    int rc = add_texts(folder, root, err);
-
-    if (rc == 0)
-        rc = open_place(root, &entries, err);
-    for (const struct dirent *entry = rc == 0 ? readdir(entries) : NULL; rc == 0 && entry != NULL;
-         entry = readdir(entries)) {
-        CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-        CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
-
-        strbuf_appendf(&path, "%s/%s", root->dir, entry->d_name);
-        strbuf_appendf(&prefix, "%s/", entry->d_name);
-        if (entry->d_name[0] != '.' && is_folder(path.text))
-            rc = add_texts(folder, &(struct place){path.text, prefix.text, root->is_override}, err);
-    }
-    if (entries != NULL)
-        (void)closedir(entries);
-    return rc;
+    return add_texts(folder, root, err) < 0 ? -1 : add_subfolders(folder, root, err);
 }
 
 static int compare_names(const void *a, const void *b)

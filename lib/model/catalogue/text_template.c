@@ -54,14 +54,12 @@ static const char *part_end(const char *begin)
 {
     const char *at = begin;
 
-    while (at != NULL && *at != '\0') {
-        if (text_starts_with(at, PART_MARK))
-            return at;
-        at = strchr(at, '\n');
-        if (at != NULL)
+    while (*at != '\0' && !text_starts_with(at, PART_MARK)) {
+        at += strcspn(at, "\n");
+        if (*at == '\n')
             at++;
     }
-    return begin + strlen(begin);
+    return at;
 }
 
 static size_t count_lines(const char *begin, const char *end)

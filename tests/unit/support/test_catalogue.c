@@ -8,8 +8,7 @@
 #include "base/text_folder.h"
 #include "model/catalogue/catalogue.h"
 
-/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): kept until the program ends
- */
+/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): read once per program */
 static struct catalogue *kept;
 
 struct catalogue *test_catalogue(void)

@@ -7,6 +7,7 @@
 #include "model/tools/toolset.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/secret_lookup.h"
+#include "worker/context.h"
 
 /* The LLM object for requests: the conversation's own, or a copy with its secrets filled in. */
 static json_t *llm_spec_of(const struct agent *agent, const json_t *secrets)

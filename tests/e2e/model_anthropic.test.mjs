@@ -74,7 +74,7 @@ const joined = (frames, attempt, kind) => frames
 for (const [name, once] of [['breaks off', { break_after: 9 }], ['ends with an error', { error_after: 9 }]]) {
   test(`a stream that ${name} is asked for again, and no text is doubled`, async (t) => {
     const step = { reasoning: 'Hm.', text: WORDS };
-    const conversation = await begin(t, name.replaceAll(' ', '-'), [{ ...step, once: { ...step, ...once } }],
+    const conversation = await begin(t, name.replaceAll(' ', '-'), [{ ...step, once: { ...step, ...once, drip_ms: 5 } }],
       { llm: { stream: true, num_retries: 3, retry_multiplier: 0 } });
     const session = await Socket.open(`/sockets/session/${conversation.id}`);
     t.after(() => session.close());

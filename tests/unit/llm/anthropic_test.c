@@ -582,6 +582,31 @@ static void models_think_as_they_can(void **state)
     }
 }
 
+static const struct {
+    const char *model;
+    const char *spec;
+    json_int_t max_tokens;
+} outputs[] = {
+    {"anthropic/claude-haiku-4-5", "{}", 64000},
+    {"anthropic/claude-opus-5", "{}", 128000},
+    {"anthropic/claude-opus-5", "{\"max_output_tokens\":99}", 99},
+    {"anthropic/ours", "{\"model_canonical_name\":\"anthropic/claude-opus-5\"}", 128000},
+    {"anthropic/claude-next", "{}", 32000},
+    {"anthropic/claude-3-5-haiku", "{}", 8192},
+    {"anthropic/ours", "{}", 8192},
+};
+
+static void answers_may_be_as_long_as_the_catalogue_says(void **state)
+{
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
+        json_auto_t *body = body_for(*llm, outputs[i].model, outputs[i].spec, NULL, NULL);
+
+        assert_int_equal(json_int_or(body, "max_tokens", 0), outputs[i].max_tokens);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -597,6 +622,7 @@ int main(void)
         cmocka_unit_test(marks_go_through_a_proxy),
         cmocka_unit_test(thinking_goes_back_to_the_model_that_thought),
         cmocka_unit_test(models_think_as_they_can),
+        cmocka_unit_test(answers_may_be_as_long_as_the_catalogue_says),
     };
 
     return cmocka_run_group_tests(tests, llm_fixture_set_up, llm_fixture_tear_down);

@@ -1,0 +1,48 @@
+// Refusals of the model's server: how often it is asked, and which error ends the run.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertSound } from './support/database.mjs';
+import { kindsOf, play, requestsOf, textOf } from './support/loop.mjs';
+
+const done = { text: 'done' };
+/** As many attempts as by default, without the waits between them. */
+const IMPATIENT = { num_retries: undefined, retry_multiplier: 0 };
+const refusal = (status, message, more = {}) => ({ status, error: { message, ...more } });
+
+for (const [what, step, attempts, code, detail] of [
+  ['a rate limit', refusal(429, 'slow down'), 5, 'LLMRateLimitError', /slow down/],
+  ['a refused key', refusal(401, 'no such key', { code: 'invalid_api_key' }), 1, 'LLMAuthenticationError', /API key/],
+  ['a bad gateway', refusal(502, 'nothing behind me'), 5, 'BadGatewayError', /nothing behind me/],
+  ['a proxy\'s exceeded budget', refusal(400, 'ExceededBudget: over budget'), 1, 'LLMBadRequestError', /ExceededBudget/],
+]) {
+  test(`${what} ends the run after ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}`, async (t) => {
+    const conversation = await play(t, [step], { llm: IMPATIENT });
+    assert.equal(await conversation.ask('go'), 'error');
+    const events = await conversation.events();
+    assert.deepEqual(kindsOf(events).slice(3), ['S(error)', 'ConversationErrorEvent']);
+    assert.equal(events.at(-1).code, code);
+    assert.match(events.at(-1).detail, detail);
+    assert.equal(requestsOf(conversation).length, attempts);
+  });
+}
+
+test('a rate limit that passes leaves one answer and no error', async (t) => {
+  let n = 0;
+  const conversation = await play(t, () => (n++ < 2 ? refusal(429, 'slow down') : done), { llm: IMPATIENT });
+  assert.equal(await conversation.ask('go'), 'finished');
+  assert.deepEqual(kindsOf(await conversation.events()).slice(3), ['MessageEvent agent', 'S(finished)']);
+  assert.equal(requestsOf(conversation).length, 3);
+});
+
+test('agent-loop 41: a content filter\'s refusal is followed by a request to rephrase', async (t) => {
+  let n = 0;
+  const conversation = await play(t, () => (n++ === 0 ? refusal(400, 'filtered', { code: 'content_filter' }) : done));
+  assert.equal(await conversation.ask('go'), 'finished');
+  const events = await conversation.events();
+  assert.deepEqual(kindsOf(events).slice(3), ['MessageEvent user', 'MessageEvent agent', 'S(finished)']);
+  const [, asked] = events.filter((event) => event.kind === 'MessageEvent' && event.source === 'user');
+  const [{ text }] = asked.llm_message.content;
+  assert.match(text, /other words/);
+  assert.ok(requestsOf(conversation)[1].messages.some((message) => textOf(message).includes(text)));
+  await assertSound(conversation);
+});

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { condensations, fake, KEEP_FIRST, startCondensed, talk, textOf, tooLong } from './support/condenser.mjs';
 import { ofKind } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
+import { terminal } from './support/model_calls.mjs';
 import { waitUntil } from './support/wait.mjs';
 
 test('a history longer than the condenser\'s limit is condensed before the next model call', async (t) => {
@@ -30,6 +31,25 @@ test('a history longer than the condenser\'s limit is condensed before the next 
   await assertSound(conversation);
 });
 
+test('agent-loop 39: a condensation keeps the beginning, and no call loses its result', async (t) => {
+  let n = 0;
+  fake.setScenario('working', () => (n++ < 9 ? { calls: [terminal(`echo ${n}`)] } : { text: 'done' }));
+  fake.setScenario('memory4', [{ text: 'they worked' }]);
+  const conversation = await startCondensed(t, 'working', 'memory4');
+  await conversation.say('word-1.');
+  const from = fake.requests.length;
+  assert.equal(await conversation.ask('word-2.'), 'finished');
+  const asked = fake.requests.slice(from).map(({ body }) => body.model);
+  assert.deepEqual(asked, [...Array.from({ length: 9 }, () => 'working'), 'memory4', 'working'], 'after 21 events');
+  const events = await conversation.events();
+  const read = events.filter(({ kind }) => ['SystemPromptEvent', 'MessageEvent', 'ActionEvent', 'ObservationEvent'].includes(kind));
+  const { forgotten_event_ids: forgotten } = (await condensations(conversation))[0];
+  assert.ok(forgotten.length > 0);
+  assert.deepEqual(read.slice(0, KEEP_FIRST).map(({ id }) => forgotten.includes(id)), [false, false]);
+  for (const result of events.filter(ofKind('ObservationEvent'))) assert.equal(forgotten.includes(result.id), forgotten.includes(result.action_id));
+  await assertSound(conversation);
+});
+
 test('a failing condenser of a pipeline leaves the history unchanged', async (t) => {
   fake.setScenario('mute', [{ status: 401, error: { message: 'bad key', type: 'invalid_request_error', code: 'invalid_api_key' } }]);
   const conversation = await startCondensed(t, 'talk', 'mute', { pipeline: true });
@@ -40,18 +60,22 @@ test('a failing condenser of a pipeline leaves the history unchanged', async (t)
   await assertSound(conversation);
 });
 
-test('a history that exceeds the model\'s context is condensed, and the run continues', async (t) => {
+test('agent-loop 38: a history that exceeds the model\'s context is condensed, and the run continues', async (t) => {
   fake.setScenario('narrow', ({ messages }) => (messages.length > 6 ? tooLong : { text: 'an answer' }));
   fake.setScenario('memory2', [{ text: 'they counted' }]);
   const conversation = await startCondensed(t, 'narrow', 'memory2');
   await talk(conversation, 1, 3);
   const before = (await conversation.events()).length;
+  const from = fake.requests.length;
   await talk(conversation, 4, 4);
+  assert.deepEqual(fake.requests.slice(from).map(({ body }) => body.model), ['narrow', 'memory2', 'narrow']);
   const added = (await conversation.events()).slice(before).map(({ kind, key }) => key ?? kind);
   assert.deepEqual(added.slice(added.indexOf('CondensationRequest')), ['CondensationRequest', 'stats', 'Condensation', 'stats', 'MessageEvent', 'execution_status']);
-  const last = textOf(fake.requests.at(-1));
-  assert.match(last, /they counted/);
-  assert.match(last, /word-4\./);
+  assert.equal((await condensations(conversation))[0].summary, 'they counted');
+  const [refused, , next] = fake.requests.slice(from).map(({ body }) => body.messages);
+  assert.deepEqual(next.map(({ role }) => role), ['system', 'user']);
+  assert.deepEqual(next[0], refused[0]);
+  assert.deepEqual(next[1].content.map((part) => part.text), ['word-1.', 'they counted', 'word-4.']);
   await assertSound(conversation);
 });
 

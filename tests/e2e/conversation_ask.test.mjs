@@ -174,7 +174,7 @@ test('the model generates a title during the first run', async (t) => {
   assert.equal(stats.usage_to_metrics.agent.token_usages.length, 2, 'both calls are counted');
 });
 
-test('a title set by the user is kept; the creator\'s own prompt replaces the default one', async (t) => {
+test('agent-loop 52: a long title is cut; a title set by the user is kept; the creator\'s own prompt replaces the default one', async (t) => {
   fake.setScenario('prompted', [{ text: 'x'.repeat(80) }]);
   const conversation = await fresh(t, 'prompted', { autotitle: true, prompt: 'In {max_length}: {conversation_content}!' });
   const from = fake.requests.length;
@@ -204,11 +204,11 @@ test('the title comes from the named profile\'s model, otherwise from the agent\
   }
 });
 
-test('if the model fails, the title is the first words, without an event', async (t) => {
+test('agent-loop 52: if the model fails, the title is the first message, cut, without an event', async (t) => {
   const conversation = await fresh(t, 'refusing', { autotitle: true });
-  await conversation.say('Paint the shed');
+  await conversation.say('Paint the shed, the fence and the gates, and then the whole house');
   const title = await waitUntil(async () => (await conversation.info()).title, 'there is a title');
-  assert.equal(title, 'Paint the shed');
+  assert.equal(title, 'Paint the shed, the fence and the gates, and...');
   assert.deepEqual((await conversation.events()).map(({ kind, key }) => key ?? kind), ['SystemPromptEvent', 'MessageEvent', 'last_user_message_id']);
   assert.equal(await conversation.status(), 'idle');
 });

@@ -67,6 +67,23 @@ test(`nine tenths of the prompts of ${N_STEPS} steps are read from the cache`, a
   assert.ok(usage.cache_write_tokens > 0 && usage.prompt_tokens >= usage.cache_read_tokens + usage.cache_write_tokens);
 });
 
+/** The blocks with a cache mark, each by where it is. */
+const marksOf = ({ system, messages, tools = [] }) => [
+  ...system.flatMap((block, i) => (block.cache_control ? [`system ${i}`] : [])),
+  ...tools.flatMap((tool, i) => (tool.cache_control ? [`tool ${i}`] : [])),
+  ...messages.flatMap(({ content }, i) => content.flatMap((block, n) => (block.cache_control ? [`message ${i - messages.length} ${block.type} ${n - content.length}`] : []))),
+];
+
+test('agent-loop 46: only the static part of the prompt and the last message carry cache marks', async (t) => {
+  const conversation = await begin(t, 'marks', [{ calls: [terminal('true')] }, { text: 'done' }], { secrets: { KEY: 'a-very-secret-value' } });
+  for (const words of ['one', 'two', 'three']) assert.equal(await conversation.ask(words), 'finished');
+  const { system_prompt: prompt } = (await conversation.events()).find(ofKind('SystemPromptEvent'));
+  const bodies = requestsOf('marks').map(({ body }) => body);
+  assert.ok(bodies.every(({ system }) => system.length === 2 && system[0].text === prompt.text), 'a static and a dynamic part');
+  const turn = ['text', 'tool_result'].map((type) => ['system 0', `message -1 ${type} -1`]);
+  assert.deepEqual(bodies.map(marksOf), [...turn, ...turn, ...turn]);
+});
+
 const joined = (frames, attempt, kind) => frames
   .filter((frame) => frame.type === 'delta' && frame.attempt === attempt && frame.kind === kind)
   .map(({ content }) => content).join('');

@@ -23,6 +23,7 @@ test('a pause during a model call takes effect after its calls, and the next run
   await waitUntil(() => wantsPause(conversation), 'the pause is stored');
   fake.release();
   await paused;
+  await conversation.rest(['paused']);
   assert.deepEqual(kindsOf(await conversation.events()).slice(3), ['ActionEvent terminal', 'ObservationEvent terminal', 'S(paused)', 'PauseEvent']);
   assert.equal(requestsOf(conversation).length, 1);
   await conversation.run();

@@ -20,6 +20,9 @@ struct llm_request;
 struct llm_route;
 struct response_builder;
 
+/* Stands for a message of the user's, where the format wants one. */
+#define ANTHROPIC_GO_ON_TEXT "Go on."
+
 /*
  * The last message of a prompt stays open, without the "]}" of its content: results of calls and
  * what the user says after them are one message.

@@ -64,7 +64,9 @@ static int begin_block(struct response_builder *builder, json_int_t index, const
                        struct llm_error *llm_error)
 {
     const char *type = json_text_or(block, "type", "");
+    bool is_thinking = text_equal(type, "thinking") || text_equal(type, "redacted_thinking");
 
+    builder->has_late_thinking |= is_thinking && (builder->text.len > 0 || builder->n_calls > 0);
     if (text_equal(type, "text"))
         response_builder_append(&builder->text, json_object_get(block, "text"));
     if (text_equal(type, "thinking"))
@@ -138,6 +140,8 @@ static int64_t count_of(const json_t *usage, const char *key, int64_t known)
 {
     json_int_t count = json_int_or(usage, key, 0);
 
+    if (count > RESPONSE_TOKENS_MAX)
+        return RESPONSE_TOKENS_MAX;
     return count > known ? (int64_t)count : known;
 }
 
@@ -206,7 +210,7 @@ int anthropic_read_event(struct response_builder *builder, const json_t *event, 
         take_stop_reason(builder, json_object_get(event, "delta"));
         take_usage(builder, json_object_get(event, "usage"));
     }
-    if (text_equal(type, "error") || error != NULL)
+    if (text_equal(type, "error") || (error != NULL && !json_is_null(error)))
         return llm_error_from_error_member(llm_error, error != NULL ? error : event);
     return 0;
 }

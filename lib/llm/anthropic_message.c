@@ -104,7 +104,7 @@ static json_t *image_block(const json_t *part)
 
     if (text_starts_with(url, "data:")) {
         source = embedded_source(url);
-    } else if (text_starts_with(url, "https://") || text_starts_with(url, "http://")) {
+    } else if (text_starts_with(url, "https://")) {
         source = block_new("url");
         json_put_text(source, "url", url);
     }
@@ -283,6 +283,11 @@ static void add_answer(struct llm_prompt *prompt, const json_t *message)
         return;
     if (prompt->end.role == LLM_ROLE_NONE)
         add_block(prompt, LLM_ROLE_USER, text_block(OPENING_TEXT, strlen(OPENING_TEXT)));
+    /* Two answers in one message: the thinking of the second would follow the words of the first.
+     */
+    if (prompt->end.role == LLM_ROLE_ASSISTANT)
+        add_block(prompt, LLM_ROLE_USER,
+                  text_block(ANTHROPIC_GO_ON_TEXT, strlen(ANTHROPIC_GO_ON_TEXT)));
     json_array_foreach (blocks, i, entry)
         add_block(prompt, LLM_ROLE_ASSISTANT, json_incref(entry));
     json_array_foreach (calls, i, entry)

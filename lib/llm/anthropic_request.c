@@ -24,8 +24,6 @@
 /* The server drops thinking whose prompt has changed, after a condensation, instead of refusing it.
  */
 #define THINKING_BINDING "thinking-binding-controls-2026-08-01"
-/* The last message must be the user's: an answer would be continued in the middle. */
-#define GO_ON_TEXT "Go on."
 #define EFFORT_DEFAULT "high"
 
 enum {
@@ -37,10 +35,11 @@ enum {
 };
 
 static const char CACHE_MARK[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
-static const char GO_ON[] =
-    "]},{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"" GO_ON_TEXT "\"}";
+/* The last message must be the user's: an answer would be continued in the middle. */
+static const char GO_ON[] = "]},{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
+                            "\"" ANTHROPIC_GO_ON_TEXT "\"}";
 static const char ONLY_GO_ON[] =
-    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"" GO_ON_TEXT "\"}";
+    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"" ANTHROPIC_GO_ON_TEXT "\"}";
 
 /* Tokens of thinking for models that take a budget and no effort. */
 static const struct {

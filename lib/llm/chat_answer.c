@@ -93,6 +93,8 @@ static json_int_t first_count(const json_t *object, const char *key, const char 
 {
     json_int_t count = json_int_or(object, key, json_int_or(object, other_key, 0));
 
+    if (count > RESPONSE_TOKENS_MAX)
+        return RESPONSE_TOKENS_MAX;
     return count > 0 ? count : 0;
 }
 

@@ -164,7 +164,7 @@ static json_t *thinking_of(const struct response_builder *builder)
 {
     json_t *blocks = json_array();
 
-    for (size_t i = 0; i < builder->n_thinking; i++) {
+    for (size_t i = 0; i < builder->n_thinking && !builder->has_late_thinking; i++) {
         const struct response_thinking *block = &builder->thinking[i];
         json_t *json = NULL;
 

@@ -21,6 +21,8 @@ struct llm_error;
 /* An answer with more calls is refused. */
 #define RESPONSE_CALLS_MAX 128
 #define RESPONSE_THINKING_MAX 1024
+/* A larger count of tokens is taken for this one: sums of counts must not overflow. */
+#define RESPONSE_TOKENS_MAX 1000000000000
 
 struct response_call {
     json_int_t index;
@@ -46,8 +48,9 @@ struct response_builder {
     size_t n_calls;
     struct response_thinking *thinking;
     size_t n_thinking;
-    bool has_answer;    /* even if it is empty */
-    bool has_odd_calls; /* calls of types other than function were dropped */
+    bool has_answer;        /* even if it is empty */
+    bool has_odd_calls;     /* calls of types other than function were dropped */
+    bool has_late_thinking; /* a block came after words or calls: not kept, its place is lost */
     struct llm_usage usage;
 };
 

@@ -129,6 +129,52 @@ static void whole_answer_becomes_a_reply(void **state)
     test_server_stop(server);
 }
 
+/* Its place among words and calls would be lost, and the server checks it. */
+static void thinking_after_words_is_not_kept(void **state)
+{
+    static const struct test_reply reply[] = {
+        {.bytes = TEST_JSON_HEAD
+         "{\"id\":\"msg_8\",\"type\":\"message\",\"role\":\"assistant\",\"content\":["
+         "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"sig\"},"
+         "{\"type\":\"text\",\"text\":\"I look.\"},"
+         "{\"type\":\"thinking\",\"thinking\":\"so\",\"signature\":\"gis\"},"
+         "{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"think\",\"input\":{}}],"
+         "\"stop_reason\":\"tool_use\",\"usage\":{}}",
+         .ending = TEST_CLOSE}};
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(reply, 1, NULL);
+    struct asked asked;
+
+    asked_init(&asked, *llm, MODEL, test_server_url(server, ""), "{}");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_null(asked.reply.thinking);
+    assert_string_equal(asked.reply.text, "I look.");
+    assert_int_equal(asked.reply.n_calls, 1);
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
+static void counts_of_a_broken_server_are_bounded(void **state)
+{
+    static const struct test_reply reply[] = {
+        {.bytes = TEST_JSON_HEAD
+         "{\"id\":\"msg_9\",\"type\":\"message\",\"role\":\"assistant\",\"content\":["
+         "{\"type\":\"text\",\"text\":\"x\"}],\"usage\":{\"input_tokens\":9223372036854775807,"
+         "\"output_tokens\":-5,\"cache_creation_input_tokens\":9223372036854775807,"
+         "\"cache_read_input_tokens\":9223372036854775807}}",
+         .ending = TEST_CLOSE}};
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(reply, 1, NULL);
+    struct asked asked;
+
+    asked_init(&asked, *llm, MODEL, test_server_url(server, ""), "{}");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_true(asked.reply.usage.prompt_tokens == 3000000000000);
+    assert_int_equal(asked.reply.usage.completion_tokens, 0);
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
 static void collect(void *owner, const struct llm_piece *piece)
 {
     struct strbuf *into = owner;
@@ -403,6 +449,16 @@ static const struct {
          WORDS("x") "]}," USER WORDS("a") "]}]"},
     {"the assistant last", "[" SAID("a") ",{\"role\":\"assistant\",\"content\":[" WORDS("x") "]}]",
      "[" USER WORDS("a") "]}," ASSISTANT WORDS("x") "]}," USER WORDS("Go on.") "]}]"},
+    {"two answers",
+     "[" SAID("a") ",{\"role\":\"assistant\",\"content\":[" WORDS(
+         "x") "]},{\"role\":\"assistant\",\"tool_calls\":[" CALL("1") "]}," RESULT("1") "]",
+     "[" USER WORDS("a") "]}," ASSISTANT WORDS("x") "]}," USER WORDS("Go on.") "]}," ASSISTANT USE(
+         "1") "]}," USER DONE("1") "]}]"},
+    {"an image without encryption",
+     "[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":{\"url\":\"http://a/"
+     "b.png\"}}]}]",
+     "[" USER
+     "{\"type\":\"text\",\"text\":\"[an image in a form that this model does not take]\"}]}]"},
     {"empty answers", "[" SAID("a") ",{\"role\":\"assistant\",\"content\":[]}," SAID("b") "]",
      "[" USER WORDS("a") "," WORDS("b") "]}]"},
     {"nothing", "[]", "[" USER WORDS("Go on.") "]}]"},
@@ -620,6 +676,8 @@ int main(void)
         cmocka_unit_test(arguments_go_back_byte_for_byte),
         cmocka_unit_test(last_result_carries_the_cache_mark),
         cmocka_unit_test(marks_go_through_a_proxy),
+        cmocka_unit_test(thinking_after_words_is_not_kept),
+        cmocka_unit_test(counts_of_a_broken_server_are_bounded),
         cmocka_unit_test(thinking_goes_back_to_the_model_that_thought),
         cmocka_unit_test(models_think_as_they_can),
         cmocka_unit_test(answers_may_be_as_long_as_the_catalogue_says),

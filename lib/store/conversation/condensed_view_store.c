@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
+#include "store/conversation/conversation_store.h"
 #include "store/conversation/event_row.h"
 #include "store/conversation/event_store.h"
 #include "store/db/db_query.h"
@@ -38,10 +39,12 @@ static const char SQL_LOAD[] = "SELECT " EVENT_ROW_COLUMNS " FROM events e"
                                " WHERE e.conversation_id = $1::uuid AND e.seq = ANY ($2::bigint[])"
                                " ORDER BY e.seq";
 
+/* Under the lease, or a client may have gone back in the log since the history was loaded. */
 static const char SQL_SAVE[] =
     "INSERT INTO condensed_views (conversation_id, seq, branch_seq, parent_seq, state)"
     " SELECT c.id, $2::bigint, $3::bigint, $4::bigint, $5 FROM conversations c"
-    "  WHERE c.id = $1::uuid FOR KEY SHARE OF c"
+    "  WHERE c.id = $1::uuid AND c.lease_owner = $6::uuid AND c.lease_fence = $7::bigint"
+    "  AND c.lease_expires_at > now() FOR KEY SHARE OF c"
     " ON CONFLICT (conversation_id) DO UPDATE SET seq = EXCLUDED.seq,"
     "  branch_seq = EXCLUDED.branch_seq, parent_seq = EXCLUDED.parent_seq, state = EXCLUDED.state";
 
@@ -214,7 +217,7 @@ static json_t *state_of(const struct history *history)
     return state;
 }
 
-int condensed_view_store_save(struct db *db, const struct uuid *conversation_id,
+int condensed_view_store_save(struct db *db, const struct lease *lease,
                               const struct history *history, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
@@ -223,12 +226,13 @@ int condensed_view_store_save(struct db *db, const struct uuid *conversation_id,
     struct db_int seq = db_int(history->gap.seq);
     struct db_int branch_seq = db_int(history->branch_seq);
     struct db_int parent_seq = db_int(history->parent_seq);
+    struct db_int fence = db_int(lease->fence);
 
     json_append_text(&text, state);
-    if (db_query(
-            db, SQL_SAVE,
-            DB_PARAMS(conversation_id->text, seq.text, branch_seq.text, parent_seq.text, text.text),
-            &rows, err) < 0)
-        return error_wrap(err, "storing the view of %s", conversation_id->text);
+    if (db_query(db, SQL_SAVE,
+                 DB_PARAMS(lease->conversation_id.text, seq.text, branch_seq.text, parent_seq.text,
+                           text.text, lease->owner.text, fence.text),
+                 &rows, err) < 0)
+        return error_wrap(err, "storing the view of %s", lease->conversation_id.text);
     return 0;
 }

@@ -14,6 +14,7 @@
 struct db;
 struct error;
 struct history;
+struct lease;
 struct uuid;
 
 /*
@@ -24,8 +25,11 @@ struct uuid;
 int condensed_view_store_load(struct db *db, const struct uuid *conversation_id,
                               struct history *history, struct error *err) NONNULL MUST_CHECK;
 
-/* Replaces the stored view by the history's events up to gap.seq, which is a Condensation's. */
-int condensed_view_store_save(struct db *db, const struct uuid *conversation_id,
+/*
+ * Replaces the stored view by the history's events up to gap.seq, which is a Condensation's. Does
+ * nothing if the lease is lost.
+ */
+int condensed_view_store_save(struct db *db, const struct lease *lease,
                               const struct history *history, struct error *err) NONNULL MUST_CHECK;
 
 #endif

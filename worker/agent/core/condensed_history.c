@@ -130,8 +130,7 @@ void condensed_history_settle(struct agent *agent, size_t n_recent)
     if (!condensed_history_compact(&agent->history, n_recent))
         return;
     transcript_restart(&agent->transcript);
-    if (condensed_view_store_save(agent->context->db, &agent->lease.conversation_id,
-                                  &agent->history, &err) < 0)
+    if (condensed_view_store_save(agent->context->db, &agent->lease, &agent->history, &err) < 0)
         log_info("view.not_stored", LOG_ERROR(&err));
     if (n_before - agent->history.n > MANY_EVENTS)
         (void)malloc_trim(0);

@@ -23,6 +23,7 @@ enum { N_NOTES = 6, CONDENSATION = N_NOTES, N_EVENTS = N_NOTES + 1 };
 struct stored_log {
     struct conversation conversation;
     struct history history;
+    struct lease lease; /* of the conversation */
 };
 
 static void stored_log_done(struct stored_log *log)
@@ -48,7 +49,32 @@ static struct stored_log stored_log_new(const struct store_fixture *fixture)
                 &err);
     assert_done(event_store_load_after(fixture->db, &log.conversation.id, &log.history, &err),
                 &err);
+    log.lease =
+        (struct lease){.conversation_id = log.conversation.id, .owner = uuid_random(), .fence = 3};
     return log;
+}
+
+/* Gives the lease for that time, which may be over. */
+static void lease_for(const struct stored_log *log, const char *interval)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET lease_owner = '%s', lease_fence = 3,"
+                   " lease_expires_at = now() + interval '%s' WHERE id = '%s'",
+                   log->lease.owner.text, interval, log->conversation.id.text);
+    test_sql(sql.text);
+}
+
+static void end_lease(const struct stored_log *log)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET lease_owner = NULL, lease_expires_at = NULL"
+                   " WHERE id = '%s'",
+                   log->conversation.id.text);
+    test_sql(sql.text);
 }
 
 /* Leaves out the second note, and stores the rest: the third is forgotten, the summary after it. */
@@ -65,7 +91,9 @@ static void store_view(const struct store_fixture *fixture, struct stored_log *l
     history->gap = (struct history_gap){
         .seq = N_EVENTS, .n_iterations = 7, .ids = mem_alloc(sizeof(uint32_t)), .n_ids = 1};
     history->gap.ids[0] = UINT32_MAX;
-    assert_done(condensed_view_store_save(fixture->db, &log->conversation.id, history, &err), &err);
+    lease_for(log, "1 hour");
+    assert_done(condensed_view_store_save(fixture->db, &log->lease, history, &err), &err);
+    end_lease(log);
 }
 
 static struct history load_view(const struct store_fixture *fixture, const struct stored_log *log)
@@ -155,6 +183,36 @@ static void view_of_a_deleted_conversation_is_not_stored(void **state)
     assert_int_equal(test_sql_count(sql.text), 0);
 }
 
+static void assert_not_stored(const struct store_fixture *fixture, const struct stored_log *log,
+                              const struct lease *lease)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(condensed_view_store_save(fixture->db, lease, &log->history, &err), &err);
+    strbuf_appendf(&sql, "SELECT count(*) FROM condensed_views WHERE conversation_id = '%s'",
+                   log->conversation.id.text);
+    assert_int_equal(test_sql_count(sql.text), 0);
+}
+
+/* A worker that lost its lease may have loaded what a client has left since. */
+static void view_is_not_stored_by_a_wrong_owner_fence_or_time_each(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(stored_log_done) struct stored_log log = stored_log_new(fixture);
+    struct lease other = log.lease;
+    struct lease older = log.lease;
+
+    other.owner = uuid_random();
+    older.fence = 2;
+    log.history.gap.seq = N_EVENTS;
+    lease_for(&log, "1 hour");
+    assert_not_stored(fixture, &log, &other);
+    assert_not_stored(fixture, &log, &older);
+    lease_for(&log, "-1 second");
+    assert_not_stored(fixture, &log, &log.lease);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +221,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(view_of_another_branch_is_not_used),
         cmocka_unit_test(view_that_lacks_an_event_is_not_used),
         cmocka_unit_test(view_of_a_deleted_conversation_is_not_stored),
+        cmocka_unit_test(view_is_not_stored_by_a_wrong_owner_fence_or_time_each),
     };
 
     (void)argc;

@@ -260,11 +260,25 @@ static void go_back(struct log *log)
 static void compact_and_store(struct log *log)
 {
     CLEANUP(history_done) struct history history = load_short(log);
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
     struct stuck_thresholds thresholds = stuck_thresholds_of(NULL);
+    const struct lease lease = {.conversation_id = log->id, .owner = uuid_random(), .fence = 1};
     struct error err = ERROR_INIT;
 
-    if (condensed_history_compact(&history, stuck_events_looked_at(&thresholds)))
-        check(condensed_view_store_save(log->db, &log->id, &history, &err), &err);
+    if (!condensed_history_compact(&history, stuck_events_looked_at(&thresholds)))
+        return;
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET lease_owner = '%s', lease_fence = 1,"
+                   " lease_expires_at = now() + interval '1 hour' WHERE id = '%s'",
+                   lease.owner.text, log->id.text);
+    test_sql(sql.text);
+    check(condensed_view_store_save(log->db, &lease, &history, &err), &err);
+    strbuf_reset(&sql);
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET lease_owner = NULL, lease_expires_at = NULL"
+                   " WHERE id = '%s'",
+                   log->id.text);
+    test_sql(sql.text);
 }
 
 static void act(struct log *log)

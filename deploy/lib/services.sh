@@ -89,6 +89,12 @@ service_hash() (
         [ ! -f "$DEFT_APP/bin/deft-$1" ] || sha256sum "$DEFT_APP/bin/deft-$1"
         # It mounts this program, as it was at its start, into every sandbox.
         [ "$1" != runtime ] || sha256sum "$DEFT_APP/bin/deft-action"
+        # It reads the catalogue once, at its start.
+        if [ -s env/DEFT_CATALOGUE_DIR ]; then
+            for setting in env/DEFT_CATALOGUE_DIR env/DEFT_CATALOGUE_OVERRIDES; do
+                [ ! -s "$setting" ] || find -L "$(cat "$setting")" -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum
+            done
+        fi
     } | sha256sum | cut -d' ' -f1
 )
 

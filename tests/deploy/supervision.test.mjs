@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chown, readFile, readlink, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { dirname } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { request, waitUntil } from './http.mjs';
@@ -21,6 +22,23 @@ test('a second ./deft up changes nothing', async () => {
   const before = await pids();
   const { stdout } = await run(DEFT, ['up']);
   assert.deepEqual(await pids(), before, stdout);
+});
+
+test('up restarts the processes that read a changed catalogue, and no others', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'deft-overrides-'));
+  const up = () => run(DEFT, ['up'], { env: { ...process.env, DEFT_CATALOGUE_OVERRIDES: folder } });
+  t.after(async () => {
+    await run(DEFT, ['up']);
+    await rm(folder, { recursive: true });
+  });
+  await chmod(folder, 0o755);
+  await mkdir(join(folder, 'prompt'), { mode: 0o755 });
+  await up();
+  const before = await pids();
+  await writeFile(join(folder, 'prompt/role.txt'), 'You help.\n');
+  const { stdout } = await up();
+  const after = await pids();
+  assert.deepEqual(PROCESSES.filter((name) => after[name] !== before[name]), ['gateway', 'fcgi', 'worker'], stdout);
 });
 
 test('status names every process, and fails when one is down', async () => {

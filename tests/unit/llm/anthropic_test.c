@@ -200,7 +200,7 @@ static void stream_is_put_together(void **state)
                          BEGIN("2", "{\"type\":\"text\",\"text\":\"\"}")
                              DELTA("2", "{\"type\":\"text_delta\",\"text\":\"I \"}") DELTA(
                                  "2", "{\"type\":\"text_delta\",\"text\":\"look.\"}") CEASE("2")
-                                 EVENT("{\"type\":\"what_is_new\"}") BEGIN(
+                                 EVENT("{\"type\":\"what_is_new\",\"error\":null}") BEGIN(
                                      "3", "{\"type\":\"tool_use\",\"id\":\"toolu_"
                                           "1\",\"name\":\"terminal\",\"input\":{}}")
                                      DELTA("3", "{\"type\":\"input_json_delta\","

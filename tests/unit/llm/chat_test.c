@@ -72,6 +72,26 @@ static void whole_answer_becomes_a_reply(void **state)
     test_server_stop(server);
 }
 
+static void counts_of_a_broken_server_are_bounded(void **state)
+{
+    static const struct test_reply reply[] = {
+        {.bytes = TEST_JSON_HEAD
+         "{\"choices\":[{\"message\":{\"content\":\"x\"}}],\"usage\":{\"prompt_tokens\":"
+         "9223372036854775807,\"completion_tokens\":-5,\"cache_creation_input_tokens\":"
+         "9223372036854775807}}",
+         .ending = TEST_CLOSE}};
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(reply, 1, NULL);
+    struct asked asked;
+
+    assert_int_equal(ask_server(&asked, *llm, server, "{}"), 0);
+    assert_true(asked.reply.usage.prompt_tokens == 1000000000000);
+    assert_true(asked.reply.usage.cache_write_tokens == 1000000000000);
+    assert_int_equal(asked.reply.usage.completion_tokens, 0);
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
 static void request_is_what_the_contract_says(void **state)
 {
     struct llm *const *llm = *state;
@@ -590,6 +610,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_answer_becomes_a_reply),
+        cmocka_unit_test(counts_of_a_broken_server_are_bounded),
         cmocka_unit_test(request_is_what_the_contract_says),
         cmocka_unit_test(stream_is_put_together),
         cmocka_unit_test(calls_of_careless_servers_are_told_apart),

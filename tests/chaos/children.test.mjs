@@ -6,9 +6,8 @@ import { start as startModel } from '../fakes/openai.mjs';
 import { Conversation, isResult } from '../e2e/support/conversation.mjs';
 import { Worker, start, stop } from '../e2e/support/processes.mjs';
 import { within } from '../e2e/support/wait.mjs';
-import { RUN_MS, assertAllRan, assertWhole, expireLeases, finish, linesOf, startAlone, terminal } from './support.mjs';
+import { KILLED_STATUS, RUN_MS, assertAllRan, assertWhole, expireLeases, finish, linesOf, startAlone, terminal } from './support.mjs';
 
-const KILLED_STATUS = 137;
 const PART = 'do the part';
 
 let fake;

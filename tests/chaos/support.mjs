@@ -5,10 +5,13 @@ import { randomUUID } from 'node:crypto';
 import { Box } from '../e2e/support/box.mjs';
 import { Conversation, isAction, observed, ofKind } from '../e2e/support/conversation.mjs';
 import { assertSound, execute, query } from '../e2e/support/database.mjs';
+import { Worker } from '../e2e/support/processes.mjs';
 import { waitUntil } from '../e2e/support/wait.mjs';
 
 /** Deadline of a run with a crash, on a busy machine. */
 export const RUN_MS = 180_000;
+/** Exit status of a process that was killed. */
+export const KILLED_STATUS = 137;
 
 export { terminal } from '../e2e/support/model_calls.mjs';
 export const finish = (message) => ({ name: 'finish', arguments: { message, summary: 'the end' } });
@@ -107,4 +110,18 @@ export async function assertAllRan(conversation, nCommands) {
   const results = events.filter(({ kind, tool_name: tool }) => kind === 'ObservationEvent' && tool === 'terminal');
   assert.equal(results.length, nCommands, `errors: ${JSON.stringify(events.filter(({ kind }) => kind.endsWith('ErrorEvent')))}`);
   for (const result of results) assert.equal(result.observation.exit_code, 0, observed(result));
+}
+
+/** A worker of the test, ended with it. */
+export async function startWorker(t, settings) {
+  const worker = await Worker.start(settings);
+  t.after(() => worker.stop('SIGKILL'));
+  return worker;
+}
+
+/** Fails unless the run ends well, and each of its commands ran. */
+export async function assertEndsWell(conversation, nCommands) {
+  assert.equal(await conversation.rest(undefined, RUN_MS), 'finished');
+  await assertAllRan(conversation, nCommands);
+  await assertWhole(conversation);
 }

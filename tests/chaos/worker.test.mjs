@@ -1,18 +1,16 @@
 // A worker dies or is suspended: another one continues, nothing runs twice, nothing is lost, and the one that
 // is resumed changes nothing.
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
 import { query } from '../e2e/support/database.mjs';
-import { create } from '../e2e/support/model_calls.mjs';
-import { Worker, pidOf, signal, start, stop } from '../e2e/support/processes.mjs';
+import { pidOf, signal, start, stop } from '../e2e/support/processes.mjs';
 import { waitUntil, within } from '../e2e/support/wait.mjs';
 import {
-  HELD, RUN_MS, appeared, asked, assertAllRan, assertWhole, expireLeases, finish, heldLease, leaseOf, letGo, linesOf, startAlone, takenOver, terminal,
+  HELD, KILLED_STATUS, RUN_MS, appeared, asked, assertEndsWell, assertWhole, expireLeases, finish, heldLease, leaseOf, letGo, linesOf, startAlone, startWorker,
+  takenOver, terminal,
 } from './support.mjs';
 
-const KILLED_STATUS = 137;
 /** After this many attempts without progress a conversation is not retried automatically. */
 const CRASHES_MAX = 3;
 /** The points at which a worker can die, in the order of a run, and the scenario that reaches each. */
@@ -46,19 +44,6 @@ after(async () => {
   start('worker');
   await fake.close();
 });
-
-/** A worker of the test, ended with it. */
-async function startWorker(t, settings) {
-  const worker = await Worker.start(settings);
-  t.after(() => worker.stop('SIGKILL'));
-  return worker;
-}
-
-async function assertEndsWell(conversation, nCommands) {
-  assert.equal(await conversation.rest(undefined, RUN_MS), 'finished');
-  await assertAllRan(conversation, nCommands);
-  await assertWhole(conversation);
-}
 
 test('a worker killed during a model call is replaced', async (t) => {
   const steps = [{ calls: [terminal('echo done >> f')] }, { calls: [finish('survived')] }];
@@ -111,38 +96,6 @@ for (const [point, { llm = {}, step = {}, command = '', settings = {} }] of Obje
     await assertEndsWell(conversation, 1);
     assert.deepEqual(await linesOf(conversation, 'f'), [point]);
     assert.deepEqual(heir.claimed(), [conversation.id]);
-    await heir.stop();
-  });
-}
-
-/** Where a worker can die while two calls of an answer run, by which passage of the point it does. */
-const AT_ONCE_CRASH_POINTS = ['aes_sent:1', 'aes_sent:2', 'aes_result_read:1', 'obs_before_commit:1', 'obs_commit_sent:1', 'obs_committed:1'];
-
-for (const point of AT_ONCE_CRASH_POINTS) {
-  test(`calls that run at once are not lost or done twice when a worker dies at ${point}`, async (t) => {
-    const folder = `/workspace/${randomUUID()}`;
-    fake.setScenario(point, [
-      { calls: [terminal(`echo begun >> begun; ${HELD}echo ${point} >> f`), create(`${folder}/made`, 'once')] },
-      { calls: [finish('survived')] },
-    ]);
-    stop('worker');
-    const doomed = await startWorker(t, { DEFT_CRASH_AT: point });
-    const conversation = await startAlone(t, fake, point, { folder, atOnce: 2 });
-    await conversation.say('Do it.', true);
-    const end = await within(doomed.ended, `the worker dies at ${point}`);
-    assert.equal(end.code, KILLED_STATUS, doomed.log);
-    const lease = await leaseOf(conversation);
-    await expireLeases(conversation);
-    const heir = await startWorker(t);
-    await takenOver(conversation, lease);
-    await appeared(conversation, 'begun');
-    await letGo(conversation);
-    await assertEndsWell(conversation, 1);
-    assert.deepEqual(await linesOf(conversation, 'begun'), ['begun']);
-    assert.deepEqual(await linesOf(conversation, 'f'), [point]);
-    /* A second time, the file would have been there. */
-    const made = (await conversation.events()).filter(({ kind, tool_name: tool }) => kind === 'ObservationEvent' && tool === 'file_editor');
-    assert.deepEqual(made.map(({ observation }) => observation.is_error), [false]);
     await heir.stop();
   });
 }

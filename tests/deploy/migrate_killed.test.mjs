@@ -3,58 +3,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { test } from 'node:test';
-import { assertCarried, create, env, expected, host, migrate, name, psql, schema, sql, sqitch, steps, target, user } from './migration.mjs';
-
-test('a migration killed after the last old step, before it was recorded, is continued', async () => {
-  await create('unrecorded', name('head'));
-  await psql(name('unrecorded'), '-f', `${sql}old/deploy/state_lists.sql`);
-  await migrate('unrecorded');
-  await assertCarried('unrecorded');
-});
-
-test('a migration killed between the two plans is continued', async () => {
-  await create('between', name('head'));
-  await sqitch('old', 'between', 'deploy');
-  await migrate('between');
-  await assertCarried('between');
-});
-
-test('a migration killed when some steps were recorded is continued', async () => {
-  await create('part', name('head'));
-  const child = spawn('sh', [`${sql}migrate.sh`, target('part')], { env, detached: true });
-  await new Promise((resolve) => {
-    let text = '';
-    child.stdout.on('data', (data) => {
-      text += data;
-      if (/\+ conversations/.test(text)) resolve();
-    });
-    child.on('exit', resolve);
-  });
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch (error) {
-    assert.equal(error.code, 'ESRCH', 'it was too fast');
-  }
-  await migrate('part');
-  await assertCarried('part');
-});
-
-test('a migration killed when some steps were recorded, and none was in progress, is continued', async () => {
-  await create('half', name('head'));
-  await sqitch('old', 'half', 'deploy');
-  await sqitch('.', 'half', 'deploy', '--log-only', '--to', 'conversations');
-  await migrate('half');
-  await assertCarried('half');
-});
-
-test('a first migration killed after a step, before it was recorded, is continued', async () => {
-  await create('first');
-  await sqitch('.', 'first', 'deploy', '--to', 'users');
-  await psql(name('first'), '-f', `${sql}deploy/documents.sql`);
-  await migrate('first');
-  assert.deepEqual(await schema('first'), expected);
-});
+import { describe, test } from 'node:test';
+import { assertCarried, create, env, expected, folder, host, migrate, name, psql, schema, sql, sqitch, target, user } from './migration.mjs';
 
 /** True when a child of that process is a flock that sleeps. (/proc/locks shows no waiter for a lock whose taker is gone.) */
 async function waitsForFile({ pid }) {
@@ -63,21 +13,74 @@ async function waitsForFile({ pid }) {
   return stats.some((stat) => /^\d+ \(flock\) S /.test(stat));
 }
 
-test('a migration waits for a step that a killed one left in progress', async () => {
-  await create('orphan', name('head'));
-  const holder = spawn('psql', ['-qAtX', '-h', host, '-U', user, '-d', name('orphan')], { stdio: ['pipe', 'pipe', 'ignore'] });
-  holder.stdin.write('BEGIN; LOCK TABLE jobs; SELECT 1;\n');
-  await once(holder.stdout, 'data');
-  const waits = (n) => psql(name('orphan'), '-c', `SELECT count(*) = ${n} FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database() AND NOT l.granted`);
-  const killed = spawn('sh', [`${sql}migrate.sh`, target('orphan')], { env, stdio: 'ignore' });
-  while ((await waits(1)) !== 't') assert.equal(killed.exitCode, null);
-  const sqitches = (await readFile(`/proc/${killed.pid}/task/${killed.pid}/children`, 'utf8')).trim().split(' ');
-  killed.kill('SIGKILL');
-  for (const pid of sqitches) process.kill(Number(pid), 'SIGKILL');
-  const next = spawn('sh', [`${sql}migrate.sh`, target('orphan')], { env, stdio: 'ignore' });
-  const ended = once(next, 'exit');
-  while (!(await waitsForFile(next))) assert.equal(next.exitCode, null);
-  holder.stdin.end('COMMIT;\n');
-  assert.deepEqual(await ended, [0, null]);
-  await assertCarried('orphan');
+// A database each, so they run side by side.
+describe('killed migrations', { concurrency: 3 }, () => {
+  test('a migration killed after the last old step, before it was recorded, is continued', async () => {
+    await create('unrecorded', name('head'));
+    await psql(name('unrecorded'), '-f', `${sql}old/deploy/state_lists.sql`);
+    await migrate('unrecorded');
+    await assertCarried('unrecorded');
+  });
+
+  test('a migration killed between the two plans is continued', async () => {
+    await create('between', name('head'));
+    await sqitch('old', 'between', 'deploy');
+    await migrate('between');
+    await assertCarried('between');
+  });
+
+  test('a migration killed when some steps were recorded is continued', async () => {
+    await create('part', name('head'));
+    const child = spawn('sh', [`${folder('part')}migrate.sh`, target('part')], { env, detached: true });
+    await new Promise((resolve) => {
+      let text = '';
+      child.stdout.on('data', (data) => {
+        text += data;
+        if (/\+ conversations/.test(text)) resolve();
+      });
+      child.on('exit', resolve);
+    });
+    try {
+      process.kill(-child.pid, 'SIGKILL');
+    } catch (error) {
+      assert.equal(error.code, 'ESRCH', 'it was too fast');
+    }
+    await migrate('part');
+    await assertCarried('part');
+  });
+
+  test('a migration killed when some steps were recorded, and none was in progress, is continued', async () => {
+    await create('half', name('head'));
+    await sqitch('old', 'half', 'deploy');
+    await sqitch('.', 'half', 'deploy', '--log-only', '--to', 'conversations');
+    await migrate('half');
+    await assertCarried('half');
+  });
+
+  test('a first migration killed after a step, before it was recorded, is continued', async () => {
+    await create('first');
+    await sqitch('.', 'first', 'deploy', '--to', 'users');
+    await psql(name('first'), '-f', `${sql}deploy/documents.sql`);
+    await migrate('first');
+    assert.deepEqual(await schema('first'), expected);
+  });
+
+  test('a migration waits for a step that a killed one left in progress', async () => {
+    await create('orphan', name('head'));
+    const holder = spawn('psql', ['-qAtX', '-h', host, '-U', user, '-d', name('orphan')], { stdio: ['pipe', 'pipe', 'ignore'] });
+    holder.stdin.write('BEGIN; LOCK TABLE jobs; SELECT 1;\n');
+    await once(holder.stdout, 'data');
+    const waits = (n) => psql(name('orphan'), '-c', `SELECT count(*) = ${n} FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database() AND NOT l.granted`);
+    const killed = spawn('sh', [`${folder('orphan')}migrate.sh`, target('orphan')], { env, stdio: 'ignore' });
+    while ((await waits(1)) !== 't') assert.equal(killed.exitCode, null);
+    const sqitches = (await readFile(`/proc/${killed.pid}/task/${killed.pid}/children`, 'utf8')).trim().split(' ');
+    killed.kill('SIGKILL');
+    for (const pid of sqitches) process.kill(Number(pid), 'SIGKILL');
+    const next = spawn('sh', [`${folder('orphan')}migrate.sh`, target('orphan')], { env, stdio: 'ignore' });
+    const ended = once(next, 'exit');
+    while (!(await waitsForFile(next))) assert.equal(next.exitCode, null);
+    holder.stdin.end('COMMIT;\n');
+    assert.deepEqual(await ended, [0, null]);
+    await assertCarried('orphan');
+  });
 });

@@ -1,7 +1,8 @@
 // Databases for tests of migrations: new ones, and those of the old plan (sql/old).
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { after, before } from 'node:test';
 import { promisify } from 'node:util';
 
@@ -12,13 +13,17 @@ export const env = { ...process.env, TZ: 'UTC', SQITCH_FULLNAME: 'test', SQITCH_
 export const name = (part) => `deft_migrate_${process.pid}_${part}`;
 export const target = (part) => `db:pg://${user}@/${name(part)}?host=${host}`;
 export const psql = async (database, ...args) => (await run('psql', ['-qAtX', '-v', 'ON_ERROR_STOP=1', '-h', host, '-U', user, '-d', database, ...args])).stdout.trim();
+const scratch = await mkdtemp(`${tmpdir()}/deft-migrate.`);
+/** The plans that a database is migrated by: a copy for each, since migrations by one folder wait for each other. */
+export const folder = (part) => `${scratch}/${part}/`;
 const made = [];
 export const create = async (part, template = 'template0') => {
+  await cp(sql, folder(part), { recursive: true });
   await psql('postgres', '-c', `CREATE DATABASE ${name(part)} TEMPLATE ${template}`);
   made.push(name(part));
 };
-export const sqitch = (folder, part, ...args) => run('sqitch', [...args, target(part)], { cwd: `${sql}${folder}`, env });
-export const migrate = (part) => run('sh', [`${sql}migrate.sh`, target(part)], { env });
+export const sqitch = (plan, part, ...args) => run('sqitch', [...args, target(part)], { cwd: folder(part) + plan, env });
+export const migrate = (part) => run('sh', [`${folder(part)}migrate.sh`, target(part)], { env });
 export const schema = async (part) =>
   (await run('pg_dump', ['-s', '-N', 'sqitch', '-h', host, '-U', user, name(part)])).stdout
     .split('\n')
@@ -53,6 +58,7 @@ before(async () => {
 });
 after(async () => {
   for (const database of made) await psql('postgres', '-c', `DROP DATABASE ${database} WITH (FORCE)`);
+  await rm(scratch, { recursive: true });
 });
 
 export const assertCarried = async (part) => {

@@ -108,37 +108,4 @@ describe('warm pool', () => {
     await pool.filled(2);
     await pool.assertTidy();
   });
-
-  it('a killed service finds its warm sandboxes again, also unfinished ones', async () => {
-    const runtimes = [];
-    for (const delay of [0, 30, 300]) {
-      await pool.filled(2);
-      const starts = [pool.session(), pool.session(), pool.session()].map((id) => house.sandbox(id).catch(() => null));
-      await new Promise((resolve) => setTimeout(resolve, delay));
-      await house.stop('SIGKILL');
-      await Promise.all(starts);
-      await house.start();
-    }
-    await pool.filled(2);
-    await waitUntil(() => house.sql("SELECT count(*) FROM runtimes WHERE status = 'starting'") === '0', DEADLINE_MS, 'all that was asked for is settled');
-    const { json } = await house.get('/list');
-    for (const runtime of json.runtimes) {
-      assert.equal(runtime.status, 'running', runtime.status_detail);
-      assert.equal(await run(runtime, 'echo yes'), 'yes\n');
-      runtimes.push(runtime);
-    }
-    await pool.forget(...runtimes);
-    await pool.filled(2);
-    await pool.assertTidy();
-  });
-
-  it('warm sandboxes survive a clean restart of the service', async () => {
-    const before = await pool.filled(2);
-    await house.stop();
-    await house.start();
-    const runtime = await pool.start();
-    assert.ok(before.includes(runtime.runtime_id));
-    await pool.forget(runtime);
-    await pool.filled(2);
-  });
 });

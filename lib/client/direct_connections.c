@@ -29,6 +29,7 @@ enum {
     SETTLE_BYTES = 64 * 1024, /* a longer rest is not worth keeping the connection */
     CONNECT_MS = 15000,
     IDLE_MAX_MS = 60000,
+    LATE_READ_MS = 10000, /* a reply that has begun to arrive is read for so long after its limit */
     IDLE_CONNECTIONS_MAX = 4,
 };
 
@@ -360,9 +361,16 @@ static void clear_wake(const struct direct_connections *direct)
     (void)n;
 }
 
-static void fail_if_late(struct http_call *call)
+/*
+ * A reply that has arrived is read to its end, even if this thread comes to it after the limit.
+ * events: those of the last wait.
+ */
+static void fail_if_late(struct http_call *call, short events)
 {
-    if (call->connection == NULL || due_ms(call) > clock_monotonic_ms())
+    int64_t now_ms = clock_monotonic_ms();
+
+    if (call->connection == NULL || now_ms < due_ms(call) ||
+        (events != 0 && now_ms < due_ms(call) + LATE_READ_MS))
         return;
     call->is_late = true;
     finish(call, CURLE_OPERATION_TIMEDOUT);
@@ -398,7 +406,7 @@ void direct_calls_wait(struct direct_connections *direct, struct http_call *cons
         if (calls[i]->connection == NULL)
             continue;
         step(calls[i], waits[1 + i].revents);
-        fail_if_late(calls[i]);
+        fail_if_late(calls[i], waits[1 + i].revents);
     }
 }
 

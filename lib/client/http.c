@@ -230,14 +230,16 @@ size_t http_wait_any(struct direct_connections *direct, struct http_call *const 
                      int64_t ms)
 {
     int64_t until_ms = clock_monotonic_ms() + ms;
+    bool has_waited = false;
 
     assert(n <= HTTP_WAIT_MAX);
     for (;;) {
         size_t i = find_over(calls, n);
 
-        if (i < n || clock_monotonic_ms() >= until_ms)
+        if (i < n || (has_waited && clock_monotonic_ms() >= until_ms))
             return i;
         direct_calls_wait(direct, calls, n, until_ms);
+        has_waited = true;
     }
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/strbuf.h"
 #include "client/http_fixture.h"
 
 #define LONG_MS 60000
@@ -109,6 +111,40 @@ static void late_call_ends_by_itself(void **state)
     test_server_stop(server);
 }
 
+#define LONG_BODY_BYTES 30000
+
+/* The waiting thread was elsewhere when the reply came, and its limit passed meanwhile. */
+static void reply_that_came_in_time_is_read_after_the_limit(void **state)
+{
+    const struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
+    struct test_reply reply = {.ending = TEST_CLOSE};
+    struct test_server *server = NULL;
+    struct http_request request = {.method = NULL};
+    struct http_call *call = NULL;
+    struct error err = ERROR_INIT;
+    int64_t late_ms = 0;
+
+    strbuf_appendf(&bytes, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%0*d", LONG_BODY_BYTES,
+                   LONG_BODY_BYTES, 0);
+    reply.bytes = bytes.text;
+    server = test_server_start(&reply, 1, NULL);
+    request = fixture_get(test_server_url(server, "/"));
+    request.timeout_ms = 500;
+    late_ms = clock_monotonic_ms() + request.timeout_ms;
+    assert_int_equal(fixture_start(fixture, &request, &call, &err), 0);
+    /* Drives the call, without waiting for it. */
+    while (test_server_n_requests(server) == 0)
+        assert_int_equal(http_wait_any(fixture->direct, &call, 1, 0), 1);
+    while (test_server_n_sent(server) == 0 || clock_monotonic_ms() <= late_ms)
+        (void)usleep(1000);
+    if (http_wait(call, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(http_status(call), 200);
+    http_call_free(call);
+    test_server_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +152,7 @@ int main(void)
         cmocka_unit_test(calls_of_both_kinds_are_waited_for_together),
         cmocka_unit_test(cancel_ends_the_wait),
         cmocka_unit_test(late_call_ends_by_itself),
+        cmocka_unit_test(reply_that_came_in_time_is_read_after_the_limit),
     };
 
     return cmocka_run_group_tests_name("http_wait", tests, fixture_set_up_direct,

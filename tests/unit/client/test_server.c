@@ -48,6 +48,7 @@ struct test_server {
     size_t n_after_proof;
     char *requests[REQUESTS_MAX];
     size_t n_requests;
+    size_t n_sent;
 };
 
 /* Waits for a descriptor; false when the server stops or time is up. */
@@ -207,6 +208,13 @@ static void reset(int fd)
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 }
 
+static void note_sent(struct test_server *server)
+{
+    lock_take(&server->lock);
+    server->n_sent++;
+    lock_release(&server->lock);
+}
+
 static void *serve(void *context)
 {
     struct connection *connection = context;
@@ -225,6 +233,7 @@ static void *serve(void *context)
         }
         reply = note_request(connection, &request);
         goes_on = send_reply(connection, reply) && reply->ending == TEST_KEEP;
+        note_sent(connection->server);
         if (reply->ending == TEST_HOLD) {
             while (wait_for(connection->server, connection->fd, POLLIN, -1) &&
                    read(connection->fd, &byte, 1) > 0)
@@ -382,6 +391,16 @@ size_t test_server_n_connections(struct test_server *server)
 
     lock_take(&server->lock);
     n = server->n_connections;
+    lock_release(&server->lock);
+    return n;
+}
+
+size_t test_server_n_sent(struct test_server *server)
+{
+    size_t n = 0;
+
+    lock_take(&server->lock);
+    n = server->n_sent;
     lock_release(&server->lock);
     return n;
 }

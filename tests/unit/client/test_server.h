@@ -47,6 +47,8 @@ void test_server_stop(struct test_server *server);
 const char *test_server_url(struct test_server *server, const char *path);
 size_t test_server_n_requests(struct test_server *server);
 size_t test_server_n_connections(struct test_server *server);
+/* Replies that were sent, or cut by the client. */
+size_t test_server_n_sent(struct test_server *server);
 /* The whole text of request i; lives as long as the server. */
 const char *test_server_request(struct test_server *server, size_t i);
 /* Waits until n requests have come; false after five seconds. */

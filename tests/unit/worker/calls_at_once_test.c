@@ -1,9 +1,12 @@
 /*
  * Whole runs of agents whose calls may run at once.
  */
+#include <stdint.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/strbuf.h"
+#include "model/conversation/conversation.h"
 #include "support/pg.h"
 #include "worker/agent/calls/call_batch.h"
 #include "worker/agent/core/event_writer.h"
@@ -182,6 +185,68 @@ static void call_that_was_told_not_to_run_does_not(void **state)
     claimed_agent_end(&claimed);
 }
 
+static void run_pending(struct agent *agent)
+{
+    CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
+    struct error err = ERROR_INIT;
+
+    history_find_pending(&agent->history, &pending);
+    if (call_batch_run(agent, &pending, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+static size_t n_pending(const struct agent *agent)
+{
+    CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
+
+    history_find_pending(&agent->history, &pending);
+    return pending.n;
+}
+
+static const char *noted_sandbox(const struct agent *agent)
+{
+    return json_text_or(agent->conversation.agent_state, AGENT_STATE_SANDBOX, "");
+}
+
+/* Once the new sandbox is noted, a take-over would run a call of the earlier one again. */
+static void another_sandbox_gets_no_call_while_calls_of_the_earlier_one_are_open(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub);
+    struct claimed_agent claimed;
+
+    claimed_agent_begin_pending(&claimed, fixture, CALLS(COMMAND("x")));
+    json_put_text(claimed.agent.conversation.agent_state, AGENT_STATE_SANDBOX, "earlier");
+    claimed.agent.n_open_calls = 1;
+    run_pending(&claimed.agent);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_int_equal(n_pending(&claimed.agent), 1);
+    assert_string_equal(noted_sandbox(&claimed.agent), "earlier");
+    claimed.agent.n_open_calls = 0;
+    run_pending(&claimed.agent);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
+    assert_int_equal(n_pending(&claimed.agent), 0);
+    assert_string_not_equal(noted_sandbox(&claimed.agent), "earlier");
+    claimed_agent_end(&claimed);
+}
+
+/* If the worker dies between the two, the second one is still known to be in doubt. */
+static void lost_calls_leave_the_earlier_sandbox_noted(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub);
+    struct claimed_agent claimed;
+
+    claimed_agent_begin_pending(&claimed, fixture, CALLS(COMMAND("x") ", " COMMAND("y")));
+    json_put_text(claimed.agent.conversation.agent_state, AGENT_STATE_SANDBOX, "earlier");
+    claimed.agent.claimed_seq = INT64_MAX;
+    run_pending(&claimed.agent);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_int_equal(n_pending(&claimed.agent), 0);
+    assert_string_equal(noted_sandbox(&claimed.agent), "earlier");
+    claimed_agent_end(&claimed);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +259,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(calls_of_a_lost_run_are_taken_over),
         cmocka_unit_test(calls_of_a_hung_sandbox_end),
         cmocka_unit_test(call_that_was_told_not_to_run_does_not),
+        cmocka_unit_test(another_sandbox_gets_no_call_while_calls_of_the_earlier_one_are_open),
+        cmocka_unit_test(lost_calls_leave_the_earlier_sandbox_noted),
     };
 
     (void)argc;

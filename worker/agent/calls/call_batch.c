@@ -24,7 +24,8 @@ struct call_batch {
     struct call_plan plan;
     struct running_call running[TOOL_CONCURRENCY_MAX];
     size_t n_running;
-    bool is_begun; /* a call was started */
+    bool is_begun;  /* a call was started */
+    bool must_wait; /* no call may start before a running one has ended */
 };
 
 static void plan_waiting(struct call_batch *batch)
@@ -77,12 +78,15 @@ static int start_call(struct call_batch *batch, size_t at, struct error *err)
     /* A finish that the user overtook, or a client, has settled it. */
     if (history_find_result(&agent->history, batch->pending->items[at]) != NULL)
         return 0;
-    if (pending_call_begin(agent, batch->pending, at, &sent, err) < 0)
+    if (pending_call_begin(agent, batch->pending, at, &sent, &batch->must_wait, err) < 0)
         return -1;
+    if (batch->must_wait)
+        planned->progress = CALL_WAITING;
     if (sent == NULL)
         return 0;
     planned->progress = CALL_RUNNING;
     batch->running[batch->n_running++] = (struct running_call){sent, at};
+    agent->n_open_calls = batch->n_running;
     return 0;
 }
 
@@ -92,7 +96,7 @@ static int start_calls(struct call_batch *batch, struct error *err)
     struct agent *agent = batch->agent;
     size_t next = call_plan_next(&batch->plan);
 
-    while (next < batch->plan.n && !agent->is_over) {
+    while (next < batch->plan.n && !agent->is_over && !batch->must_wait) {
         if (batch->is_begun && call_batch_stops(run_control_stop(agent->control)))
             return 0;
         if (batch->is_begun && take_changes(batch, err) < 0)
@@ -119,10 +123,14 @@ static int end_call(struct call_batch *batch, struct error *err)
         return -1;
     ended = sent[index];
     batch->plan.calls[batch->running[index].at].progress = CALL_OVER;
+    batch->must_wait = false;
     batch->n_running--;
     for (size_t i = index; i < batch->n_running; i++)
         batch->running[i] = batch->running[i + 1];
-    return pending_call_end(batch->agent, ended, err);
+    if (pending_call_end(batch->agent, ended, err) < 0)
+        return -1;
+    batch->agent->n_open_calls = batch->n_running;
+    return 0;
 }
 
 int call_batch_run(struct agent *agent, const struct index_list *pending, struct error *err)

@@ -37,7 +37,8 @@ struct pending_call {
     size_t at;     /* in pending */
     size_t action; /* pending->items[at] */
     const struct agent_tool *tool;
-    struct sandbox_tool_call *sent; /* the result: see pending_call_begin() */
+    struct sandbox_tool_call *sent; /* the results: see pending_call_begin() */
+    bool is_early;
 };
 
 /* The outcome of a call: an observation, or the reason why there is none. */
@@ -123,6 +124,9 @@ static int begin_in_sandbox(struct agent *agent, struct pending_call *call, stru
     CLEANUP(sandbox_call_freep) struct sandbox_tool_call *sent =
         sandbox_call_begin(agent, call->action, call->tool);
 
+    call->is_early = sandbox_call_is_early(sent);
+    if (call->is_early)
+        return 0;
     if (!sandbox_call_is_sent(sent))
         return pending_call_end(agent, sent, err);
     call->sent = TAKE_PTR(sent);
@@ -225,7 +229,7 @@ void pending_call_plan(const struct agent *agent, size_t action, struct planned_
 }
 
 int pending_call_begin(struct agent *agent, const struct index_list *pending, size_t at,
-                       struct sandbox_tool_call **sent_out, struct error *err)
+                       struct sandbox_tool_call **sent_out, bool *is_early_out, struct error *err)
 {
     struct pending_call call = {.pending = pending, .at = at, .action = pending->items[at]};
 
@@ -235,6 +239,7 @@ int pending_call_begin(struct agent *agent, const struct index_list *pending, si
     if (runners[call.tool->place](agent, &call, err) < 0)
         return -1;
     *sent_out = call.sent;
+    *is_early_out = call.is_early;
     return 0;
 }
 

@@ -46,6 +46,7 @@ struct agent {
     int64_t told_attempt;   /* attempt of that answer that was streamed to subscribers; 0: none */
     int64_t asked_seq;      /* the model's last request included everything up to here */
     int64_t claimed_seq;    /* end of the log at the claim; calls pending before it are inherited */
+    size_t n_open_calls;    /* sent to the sandbox, without a stored result */
     int64_t n_claims;       /* claims of this conversation without progress */
     size_t unsummed_until;  /* a view's length up to which its condenser had no summary */
     bool must_condense;     /* the model reported that the view exceeds its context window */

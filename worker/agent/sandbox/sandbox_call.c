@@ -48,6 +48,7 @@ struct sandbox_tool_call {
     json_t *env;
     struct action_request order; /* borrows args and env */
     bool is_ready;               /* the sandbox runs */
+    bool is_early;               /* see sandbox_call_is_early() */
     struct sandbox_action *sent; /* NULL: see failure */
     struct error failure;
 };
@@ -62,17 +63,22 @@ static int wait_for_lease(struct agent *agent, struct error *err)
     return 0;
 }
 
+static bool is_noted(const struct agent *agent)
+{
+    return text_equal(json_text_or(agent->conversation.agent_state, AGENT_STATE_SANDBOX, ""),
+                      sandbox_runtime_id(agent->sandbox));
+}
+
 /* Stores which sandbox is used, before its first call: see takeover.h. */
 static int note_sandbox(struct agent *agent, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list no_events = EVENT_LIST_INIT;
     json_t *state = agent->conversation.agent_state;
     struct conversation_write change = {.agent_state = state};
-    const char *runtime_id = sandbox_runtime_id(agent->sandbox);
 
-    if (text_equal(json_text_or(state, AGENT_STATE_SANDBOX, ""), runtime_id))
+    if (is_noted(agent))
         return 0;
-    json_put_text(state, AGENT_STATE_SANDBOX, runtime_id);
+    json_put_text(state, AGENT_STATE_SANDBOX, sandbox_runtime_id(agent->sandbox));
     return event_writer_append(agent, &no_events, &change, err);
 }
 
@@ -184,11 +190,13 @@ static int clear_order(struct agent *agent, size_t action, const struct action_r
 {
     bool lost = false;
 
-    if (is_lost(agent, action, order, &lost, err) < 0 || note_sandbox(agent, err) < 0 ||
-        wait_for_lease(agent, err) < 0)
+    if (is_lost(agent, action, order, &lost, err) < 0)
         return -1;
+    /* The sandbox is noted after the last lost call: until then, the others are in doubt, too. */
     if (lost)
         return error_set(err, ERROR_NOT_FOUND, "the sandbox of this call no longer exists");
+    if (note_sandbox(agent, err) < 0 || wait_for_lease(agent, err) < 0)
+        return -1;
     sandbox_make_working_dir(agent->sandbox);
     return 0;
 }
@@ -233,6 +241,9 @@ static int send_order(struct sandbox_tool_call *call, struct error *err)
     memcpy(call->order.runtime_id, sandbox_runtime_id(agent->sandbox),
            sizeof(call->order.runtime_id));
     call->is_ready = true;
+    call->is_early = agent->n_open_calls > 0 && !is_noted(agent);
+    if (call->is_early)
+        return 0;
     if (clear_order(agent, call->action, &call->order, err) < 0)
         return -1;
     call->sent = sandbox_begin_action(agent->sandbox, &call->order);
@@ -249,6 +260,11 @@ struct sandbox_tool_call *sandbox_call_begin(struct agent *agent, size_t action,
     take_order(call, tool);
     error_ignore(send_order(call, &call->failure), "sandbox_call_end() reports it");
     return call;
+}
+
+bool sandbox_call_is_early(const struct sandbox_tool_call *call)
+{
+    return call->is_early;
 }
 
 bool sandbox_call_is_sent(const struct sandbox_tool_call *call)

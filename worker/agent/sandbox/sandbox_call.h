@@ -28,6 +28,12 @@ struct sandbox_tool_call;
  */
 struct sandbox_tool_call *sandbox_call_begin(struct agent *agent, size_t action,
                                              const struct agent_tool *tool) NONNULL MUST_CHECK;
+/*
+ * True if it was not sent because other calls are open in a sandbox that has been replaced: they
+ * must have their results before another sandbox is noted, or a take-over could run them again.
+ * It is to be freed, and begun again after them.
+ */
+bool sandbox_call_is_early(const struct sandbox_tool_call *call) NONNULL MUST_CHECK;
 /* False if it could not be sent: sandbox_call_end() says why, or tries again. */
 bool sandbox_call_is_sent(const struct sandbox_tool_call *call) NONNULL MUST_CHECK;
 /* Before its end: the call continues in the sandbox. */

@@ -55,35 +55,6 @@ int sandbox_http_start(const struct agent *agent, const struct sandbox_endpoint 
     return sandbox_call_start(agent->context->http, endpoint, &request, call_out, err);
 }
 
-/*
- * Whether the sandbox reports the action as running. A finished action has sent its reply on the
- * call being waited for; if that does not arrive, its connection is dead.
- */
-static bool is_at_it(const struct agent *agent, const struct sandbox_endpoint *endpoint,
-                     const char *path)
-{
-    CLEANUP(http_call_freep) struct http_call *call = NULL;
-    struct sandbox_http_request question = {
-        .method = "GET", .path = path, .timeout_ms = agent->context->settings.sandbox_check_ms};
-    json_auto_t *reply = NULL;
-    enum sandbox_state state = SANDBOX_UNKNOWN;
-    struct error err = ERROR_INIT;
-    const char *body = NULL;
-    size_t len = 0;
-
-    if (sandbox_http_start(agent, endpoint, &question, &call, &err) < 0 ||
-        http_wait(call, &err) < 0) {
-        log_warning("sandbox.unresponsive", LOG_ERROR(&err));
-        return false;
-    }
-    body = http_body(call, &len);
-    if (http_status(call) != 200 || json_parse(body, len, &reply, &err) < 0 ||
-        sandbox_state_read(reply, &state, &err) < 0 || state != SANDBOX_RUNNING)
-        return false;
-    crash_point(&agent->context->crash, CRASH_AES_STARTED);
-    return true;
-}
-
 /* The calls that one wait is about. */
 struct call_group {
     struct http_call *calls[HTTP_WAIT_MAX];
@@ -122,6 +93,50 @@ int sandbox_http_wait(const struct agent *agent, struct http_call *call, struct 
     return unreached_if_late(rc, err);
 }
 
+/* What a poll of an action shows. */
+enum poll_result {
+    POLL_RUNNING,
+    POLL_NOT_RUNNING,
+    POLL_SILENT, /* no answer in time */
+};
+
+/*
+ * Whether the sandbox reports the action as running. A finished action has sent its reply on the
+ * call being waited for; if that does not arrive, its connection is dead. ERROR_CANCELLED after a
+ * stop request.
+ */
+static int poll_action(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                       const char *path, enum poll_result *result_out, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct sandbox_http_request question = {
+        .method = "GET", .path = path, .timeout_ms = agent->context->settings.sandbox_check_ms};
+    json_auto_t *reply = NULL;
+    enum sandbox_state state = SANDBOX_UNKNOWN;
+    struct error failure = ERROR_INIT;
+    const char *body = NULL;
+    size_t len = 0;
+
+    *result_out = POLL_SILENT;
+    if (sandbox_http_start(agent, endpoint, &question, &call, &failure) < 0 ||
+        sandbox_http_wait(agent, call, &failure) < 0) {
+        if (failure.code == ERROR_CANCELLED) {
+            *err = failure;
+            return -1;
+        }
+        log_warning("sandbox.unresponsive", LOG_ERROR(&failure));
+        return 0;
+    }
+    *result_out = POLL_NOT_RUNNING;
+    body = http_body(call, &len);
+    if (http_status(call) != 200 || json_parse(body, len, &reply, &failure) < 0 ||
+        sandbox_state_read(reply, &state, &failure) < 0 || state != SANDBOX_RUNNING)
+        return 0;
+    *result_out = POLL_RUNNING;
+    crash_point(&agent->context->crash, CRASH_AES_STARTED);
+    return 0;
+}
+
 int sandbox_exchange_begin(const struct agent *agent, const struct sandbox_endpoint *endpoint,
                            const struct sandbox_http_request *question,
                            struct sandbox_exchange *exchange_out, struct error *err)
@@ -151,24 +166,38 @@ static bool is_hung(const struct sandbox_exchange *exchange)
     return exchange->n_silences >= SILENCES_MAX;
 }
 
-/* Polls the state of the actions that are due; the index of one that hangs, or n. */
-static size_t look_at_due(const struct agent *agent, const struct sandbox_endpoint *endpoint,
-                          struct sandbox_exchange *const *exchanges, size_t n)
+static void note_poll(const struct agent *agent, struct sandbox_exchange *exchange,
+                      enum poll_result result)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct sandbox_exchange *exchange = exchanges[i];
+    exchange->n_silences = result == POLL_RUNNING ? 0 : exchange->n_silences + 1;
+    exchange->look_at_ms =
+        clock_monotonic_ms() +
+        (exchange->n_silences == 0 ? agent->context->settings.sandbox_check_ms : LOOK_AGAIN_MS);
+}
 
-        if (clock_monotonic_ms() < exchange->look_at_ms)
+/*
+ * Polls the state of the actions that are due. *index_out: one that hangs, or n. A sandbox that
+ * does not answer one poll is not asked about the others.
+ */
+static int look_at_due(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                       struct sandbox_exchange *const *exchanges, size_t n, size_t *index_out,
+                       struct error *err)
+{
+    enum poll_result result = POLL_RUNNING;
+    int64_t now_ms = clock_monotonic_ms();
+
+    *index_out = n;
+    for (size_t i = 0; i < n; i++) {
+        if (now_ms < exchanges[i]->look_at_ms)
             continue;
-        exchange->n_silences =
-            is_at_it(agent, endpoint, exchange->question->path) ? 0 : exchange->n_silences + 1;
-        exchange->look_at_ms =
-            clock_monotonic_ms() +
-            (exchange->n_silences == 0 ? agent->context->settings.sandbox_check_ms : LOOK_AGAIN_MS);
-        if (is_hung(exchange))
-            return i;
+        if (result != POLL_SILENT &&
+            poll_action(agent, endpoint, exchanges[i]->question->path, &result, err) < 0)
+            return -1;
+        note_poll(agent, exchanges[i], result);
+        if (is_hung(exchanges[i]) && *index_out == n)
+            *index_out = i;
     }
-    return n;
+    return 0;
 }
 
 static int64_t ms_until_look(struct sandbox_exchange *const *exchanges, size_t n)
@@ -193,14 +222,14 @@ int sandbox_http_watch(const struct agent *agent, const struct sandbox_endpoint 
     assert(n <= HTTP_WAIT_MAX);
     for (size_t i = 0; i < n; i++)
         group.calls[i] = exchanges[i]->call;
-    if (run_control_begin_wait(agent->control, WAIT_TOOL, cancel_group, &group, err) < 0)
-        return -1;
     while (index == n) {
+        if (run_control_begin_wait(agent->control, WAIT_TOOL, cancel_group, &group, err) < 0)
+            return -1;
         index = http_wait_any(agent->direct, group.calls, n, ms_until_look(exchanges, n));
-        if (index == n)
-            index = look_at_due(agent, endpoint, exchanges, n);
+        run_control_end_wait(agent->control);
+        if (index == n && look_at_due(agent, endpoint, exchanges, n, &index, err) < 0)
+            return -1;
     }
-    run_control_end_wait(agent->control);
     *index_out = index;
     return 0;
 }

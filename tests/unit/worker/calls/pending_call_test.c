@@ -16,11 +16,12 @@ static void run_last_call(struct agent *agent)
 {
     CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
     struct sandbox_tool_call *sent = NULL;
+    bool is_early = false;
     struct error err = ERROR_INIT;
 
     history_find_pending(&agent->history, &pending);
     assert_int_not_equal(pending.n, 0);
-    if (pending_call_begin(agent, &pending, pending.n - 1, &sent, &err) < 0)
+    if (pending_call_begin(agent, &pending, pending.n - 1, &sent, &is_early, &err) < 0)
         fail_msg("%s", err.message);
     assert_null(sent);
 }

@@ -99,6 +99,26 @@ static void put_thinking(json_t *copy, const struct llm_prompt *prompt)
         json_put(copy, "thinking_blocks", json_incref(own));
 }
 
+/* Of another format. A message with them has its own list of calls in the copy. */
+static void drop_item_ids(json_t *copy)
+{
+    json_t *calls = json_object_get(copy, "tool_calls");
+    json_t *own = NULL;
+    json_t *call = NULL;
+    size_t i = 0;
+
+    if (json_object_get(json_array_get(calls, 0), "item_id") == NULL)
+        return;
+    own = json_array();
+    json_array_foreach (calls, i, call) {
+        json_t *plain = json_copy(call);
+
+        (void)json_object_del(plain, "item_id");
+        json_push(own, plain);
+    }
+    json_put(copy, "tool_calls", own);
+}
+
 static json_t *adapt_message(json_t *message, const struct llm_prompt *prompt)
 {
     json_t *copy = json_copy(message);
@@ -107,6 +127,8 @@ static json_t *adapt_message(json_t *message, const struct llm_prompt *prompt)
     put_thinking(copy, prompt);
     if (!prompt->features.takes_reasoning)
         (void)json_object_del(copy, "reasoning_content");
+    (void)json_object_del(copy, "responses_reasoning_item");
+    drop_item_ids(copy);
     return copy;
 }
 

@@ -3,6 +3,7 @@
 #include "llm/anthropic.h"
 #include "llm/chat.h"
 #include "llm/llm_error.h"
+#include "llm/responses.h"
 
 static const struct llm_format formats[LLM_N_FORMATS] = {
     [LLM_FORMAT_CHAT] = {.path = "/chat/completions",
@@ -14,6 +15,15 @@ static const struct llm_format formats[LLM_N_FORMATS] = {
                          .read_event = chat_read_event,
                          .read_answer = chat_read_answer,
                          .read_error = llm_error_from_answer},
+    [LLM_FORMAT_RESPONSES] = {.path = "/responses",
+                              .end_of_stream = "",
+                              .add_message = responses_add_message,
+                              .add_tools = responses_add_tools,
+                              .add_headers = chat_add_headers,
+                              .request_body = responses_request_body,
+                              .read_event = responses_read_event,
+                              .read_answer = responses_read_answer,
+                              .read_error = llm_error_from_answer},
     [LLM_FORMAT_ANTHROPIC] = {.path = "/messages",
                               .end_of_stream = "",
                               .add_message = anthropic_add_message,

@@ -18,6 +18,7 @@
 
 enum llm_format_kind {
     LLM_FORMAT_CHAT,      /* OpenAI Chat Completions */
+    LLM_FORMAT_RESPONSES, /* OpenAI Responses */
     LLM_FORMAT_ANTHROPIC, /* Anthropic Messages */
     LLM_FORMAT_SCRIPTED,  /* plays back a file */
     LLM_FORMAT_NONE,      /* known, but deft does not support its format yet */

@@ -96,6 +96,7 @@ struct llm_request {
 
 struct llm_tool_call {
     char *id;        /* the model's, or a generated "call_…"; unique within the reply */
+    char *item_id;   /* the server's own id of the item with the call; NULL: none */
     char *name;      /* as the model wrote it: possibly not a tool's name */
     char *arguments; /* JSON as the model wrote it: possibly malformed; valid UTF-8, never "" */
 };
@@ -111,6 +112,11 @@ struct llm_reply {
      * "model"}; model is the requested name. NULL when there is none.
      */
     json_t *thinking;
+    /*
+     * As thinking, of OpenAI's Responses: {"id", "summary": [text], "content": [text] or null,
+     * "encrypted_content", "status", "model"}. NULL when there is none.
+     */
+    json_t *reasoning_item;
     char *finish_reason; /* stop, length, tool_calls, content_filter, or the provider's own */
     struct llm_tool_call *calls;
     size_t n_calls;
@@ -118,7 +124,7 @@ struct llm_reply {
 };
 
 /* clang-format off */
-#define LLM_REPLY_INIT {NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, {0}}
+#define LLM_REPLY_INIT {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, {0}}
 /* clang-format on */
 
 void llm_reply_done(struct llm_reply *reply);

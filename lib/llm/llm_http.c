@@ -59,7 +59,7 @@ static void add_extra_headers(json_t *extra, struct llm_headers *headers)
 static void set_headers(const struct llm_request *request, const struct llm_route *route,
                         struct llm_headers *headers)
 {
-    llm_format_of(route->provider->format)->add_headers(request, route, headers);
+    llm_format_of(route->format)->add_headers(request, route, headers);
     if (request->conversation_id != NULL)
         llm_headers_add(headers, "x-litellm-session-id", request->conversation_id);
     add_extra_headers(json_object_get(request->spec, "extra_headers"), headers);
@@ -71,7 +71,7 @@ static int send_request(struct llm_call *call, const struct llm_request *request
 {
     CLEANUP(llm_headers_done) struct llm_headers headers = LLM_HEADERS_INIT;
     CLEANUP(mem_freep) char *body =
-        llm_format_of(route->provider->format)
+        llm_format_of(route->format)
             ->request_body(call->llm->options.catalogue, request, route, plan);
     struct http_request http = {
         .method = "POST",
@@ -279,7 +279,7 @@ int llm_http_attempt(struct llm_call *call, const struct llm_request *request,
 {
     CLEANUP(http_call_freep) struct http_call *http = NULL;
     CLEANUP(answer_reader_done) struct answer_reader reader = {
-        .format = llm_format_of(route->provider->format),
+        .format = llm_format_of(route->format),
         .builder = builder,
         .listener = request->listener,
         .crash = call->llm->options.crash,

@@ -33,12 +33,15 @@ static struct form form_of(const struct catalogue *catalogue, const json_t *spec
     const char *name = json_text_or(spec, "model", "");
     const char *model = json_text_or(spec, "model_canonical_name", name);
     const struct route_provider *provider = &no_provider;
+    enum llm_format_kind format = LLM_FORMAT_CHAT;
     bool is_plain = catalogue_ask_feature(catalogue, MODEL_PLAIN_TEXT, model) == MODEL_YES;
 
-    if (llm_route_find(name, json_text_or(spec, "base_url", NULL), &route, &ignored) == 0)
+    if (llm_route_choose(catalogue, spec, &route, &ignored) == 0) {
         provider = route.provider;
+        format = route.format;
+    }
     return (struct form){
-        .format = llm_format_of(provider->format),
+        .format = llm_format_of(format),
         .features =
             {
                 .takes_litellm = provider->takes_litellm,

@@ -9,8 +9,9 @@
  *
  * Messages are neutral: {"role": system|user|assistant|tool, "content": [part, …]} where a part is
  * {"type":"text","text":…} or {"type":"image_url","image_url":{"url":…}}. An assistant's has
- * "tool_calls": [{"id","type":"function","function":{"name","arguments"}}], "reasoning_content"
- * and "thinking_blocks" (llm_reply.thinking), all optional; a tool's has "tool_call_id" and "name".
+ * "tool_calls": [{"id","item_id","type":"function","function":{"name","arguments"}}],
+ * "reasoning_content", "thinking_blocks" (llm_reply.thinking) and "responses_reasoning_item"
+ * (llm_reply.reasoning_item), all optional; a tool's has "tool_call_id" and "name".
  * All results follow the message with their calls, in the order of the calls.
  *
  * Ownership: the caller owns struct llm_prompt until llm_prompt_done().

@@ -7,6 +7,8 @@ libllm_a_SOURCES = \
 	lib/llm/llm_headers.c lib/llm/llm_headers.h \
 	lib/llm/llm_http.c lib/llm/llm_http.h \
 	lib/llm/chat.h lib/llm/chat_answer.c lib/llm/chat_message.c lib/llm/chat_request.c \
+	lib/llm/responses.h lib/llm/responses_answer.c lib/llm/responses_message.c \
+	lib/llm/responses_request.c \
 	lib/llm/anthropic.h lib/llm/anthropic_answer.c lib/llm/anthropic_message.c \
 	lib/llm/anthropic_request.c \
 	lib/llm/claude.c lib/llm/claude.h \

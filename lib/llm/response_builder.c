@@ -15,6 +15,7 @@ enum { FRESH_ID_BYTES = 12, ID_MAX_BYTES = 256 };
 static void call_done(struct response_call *call)
 {
     strbuf_done(&call->id);
+    strbuf_done(&call->item_id);
     strbuf_done(&call->name);
     strbuf_done(&call->arguments);
 }
@@ -31,6 +32,7 @@ void response_builder_done(struct response_builder *builder)
         strbuf_done(&builder->thinking[i].proof);
     }
     mem_free(builder->thinking);
+    json_decref(builder->reasoning_item);
     strbuf_done(&builder->text);
     strbuf_done(&builder->reasoning);
     strbuf_done(&builder->response_id);
@@ -64,7 +66,7 @@ struct response_call *response_builder_new_call(struct response_builder *builder
     }
     builder->calls = mem_resize(builder->calls, (builder->n_calls + 1) * sizeof(*builder->calls));
     call = &builder->calls[builder->n_calls++];
-    *call = (struct response_call){index, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT};
+    *call = (struct response_call){index, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT};
     return call;
 }
 
@@ -183,6 +185,11 @@ static json_t *thinking_of(const struct response_builder *builder)
     return NULL;
 }
 
+static bool item_id_is_kept(const struct response_call *call)
+{
+    return call->item_id.len > 0 && call->item_id.len <= ID_MAX_BYTES;
+}
+
 int response_builder_finish(struct response_builder *builder, struct llm_reply *reply_out,
                             struct llm_error *llm_error)
 {
@@ -195,11 +202,14 @@ int response_builder_finish(struct response_builder *builder, struct llm_reply *
                                                               : mem_dup_text("stop");
     reply_out->reasoning = builder->reasoning.len > 0 ? strbuf_take(&builder->reasoning) : NULL;
     reply_out->thinking = thinking_of(builder);
+    reply_out->reasoning_item = TAKE_PTR(builder->reasoning_item);
     reply_out->text = strbuf_take(&builder->text);
     reply_out->n_calls = builder->n_calls;
     reply_out->calls = mem_alloc_array(builder->n_calls, sizeof(*reply_out->calls));
     for (size_t i = 0; i < builder->n_calls; i++) {
         reply_out->calls[i].id = strbuf_take(&builder->calls[i].id);
+        reply_out->calls[i].item_id =
+            item_id_is_kept(&builder->calls[i]) ? strbuf_take(&builder->calls[i].item_id) : NULL;
         reply_out->calls[i].name = strbuf_take(&builder->calls[i].name);
         reply_out->calls[i].arguments = strbuf_take(&builder->calls[i].arguments);
     }
@@ -214,6 +224,7 @@ void llm_reply_done(struct llm_reply *reply)
         return;
     for (size_t i = 0; i < reply->n_calls; i++) {
         mem_free(reply->calls[i].id);
+        mem_free(reply->calls[i].item_id);
         mem_free(reply->calls[i].name);
         mem_free(reply->calls[i].arguments);
     }
@@ -223,6 +234,7 @@ void llm_reply_done(struct llm_reply *reply)
     mem_free(reply->text);
     mem_free(reply->reasoning);
     json_decref(reply->thinking);
+    json_decref(reply->reasoning_item);
     mem_free(reply->finish_reason);
     *reply = (struct llm_reply)LLM_REPLY_INIT;
 }

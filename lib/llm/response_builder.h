@@ -27,6 +27,7 @@ struct llm_error;
 struct response_call {
     json_int_t index;
     struct strbuf id;
+    struct strbuf item_id; /* the server's own, beside the id of the call; often empty */
     struct strbuf name;
     struct strbuf arguments;
 };
@@ -48,9 +49,12 @@ struct response_builder {
     size_t n_calls;
     struct response_thinking *thinking;
     size_t n_thinking;
-    bool has_answer;        /* even if it is empty */
-    bool has_odd_calls;     /* calls of types other than function were dropped */
-    bool has_late_thinking; /* a block came after words or calls: not kept, its place is lost */
+    json_t *reasoning_item;    /* as llm_reply.reasoning_item; NULL: none */
+    bool has_pieces;           /* text came in pieces */
+    bool has_reasoning_pieces; /* so did reasoning */
+    bool has_answer;           /* even if it is empty */
+    bool has_odd_calls;        /* calls of types other than function were dropped */
+    bool has_late_thinking;    /* a block came after words or calls: not kept, its place is lost */
     struct llm_usage usage;
 };
 

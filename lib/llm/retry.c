@@ -166,6 +166,8 @@ static void complete_usage(const struct llm_call *call, const struct llm_request
     reply->model = mem_dup_text(model);
     json_array_foreach (reply->thinking, i, block)
         json_put_text(block, "model", model);
+    if (reply->reasoning_item != NULL)
+        json_put_text(reply->reasoning_item, "model", model);
     usage->usage_id = request->usage_id;
     usage->model = reply->model;
     usage->latency_s = (double)(clock_monotonic_us() - began_us) / US_PER_S;
@@ -183,7 +185,7 @@ static int attempt(struct llm_call *call, const struct llm_request *request,
     int64_t began_us = clock_monotonic_us();
     int rc = 0;
 
-    if (route->provider->format == LLM_FORMAT_SCRIPTED)
+    if (route->format == LLM_FORMAT_SCRIPTED)
         rc = scripted_attempt(call, request, route->model, &builder, llm_error);
     else
         rc = llm_http_attempt(call, request, route, plan, &builder, llm_error);
@@ -225,15 +227,10 @@ int llm_call_run(struct llm_call *call, const struct llm_request *request,
 {
     CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
     struct llm_error llm_error = LLM_ERROR_INIT;
-    const char *model = json_text_or(request->spec, "model", "");
-    const char *base_url = json_text_or(request->spec, "base_url", NULL);
 
     llm_error.key = request->api_key;
-    if (text_equal(json_text_or(request->spec, "api_mode", "auto"), "responses"))
-        llm_error_set(&llm_error, LLM_CAUSE_UNSUPPORTED,
-                      "deft does not speak the Responses API yet: set api_mode to auto or chat.");
-    else if (llm_route_find(model, base_url, &route, &llm_error) == 0 &&
-             run_attempts(call, request, &route, reply_out, &llm_error) == 0)
+    if (llm_route_choose(call->llm->options.catalogue, request->spec, &route, &llm_error) == 0 &&
+        run_attempts(call, request, &route, reply_out, &llm_error) == 0)
         return 0;
     return llm_error_report(&llm_error, failure_out, err);
 }

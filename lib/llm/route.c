@@ -3,10 +3,13 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/llm_error.h"
+#include "model/catalogue/catalogue.h"
+#include "model/catalogue/model_table.h"
 
 #define CHAT(name, url) {.prefix = (name), .format = LLM_FORMAT_CHAT, .base_url = (url)}
 #define NOT_YET(name) {.prefix = (name), .format = LLM_FORMAT_NONE}
@@ -16,18 +19,21 @@ static const struct route_provider providers[] = {
     {.prefix = "openai",
      .format = LLM_FORMAT_CHAT,
      .base_url = "https://api.openai.com/v1",
-     .is_open = true},
+     .is_open = true,
+     .has_responses = true},
     {.prefix = "openhands",
      .format = LLM_FORMAT_CHAT,
      .base_url = "https://llm-proxy.app.all-hands.dev",
      .is_open = true,
      .takes_litellm = true,
-     .takes_cache_marks = true},
+     .takes_cache_marks = true,
+     .has_responses = true},
     {.prefix = "litellm_proxy",
      .format = LLM_FORMAT_CHAT,
      .is_open = true,
      .takes_litellm = true,
-     .takes_cache_marks = true},
+     .takes_cache_marks = true,
+     .has_responses = true},
     {.prefix = "anthropic",
      .format = LLM_FORMAT_ANTHROPIC,
      .base_url = "https://api.anthropic.com",
@@ -117,10 +123,11 @@ static const struct route_provider *choose(const char *model, const char *base_u
     return provider;
 }
 
-static char *endpoint(const struct route_provider *provider, const char *base_url)
+static char *endpoint(const struct route_provider *provider, enum llm_format_kind format,
+                      const char *base_url)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
-    const char *path = llm_format_of(provider->format)->path;
+    const char *path = llm_format_of(format)->path;
 
     strbuf_append(&url, base_url);
     while (url.len > 0 && url.text[url.len - 1] == '/')
@@ -144,8 +151,9 @@ void llm_route_done(struct llm_route *route)
     *route = (struct llm_route)LLM_ROUTE_INIT;
 }
 
-int llm_route_find(const char *model, const char *base_url, struct llm_route *route_out,
-                   struct llm_error *llm_error)
+/* Sets all but the URL; *base_url_out is the base to use, or NULL. */
+static int find(const char *model, const char *base_url, struct llm_route *route_out,
+                const char **base_url_out, struct llm_error *llm_error)
 {
     const char *rest = NULL;
     const struct route_provider *provider = NULL;
@@ -174,8 +182,68 @@ int llm_route_find(const char *model, const char *base_url, struct llm_route *ro
         return llm_error_set(llm_error, LLM_CAUSE_BAD_REQUEST,
                              "Models with the prefix %s/ need a base URL.", provider->prefix);
     route_out->provider = provider;
+    route_out->format = provider->format;
     route_out->model = mem_dup_text(rest);
-    route_out->url = base_url != NULL ? endpoint(provider, base_url) : NULL;
+    *base_url_out = base_url;
+    return 0;
+}
+
+static void set_url(struct llm_route *route, const char *base_url)
+{
+    if (base_url != NULL)
+        route->url = endpoint(route->provider, route->format, base_url);
+}
+
+int llm_route_find(const char *model, const char *base_url, struct llm_route *route_out,
+                   struct llm_error *llm_error)
+{
+    if (find(model, base_url, route_out, &base_url, llm_error) < 0)
+        return -1;
+    set_url(route_out, base_url);
+    return 0;
+}
+
+/* --- Responses --- */
+
+/* A table that knows the model decides; else its name does. */
+static bool is_known_for_responses(const struct catalogue *catalogue, const json_t *spec)
+{
+    const char *model = json_text_or(spec, "model_canonical_name", json_text_or(spec, "model", ""));
+    const struct model_facts *facts = catalogue_find_model(catalogue, model);
+
+    if (facts != NULL)
+        return facts->speaks_responses;
+    return catalogue_ask_feature(catalogue, MODEL_RESPONSES, model) == MODEL_YES;
+}
+
+static bool wants_responses(const struct catalogue *catalogue, const json_t *spec,
+                            const struct llm_route *route, const char *base_url)
+{
+    const char *mode = json_text_or(spec, "api_mode", "auto");
+    const json_t *overrides = json_object_get(spec, "capability_overrides");
+    bool is_chat = route->format == LLM_FORMAT_CHAT;
+
+    if (!is_chat || text_equal(mode, "chat"))
+        return false;
+    if (text_equal(mode, "responses"))
+        return true;
+    if (base_url != NULL && text_ends_with(base_url, llm_format_of(LLM_FORMAT_CHAT)->path))
+        return false;
+    return json_bool_or(overrides, "supports_responses_api",
+                        route->provider->has_responses &&
+                            is_known_for_responses(catalogue, spec)) != 0;
+}
+
+int llm_route_choose(const struct catalogue *catalogue, const json_t *spec,
+                     struct llm_route *route_out, struct llm_error *llm_error)
+{
+    const char *base_url = json_text_or(spec, "base_url", NULL);
+
+    if (find(json_text_or(spec, "model", ""), base_url, route_out, &base_url, llm_error) < 0)
+        return -1;
+    if (wants_responses(catalogue, spec, route_out, base_url))
+        route_out->format = LLM_FORMAT_RESPONSES;
+    set_url(route_out, base_url);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 //   refusalOf(entry)                 the reason to refuse a request, or null
 //   errors                           { key, refusal(message), model(name), missing(path) }: see send()
 //   sendError(response, status, error, headers)
+//   messagesOf(body)                 the list of messages, if it is not body.messages
 //   stepIndex(messages)              the number of the assistant's messages after the user's last
 //   conversationOf(body)             something that tells conversations of one model apart
 //   answer(step, body, n)            the n-th answer, whole
@@ -92,8 +93,9 @@ class Fake {
   // `once` is for the first request with exactly these messages; its repetition gets the rest.
   pick(scenario, body) {
     if (typeof scenario === 'function') return scenario(body);
-    const step = scenario[Math.min(this.api.stepIndex(body.messages), scenario.length - 1)];
-    const seen = JSON.stringify([body.model, this.api.conversationOf(body), body.messages.length]);
+    const messages = this.api.messagesOf?.(body) ?? body.messages;
+    const step = scenario[Math.min(this.api.stepIndex(messages), scenario.length - 1)];
+    const seen = JSON.stringify([body.model, this.api.conversationOf(body), messages.length]);
     if (step.once === undefined || this.said_once.has(seen)) return step;
     this.said_once.add(seen);
     return step.once;

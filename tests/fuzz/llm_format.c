@@ -1,5 +1,5 @@
 /*
- * A model's answer in the format of Anthropic: events of a stream, or a whole message, up to the
+ * A model's answer in the format FUZZ_FORMAT: events of a stream, or a whole answer, up to the
  * reply. Each line of the input is one of them.
  */
 #include <assert.h>
@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "json_setup.h"
-#include "llm/anthropic.h"
+#include "llm/format.h"
 #include "llm/json_repair.h"
 #include "llm/llm_error.h"
 #include "llm/response_builder.h"
@@ -22,15 +22,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 static int take_line(struct response_builder *builder, const char *line, size_t len,
                      struct llm_error *llm_error)
 {
+    const struct llm_format *format = llm_format_of(FUZZ_FORMAT);
     json_auto_t *json = NULL;
     struct error err = ERROR_INIT;
     bool is_last = false;
 
     if (json_parse_lenient(line, len, &json, &err) < 0)
         return 0;
-    if (json_is_array(json_object_get(json, "content")))
-        return anthropic_read_answer(builder, json, llm_error);
-    return anthropic_read_event(builder, json, &is_last, llm_error);
+    if (json_is_array(json_object_get(json, "content")) ||
+        json_is_array(json_object_get(json, "output")))
+        return format->read_answer(builder, json, llm_error);
+    return format->read_event(builder, json, &is_last, llm_error);
 }
 
 static int take_lines(struct response_builder *builder, const char *text, size_t len,

@@ -20,7 +20,8 @@ struct text_folder;
     X(MODEL_PLAIN_TEXT, "plain_text")           /* a message's content must be one string */       \
     X(MODEL_REASONING_BACK, "reasoning_back")   /* reasoning of earlier turns must be sent back */ \
     X(MODEL_EFFORT, "effort")                   /* takes reasoning_effort */                       \
-    X(MODEL_CACHE_RETENTION, "cache_retention") /* takes prompt_cache_retention */
+    X(MODEL_CACHE_RETENTION, "cache_retention") /* takes prompt_cache_retention */                 \
+    X(MODEL_RESPONSES, "responses")             /* is called by OpenAI's Responses */
 
 #define X(constant, text) constant,
 enum model_feature { MODEL_FEATURES(X) MODEL_N_FEATURES };

@@ -128,7 +128,8 @@ struct uuid event_add_agent_message(struct event_list *list, const char *text,
     return event->id;
 }
 
-void event_list_set_thinking(struct event_list *list, json_t *blocks)
+/* Sets a member of the last event: of its message if it is one. */
+static void set_in_answer(struct event_list *list, const char *name, json_t *value)
 {
     struct event *event = NULL;
     json_t *message = NULL;
@@ -136,7 +137,17 @@ void event_list_set_thinking(struct event_list *list, json_t *blocks)
     assert(list->n > 0);
     event = &list->items[list->n - 1];
     message = json_object_get(event->json, "llm_message");
-    json_put(message != NULL ? message : event->json, "thinking_blocks", json_incref(blocks));
+    json_put(message != NULL ? message : event->json, name, json_incref(value));
+}
+
+void event_list_set_thinking(struct event_list *list, json_t *blocks)
+{
+    set_in_answer(list, "thinking_blocks", blocks);
+}
+
+void event_list_set_reasoning_item(struct event_list *list, json_t *item)
+{
+    set_in_answer(list, "responses_reasoning_item", item);
 }
 
 void event_list_name_last(struct event_list *list, const struct uuid *id)
@@ -152,7 +163,8 @@ static json_t *tool_call_to_json(const struct action_parts *parts)
     json_put_text(call, "id", parts->tool_call_id);
     json_put_text(call, "name", parts->tool_name);
     json_put_text(call, "arguments", parts->arguments);
-    json_put_text(call, "origin", "completion");
+    json_put_text(call, "responses_item_id", parts->responses_item_id);
+    json_put_text(call, "origin", parts->responses_item_id != NULL ? "responses" : "completion");
     return call;
 }
 

@@ -50,7 +50,8 @@ void event_append_body(const struct event *event, struct strbuf *out) NONNULL;
 struct action_parts {
     const char *tool_name;
     const char *tool_call_id;
-    const char *arguments; /* raw JSON text from the model */
+    const char *responses_item_id; /* of OpenAI's Responses; NULL: another format */
+    const char *arguments;         /* raw JSON text from the model */
     const char *llm_response_id;
     const char *security_risk; /* UNKNOWN, LOW, MEDIUM, HIGH */
     const char *summary;       /* NULL if the arguments were invalid */
@@ -81,6 +82,9 @@ void event_list_set_sender(struct event_list *list, const char *sender) __attrib
 struct uuid event_add_environment_message(struct event_list *list, const char *text) NONNULL;
 /* Sets the thinking blocks of the last event, an agent's message or a call: an array. */
 void event_list_set_thinking(struct event_list *list, json_t *blocks) NONNULL;
+/* As event_list_set_thinking(): the reasoning item of an answer of OpenAI's Responses, an object.
+ */
+void event_list_set_reasoning_item(struct event_list *list, json_t *item) NONNULL;
 /* The agent's response without a tool call; reasoning may be NULL. */
 struct uuid event_add_agent_message(struct event_list *list, const char *text,
                                     const char *reasoning, const char *llm_response_id)

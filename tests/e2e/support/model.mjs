@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { start as startAnthropic } from '../../fakes/anthropic.mjs';
 import { start } from '../../fakes/openai.mjs';
+import { start as startResponses } from '../../fakes/responses.mjs';
 
 function strict(fake) {
   after(async () => {
@@ -15,3 +16,5 @@ function strict(fake) {
 export const strictModel = async (options) => strict(await start(options));
 
 export const strictAnthropic = async (options) => strict(await startAnthropic(options));
+
+export const strictResponses = async (options) => strict(await startResponses(options));

@@ -551,7 +551,7 @@ static void marks_go_through_a_proxy(void **state)
         size_t n_marks;
     } models[] = {{"litellm_proxy/claude-sonnet-4-5", 2},
                   {"openrouter/anthropic/claude-sonnet-4.5", 2},
-                  {"litellm_proxy/gpt-5", 0},
+                  {"litellm_proxy/mistral-large", 0},
                   {"openai/claude-sonnet-4-5", 0}};
     struct llm *const *llm = *state;
 

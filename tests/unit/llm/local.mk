@@ -5,7 +5,7 @@ libllmfixture_a_CPPFLAGS = $(TEST_CPPFLAGS)
 
 LLM_TEST_LIBS = libllmfixture.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIBS) $(MODEL_LIBS)
 
-check_PROGRAMS += anthropic_test chat_test price_test retry_test route_test scripted_test
+check_PROGRAMS += anthropic_test chat_test price_test responses_test retry_test route_test scripted_test
 anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c
 anthropic_test_CPPFLAGS = $(TEST_CPPFLAGS)
 anthropic_test_LDADD = $(LLM_TEST_LIBS)
@@ -15,6 +15,9 @@ chat_test_LDADD = $(LLM_TEST_LIBS)
 price_test_SOURCES = tests/unit/llm/price_test.c
 price_test_CPPFLAGS = $(TEST_CPPFLAGS)
 price_test_LDADD = $(LLM_TEST_LIBS)
+responses_test_SOURCES = tests/unit/llm/responses_test.c
+responses_test_CPPFLAGS = $(TEST_CPPFLAGS)
+responses_test_LDADD = libtestsupport.a $(LLM_TEST_LIBS)
 retry_test_SOURCES = tests/unit/llm/retry_test.c
 retry_test_CPPFLAGS = $(TEST_CPPFLAGS)
 retry_test_LDADD = $(LLM_TEST_LIBS)
@@ -36,11 +39,15 @@ replay_llm_answer_SOURCES = tests/fuzz/llm_answer.c tests/fuzz/replay.c
 replay_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_answer"'
 replay_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
-check_PROGRAMS += replay-llm_anthropic
-replay_llm_anthropic_SOURCES = tests/fuzz/llm_anthropic.c tests/fuzz/replay.c
-replay_llm_anthropic_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+check_PROGRAMS += replay-llm_anthropic replay-llm_responses
+replay_llm_anthropic_SOURCES = tests/fuzz/llm_format.c tests/fuzz/replay.c
+replay_llm_anthropic_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DFUZZ_FORMAT=LLM_FORMAT_ANTHROPIC \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_anthropic"'
 replay_llm_anthropic_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+replay_llm_responses_SOURCES = tests/fuzz/llm_format.c tests/fuzz/replay.c
+replay_llm_responses_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DFUZZ_FORMAT=LLM_FORMAT_RESPONSES \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_responses"'
+replay_llm_responses_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 
 if FUZZ
 EXTRA_PROGRAMS += fuzz-client_sse
@@ -53,9 +60,13 @@ fuzz_llm_answer_SOURCES = tests/fuzz/llm_answer.c
 fuzz_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_llm_answer_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
-EXTRA_PROGRAMS += fuzz-llm_anthropic
-fuzz_llm_anthropic_SOURCES = tests/fuzz/llm_anthropic.c
-fuzz_llm_anthropic_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+EXTRA_PROGRAMS += fuzz-llm_anthropic fuzz-llm_responses
+fuzz_llm_anthropic_SOURCES = tests/fuzz/llm_format.c
+fuzz_llm_anthropic_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DFUZZ_FORMAT=LLM_FORMAT_ANTHROPIC
 fuzz_llm_anthropic_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_llm_anthropic_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+fuzz_llm_responses_SOURCES = tests/fuzz/llm_format.c
+fuzz_llm_responses_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DFUZZ_FORMAT=LLM_FORMAT_RESPONSES
+fuzz_llm_responses_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_llm_responses_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 endif

@@ -58,12 +58,18 @@ static void give_up(struct tool_call_check *check)
     check->problem = too_large_text(check);
 }
 
+/* NULL: none. */
+static size_t size_of(const json_t *json)
+{
+    return json != NULL ? json_size(json) : 0;
+}
+
 void event_size_limit(struct tool_call_check *check, const struct llm_reply *reply)
 {
     const char *text = reply != NULL ? reply->text : NULL;
     const char *reasoning = reply != NULL ? reply->reasoning : NULL;
     size_t beside = FRAME_BYTES;
-    size_t thinking = reply != NULL && reply->thinking != NULL ? json_size(reply->thinking) : 0;
+    size_t thinking = reply != NULL ? size_of(reply->thinking) + size_of(reply->reasoning_item) : 0;
     size_t arguments = 0;
 
     if (length(check->arguments) + length(text) + length(reasoning) + thinking <

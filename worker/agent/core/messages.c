@@ -104,10 +104,13 @@ static void push_system_prompt(json_t *messages, const json_t *event)
 static void put_reasoning(json_t *message, const json_t *stored)
 {
     json_t *blocks = json_object_get(stored, "thinking_blocks");
+    json_t *item = json_object_get(stored, "responses_reasoning_item");
 
     json_put_text(message, "reasoning_content", json_text_or(stored, "reasoning_content", NULL));
     if (json_array_size(blocks) > 0)
         json_put(message, "thinking_blocks", json_incref(blocks));
+    if (json_is_object(item))
+        json_put(message, "responses_reasoning_item", json_incref(item));
 }
 
 static void push_message_event(json_t *messages, const json_t *event)
@@ -150,6 +153,7 @@ static json_t *call_from_action(const json_t *event)
     put_tool_name(function, json_text_or(stored, "name", ""));
     json_put(function, "arguments", json_incref(json_object_get(stored, "arguments")));
     json_put_text(call, "id", json_text_or(event, "tool_call_id", ""));
+    json_put_text(call, "item_id", json_text_or(stored, "responses_item_id", NULL));
     json_put(call, "type", json_text_of("function"));
     json_put(call, "function", function);
     return call;

@@ -125,12 +125,26 @@ static bool tells_secret(const struct agent *agent, const json_t *blocks)
     return false;
 }
 
+/* True if a text of the item holds a secret. Its encrypted form may hold it, too. */
+static bool item_tells_secret(const struct agent *agent, const json_t *item)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
+
+    json_append_text(&text, json_object_get(item, "summary"));
+    json_append_text(&text, json_object_get(item, "content"));
+    secret_list_mask_text(&agent->secrets, text.text, &masked);
+    return !text_equal(masked.text, text.text);
+}
+
 /* The last event is the one that carries the answer's thought. */
 static void plan_thinking(const struct agent *agent, const struct llm_reply *reply,
                           struct plan *plan)
 {
     if (reply->thinking != NULL && !tells_secret(agent, reply->thinking))
         event_list_set_thinking(&plan->events, reply->thinking);
+    if (reply->reasoning_item != NULL && !item_tells_secret(agent, reply->reasoning_item))
+        event_list_set_reasoning_item(&plan->events, reply->reasoning_item);
 }
 
 static void plan_call(const struct agent *agent, const struct llm_reply *reply, size_t index,
@@ -149,6 +163,7 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     withheld = secret_list_mask_call(&agent->secrets, &agent->conversation, &check);
     event_size_limit(&check, index == 0 ? reply : NULL);
     parts.tool_call_id = choose_call_id(agent, call->id, fresh_id);
+    parts.responses_item_id = call->item_id;
     parts.tool_name = check.tool != NULL ? check.tool->name : call->name;
     parts.arguments = check.arguments;
     parts.security_risk = risk_of(agent, &check);

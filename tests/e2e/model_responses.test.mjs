@@ -1,0 +1,139 @@
+// Conversations with models that are called by OpenAI's Responses: runs, reasoning, streams, images and errors.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Conversation, isAction, isResult, llmOf, observed, ofKind, startRequest } from './support/conversation.mjs';
+import { strictModel, strictResponses } from './support/model.mjs';
+import { Socket, restingSnapshot } from './support/socket.mjs';
+
+const WORDS = 'The quick brown fox jumps over the lazy dog. Grüße, 世界!';
+const THOUGHTS = 'First I think about it for a while.';
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const fake = await strictResponses();
+const other = await strictModel();
+/** Names of scenarios begin with a model's, since what a model takes follows from it. */
+const named = (scenario) => `gpt-5.2-${scenario}`;
+const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } });
+const requestsOf = (scenario) => fake.requests.filter(({ body }) => body.model === named(scenario));
+const typesOf = ({ body }) => body.input.map(({ type, role }) => role ?? type);
+
+async function begin(t, scenario, steps, { llm = {}, ...more } = {}) {
+  fake.setScenario(named(scenario), steps);
+  const model = { ...llmOf(fake, scenario), model: `openai/${named(scenario)}`, ...llm };
+  const conversation = await Conversation.create(startRequest(model, more));
+  t.after(() => conversation.delete());
+  return conversation;
+}
+
+test('a run reasons, calls a tool, then two at once, and ends; its reasoning and ids go back unchanged', async (t) => {
+  const conversation = await begin(t, 'run', [
+    { reasoning: THOUGHTS, text: 'I look.', calls: [terminal('echo o""ne')] },
+    { reasoning: 'Again.', calls: [terminal('echo t""wo'), terminal('echo thr""ee')] },
+    { reasoning: 'Enough.', text: 'It is done.' },
+  ]);
+  assert.equal(await conversation.ask('work'), 'finished');
+  const events = await conversation.events();
+  const [first] = events.filter(isAction('terminal'));
+  assert.equal(first.reasoning_content, THOUGHTS);
+  assert.deepEqual(first.responses_reasoning_item.summary, [THOUGHTS]);
+  assert.match(first.llm_response_id, /^resp_/);
+  assert.equal(first.tool_call.origin, 'responses');
+  assert.match(first.tool_call.responses_item_id, /^fc_/);
+  assert.deepEqual(events.filter(isResult('terminal')).map((event) => observed(event).match(/one|two|three/)[0]), ['one', 'two', 'three']);
+  assert.equal(events.findLast(ofKind('MessageEvent')).llm_message.content[0].text, 'It is done.');
+  const requests = requestsOf('run');
+  assert.deepEqual(typesOf(requests[2]), [
+    'user', 'reasoning', 'assistant', 'function_call', 'function_call_output',
+    'reasoning', 'function_call', 'function_call', 'function_call_output', 'function_call_output',
+  ]);
+  const sent = requests[2].body.input;
+  assert.equal(sent[3].id, first.tool_call.responses_item_id);
+  assert.equal(sent[3].call_id, first.tool_call_id);
+  assert.equal(sent[3].arguments, first.tool_call.arguments);
+  const { system_prompt: prompt } = events.find(ofKind('SystemPromptEvent'));
+  assert.ok(requests[2].body.instructions.startsWith(prompt.text));
+  assert.equal(requests[2].body.store, false);
+  assert.equal(requests[2].body.prompt_cache_key, conversation.id);
+  assert.ok(requests[2].body.tools.some(({ name }) => name === 'terminal'));
+  assert.equal(requests[2].headers['x-litellm-session-id'], conversation.id);
+  assert.equal(await conversation.ask('thanks'), 'finished');
+  assert.deepEqual(typesOf(requestsOf('run').at(-1)).slice(-3), ['reasoning', 'assistant', 'user']);
+  const { stats } = await conversation.info();
+  const usage = stats.usage_to_metrics.agent.accumulated_token_usage;
+  assert.deepEqual([usage.cache_read_tokens, usage.reasoning_tokens], [400, 28]);
+});
+
+const joined = (frames, attempt, kind) => frames
+  .filter((frame) => frame.type === 'delta' && frame.attempt === attempt && frame.kind === kind)
+  .map(({ content }) => content).join('');
+
+for (const [name, once] of [['breaks off', { break_after: 9 }], ['ends with an error', { error_after: 9 }]]) {
+  test(`a stream that ${name} is asked for again, and no text is doubled`, async (t) => {
+    const step = { reasoning: 'Hm.', text: WORDS };
+    const conversation = await begin(t, name.replaceAll(' ', '-'), [{ ...step, once: { ...step, ...once, drip_ms: 5 } }],
+      { llm: { stream: true, num_retries: 3, retry_multiplier: 0 } });
+    const session = await Socket.open(`/sockets/session/${conversation.id}`);
+    t.after(() => session.close());
+    await session.frame(({ type }) => type === 'transient', 'the first snapshot');
+    await conversation.say('go', true);
+    await session.frame(({ type, event }) => type === 'transient' && restingSnapshot(['finished', 'error'])(event), 'the end');
+    const { frames } = session;
+    assert.deepEqual(frames.filter(({ type }) => type === 'item_started').map(({ attempt }) => attempt), [1, 2]);
+    assert.equal(frames.filter(({ type }) => type === 'item_aborted').length, 1);
+    assert.equal(joined(frames, 2, 'reasoning'), 'Hm.');
+    assert.equal(joined(frames, 2, 'text'), WORDS);
+    const answers = (await conversation.events()).filter((event) => event.kind === 'MessageEvent' && event.source === 'agent');
+    assert.deepEqual(answers.map(({ llm_message: { content } }) => content[0].text), [WORDS]);
+  });
+}
+
+test('reasoning is dropped when the model is switched, in both directions between the formats', async (t) => {
+  const conversation = await begin(t, 'before', [{ reasoning: THOUGHTS, calls: [terminal('true')] }, { reasoning: 'So.', text: 'the first' }]);
+  assert.equal(await conversation.ask('one'), 'finished');
+  fake.setScenario(named('after'), [{ reasoning: 'Mine.', calls: [terminal('true')] }, { text: 'the second' }]);
+  await conversation.must(200, 'POST', '/switch_llm', { json: { llm: { ...llmOf(fake, 'x'), model: `openai/${named('after')}` } } });
+  assert.equal(await conversation.ask('two'), 'finished');
+  assert.deepEqual(typesOf(requestsOf('after').at(-1)),
+    ['user', 'function_call', 'function_call_output', 'assistant', 'user', 'reasoning', 'function_call', 'function_call_output']);
+  other.setScenario('chat', [{ calls: [terminal('echo ch""at')] }, { text: 'the third' }]);
+  await conversation.must(200, 'POST', '/switch_llm', { json: { llm: llmOf(other, 'chat') } });
+  assert.equal(await conversation.ask('three'), 'finished');
+  await conversation.must(200, 'POST', '/switch_llm', { json: { llm: { ...llmOf(fake, 'x'), model: `openai/${named('after')}` } } });
+  assert.equal(await conversation.ask('four'), 'finished');
+  const back = typesOf(requestsOf('after').at(-1));
+  assert.equal(back.filter((type) => type === 'reasoning').length, 2, 'its own, of both turns');
+  assert.equal(back.filter((type) => type === 'function_call').length, 4);
+});
+
+test('reasoning that holds a secret is not stored, and its words are masked', async (t) => {
+  const conversation = await begin(t, 'secret', [{ reasoning: 'It is a-very-secret-value.', calls: [terminal('true')] }, { text: 'done' }],
+    { secrets: { KEY: 'a-very-secret-value' } });
+  assert.equal(await conversation.ask('go'), 'finished');
+  const [call] = (await conversation.events()).filter(isAction('terminal'));
+  assert.equal(call.reasoning_content, 'It is <secret-hidden>.');
+  assert.equal(call.responses_reasoning_item ?? null, null);
+  assert.deepEqual(typesOf(requestsOf('secret').at(-1)), ['user', 'function_call', 'function_call_output']);
+});
+
+test('an image of the user is sent, and one of a tool beside its words', async (t) => {
+  const conversation = await begin(t, 'image', [
+    { calls: [{ name: 'terminal', arguments: { command: `echo ${PNG} | base64 -d > /workspace/dot.png` } }] },
+    { calls: [{ name: 'file_editor', arguments: { command: 'view', path: '/workspace/dot.png' } }] }, { text: 'a dot' },
+  ]);
+  await conversation.must(200, 'POST', '/events', {
+    json: { role: 'user', run: true, content: [{ type: 'text', text: 'look' }, { type: 'image', image_urls: [`data:image/png;base64,${PNG}`] }] },
+  });
+  assert.equal(await conversation.rest(), 'finished');
+  const { input } = requestsOf('image').at(-1).body;
+  assert.deepEqual(input[0].content.map(({ type }) => type), ['input_text', 'input_image']);
+  assert.deepEqual(input.at(-1).output.map(({ type }) => type), ['input_text', 'input_image']);
+});
+
+for (const [fault, status] of [['fin-mid-line', 'error'], ['no-end', 'error'], ['html-200', 'error'], ['unknown-events', 'finished']]) {
+  test(`an answer with the fault ${fault} ends as ${status}`, async (t) => {
+    const conversation = await begin(t, fault, [{ fault }], { llm: { stream: true } });
+    assert.equal(await conversation.ask('go'), status);
+    const told = (await conversation.events()).filter(ofKind('ConversationErrorEvent'));
+    assert.equal(told.length, status === 'error' ? 1 : 0);
+  });
+}

@@ -115,9 +115,13 @@ static void append_texts(struct strbuf *out, const struct llm_prompt *prompt, co
 void chat_add_headers(const struct llm_request *request, const struct llm_route *route,
                       struct llm_headers *headers)
 {
+    const char *key_header = route->provider->key_header;
+
     if (request->api_key != NULL && secret_is_set(request->api_key)) {
-        strbuf_appendf(&headers->key, "Bearer %s", secret_reveal(request->api_key));
-        llm_headers_add(headers, "Authorization", headers->key.text);
+        strbuf_appendf(&headers->key, "%s%s", key_header == NULL ? "Bearer " : "",
+                       secret_reveal(request->api_key));
+        llm_headers_add(headers, key_header == NULL ? "Authorization" : key_header,
+                        headers->key.text);
     }
     if (!text_equal(route->provider->prefix, "openrouter"))
         return;

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/encode.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -10,6 +11,9 @@
 #include "llm/llm_error.h"
 #include "model/catalogue/catalogue.h"
 #include "model/catalogue/model_table.h"
+
+/* Of Azure, unless the specification names one. */
+#define API_VERSION_DEFAULT "2024-12-01-preview"
 
 #define CHAT(name, url) {.prefix = (name), .format = LLM_FORMAT_CHAT, .base_url = (url)}
 #define NOT_YET(name) {.prefix = (name), .format = LLM_FORMAT_NONE}
@@ -68,8 +72,13 @@ static const struct route_provider providers[] = {
     CHAT("sambanova", "https://api.sambanova.ai/v1"),
     CHAT("lm_studio", NULL),
     CHAT("hosted_vllm", NULL),
-    NOT_YET("azure"),
-    NOT_YET("vertex_ai"),
+    {.prefix = "azure",
+     .format = LLM_FORMAT_CHAT,
+     .key_header = "api-key",
+     .has_responses = true,
+     .has_deployments = true},
+    /* By its compatible endpoint, with an access token as key. */
+    {.prefix = "vertex_ai", .format = LLM_FORMAT_CHAT, .model_prefix = "google/"},
     NOT_YET("bedrock"),
     NOT_YET("huggingface"),
     NOT_YET("replicate"),
@@ -123,20 +132,48 @@ static const struct route_provider *choose(const char *model, const char *base_u
     return provider;
 }
 
-static char *endpoint(const struct route_provider *provider, enum llm_format_kind format,
-                      const char *base_url)
+static void trim_slashes(struct strbuf *url)
+{
+    while (url->len > 0 && url->text[url->len - 1] == '/')
+        strbuf_truncate(url, url->len - 1);
+}
+
+/* The newer form of the API, /openai/v1, has neither deployments nor versions. */
+static void append_deployment(struct strbuf *url, const struct llm_route *route,
+                              const char *api_version)
+{
+    const char *path = llm_format_of(route->format)->path;
+
+    if (text_ends_with(url->text, "/openai/v1")) {
+        strbuf_append(url, path);
+        return;
+    }
+    if (!text_ends_with(url->text, "/openai"))
+        strbuf_append(url, "/openai");
+    if (route->format == LLM_FORMAT_CHAT) {
+        strbuf_append(url, "/deployments/");
+        percent_append(url, route->model);
+    }
+    strbuf_appendf(url, "%s?api-version=", path);
+    percent_append(url, api_version);
+}
+
+static char *endpoint(const struct llm_route *route, const char *base_url, const char *api_version)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
-    const char *path = llm_format_of(format)->path;
+    const char *path = llm_format_of(route->format)->path;
 
     strbuf_append(&url, base_url);
-    while (url.len > 0 && url.text[url.len - 1] == '/')
-        strbuf_truncate(&url, url.len - 1);
+    trim_slashes(&url);
     if (text_ends_with(url.text, path))
         return strbuf_take(&url);
+    if (route->provider->has_deployments) {
+        append_deployment(&url, route, api_version);
+        return strbuf_take(&url);
+    }
     if (text_equal(url.text, "https://api.openai.com"))
         strbuf_append(&url, "/v1");
-    if (provider->has_version_path && !text_ends_with(url.text, "/v1"))
+    if (route->provider->has_version_path && !text_ends_with(url.text, "/v1"))
         strbuf_append(&url, "/v1");
     strbuf_append(&url, path);
     return strbuf_take(&url);
@@ -149,6 +186,16 @@ void llm_route_done(struct llm_route *route)
     mem_free(route->model);
     mem_free(route->url);
     *route = (struct llm_route)LLM_ROUTE_INIT;
+}
+
+static char *model_name(const struct route_provider *provider, const char *rest)
+{
+    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+
+    if (provider->model_prefix != NULL && strchr(rest, '/') == NULL)
+        strbuf_append(&name, provider->model_prefix);
+    strbuf_append(&name, rest);
+    return strbuf_take(&name);
 }
 
 /* Sets all but the URL; *base_url_out is the base to use, or NULL. */
@@ -183,15 +230,15 @@ static int find(const char *model, const char *base_url, struct llm_route *route
                              "Models with the prefix %s/ need a base URL.", provider->prefix);
     route_out->provider = provider;
     route_out->format = provider->format;
-    route_out->model = mem_dup_text(rest);
+    route_out->model = model_name(provider, rest);
     *base_url_out = base_url;
     return 0;
 }
 
-static void set_url(struct llm_route *route, const char *base_url)
+static void set_url(struct llm_route *route, const char *base_url, const char *api_version)
 {
     if (base_url != NULL)
-        route->url = endpoint(route->provider, route->format, base_url);
+        route->url = endpoint(route, base_url, api_version);
 }
 
 int llm_route_find(const char *model, const char *base_url, struct llm_route *route_out,
@@ -199,7 +246,7 @@ int llm_route_find(const char *model, const char *base_url, struct llm_route *ro
 {
     if (find(model, base_url, route_out, &base_url, llm_error) < 0)
         return -1;
-    set_url(route_out, base_url);
+    set_url(route_out, base_url, API_VERSION_DEFAULT);
     return 0;
 }
 
@@ -243,7 +290,7 @@ int llm_route_choose(const struct catalogue *catalogue, const json_t *spec,
         return -1;
     if (wants_responses(catalogue, spec, route_out, base_url))
         route_out->format = LLM_FORMAT_RESPONSES;
-    set_url(route_out, base_url);
+    set_url(route_out, base_url, json_text_or(spec, "api_version", API_VERSION_DEFAULT));
     return 0;
 }
 

@@ -17,13 +17,16 @@ struct llm_error;
 
 struct route_provider {
     const char *prefix;
-    const char *base_url; /* NULL: the configuration must set it */
+    const char *base_url;     /* NULL: the configuration must set it */
+    const char *key_header;   /* the header with the key; NULL: Authorization, as a bearer token */
+    const char *model_prefix; /* before the server's name of a model without a slash; NULL: none */
     enum llm_format_kind format;
     bool is_open;           /* accepts recent additions to OpenAI's own API: prompt_cache_key, … */
     bool takes_litellm;     /* cache_control, thinking_blocks */
     bool takes_cache_marks; /* for models that take them */
     bool has_responses;     /* OpenAI's Responses, too, for models that are known to take it */
-    bool has_version_path;  /* /v1 is appended to a base URL without it */
+    bool has_deployments;  /* Azure: the model is in the path, and the API's version in the query */
+    bool has_version_path; /* /v1 is appended to a base URL without it */
 };
 
 struct llm_route {

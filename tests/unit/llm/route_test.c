@@ -46,6 +46,18 @@ static const struct {
     {"anthropic/m", "http://h/", "m", "http://h/v1/messages"},
     {"anthropic/m", "http://h/v1", "m", "http://h/v1/messages"},
     {"anthropic/m", "http://h/v1/messages", "m", "http://h/v1/messages"},
+    {"azure/my gpt", "https://r.openai.azure.com/", "my gpt",
+     "https://r.openai.azure.com/openai/deployments/my%20gpt/chat/completions"
+     "?api-version=2024-12-01-preview"},
+    {"azure/d", "https://r.openai.azure.com/openai", "d",
+     "https://r.openai.azure.com/openai/deployments/d/chat/completions"
+     "?api-version=2024-12-01-preview"},
+    {"azure/d", "https://r.openai.azure.com/openai/v1", "d",
+     "https://r.openai.azure.com/openai/v1/chat/completions"},
+    {"vertex_ai/gemini-2.5-pro", "https://v/endpoints/openapi", "google/gemini-2.5-pro",
+     "https://v/endpoints/openapi/chat/completions"},
+    {"vertex_ai/meta/llama", "https://v/endpoints/openapi", "meta/llama",
+     "https://v/endpoints/openapi/chat/completions"},
     {"scripted/hello", NULL, "hello", NULL},
 };
 
@@ -72,7 +84,8 @@ static const struct {
     const char *words;
 } refused[] = {
     {"bedrock/x", LLM_CAUSE_UNSUPPORTED, "bedrock"},
-    {"azure/x", LLM_CAUSE_UNSUPPORTED, "azure"},
+    {"azure/x", LLM_CAUSE_BAD_REQUEST, "base URL"},
+    {"vertex_ai/x", LLM_CAUSE_BAD_REQUEST, "base URL"},
     {"litellm_proxy/x", LLM_CAUSE_BAD_REQUEST, "base URL"},
     {"hosted_vllm/x", LLM_CAUSE_BAD_REQUEST, "base URL"},
     {"openai/", LLM_CAUSE_BAD_REQUEST, "missing"},

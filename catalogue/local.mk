@@ -32,6 +32,7 @@ dist_catalogue_prompt_DATA = \
 catalogue_toolsdir = $(pkgdatadir)/catalogue/tools
 dist_catalogue_tools_DATA = \
 	catalogue/tools/all_tools.txt \
+	catalogue/tools/apply_patch.txt \
 	catalogue/tools/browser_click.txt \
 	catalogue/tools/browser_close_tab.txt \
 	catalogue/tools/browser_get_content.txt \
@@ -44,13 +45,19 @@ dist_catalogue_tools_DATA = \
 	catalogue/tools/browser_set_storage.txt \
 	catalogue/tools/browser_switch_tab.txt \
 	catalogue/tools/browser_type.txt \
+	catalogue/tools/edit.txt \
 	catalogue/tools/file_editor.txt \
 	catalogue/tools/finish.txt \
+	catalogue/tools/glob.txt \
+	catalogue/tools/grep.txt \
+	catalogue/tools/list_directory.txt \
+	catalogue/tools/read_file.txt \
 	catalogue/tools/start_child_conversation.txt \
 	catalogue/tools/task.txt \
 	catalogue/tools/task_tracker.txt \
 	catalogue/tools/terminal.txt \
-	catalogue/tools/think.txt
+	catalogue/tools/think.txt \
+	catalogue/tools/write_file.txt
 catalogue_sub_agentsdir = $(pkgdatadir)/catalogue/sub_agents
 dist_catalogue_sub_agents_DATA = \
 	catalogue/sub_agents/bash_runner.txt \

@@ -5,6 +5,18 @@ bin_PROGRAMS += deft-action
 SANDBOX_SOURCES = \
 	sandbox/core/account.c sandbox/core/account.h \
 	sandbox/actions/actions.c sandbox/actions/actions.h \
+	sandbox/actions/file_tool.c sandbox/actions/file_tool.h \
+	sandbox/editor/apply_patch.c sandbox/editor/apply_patch.h \
+	sandbox/editor/list_directory.c \
+	sandbox/editor/patch.c sandbox/editor/patch.h \
+	sandbox/editor/text_tools.c sandbox/editor/text_tools.h \
+	sandbox/search/file_walk.c sandbox/search/file_walk.h \
+	sandbox/search/found_files.c sandbox/search/found_files.h \
+	sandbox/search/glob_pattern.c sandbox/search/glob_pattern.h \
+	sandbox/search/glob_tool.c sandbox/search/search_tools.h \
+	sandbox/search/grep_pattern.c sandbox/search/grep_pattern.h \
+	sandbox/search/grep_tool.c \
+	sandbox/search/search_words.c sandbox/search/search_words.h \
 	sandbox/files/archive.c sandbox/files/archive.h \
 	sandbox/bash/bash.c sandbox/bash/bash.h \
 	sandbox/bash/bash_events.c sandbox/bash/bash_events.h \
@@ -140,6 +152,9 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/core/program_test.c \
 	tests/unit/sandbox/git/repository_fetch_test.c \
 	tests/unit/sandbox/editor/file_editor_test.c \
+	tests/unit/sandbox/editor/patch_test.c \
+	tests/unit/sandbox/actions/file_tool_test.c \
+	tests/unit/sandbox/search/search_test.c \
 	tests/unit/sandbox/files/files_test.c \
 	tests/unit/sandbox/files/unzip_test.c \
 	tests/unit/sandbox/git/git_address_test.c \
@@ -164,8 +179,8 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/terminal/shell_record_test.c \
 	tests/unit/sandbox/terminal/shell_split_test.c \
 	tests/unit/sandbox/terminal/terminal_text_test.c
-sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
-sandbox_test_LDADD = libsandbox.a libmodel.a libbase.a $(HTTP_PARSER_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS) $(ZLIB_LIBS) -lm
+sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) -I$(top_srcdir)/tests -I$(top_srcdir)/tests/unit $(CMOCKA_CFLAGS)
+sandbox_test_LDADD = libtestsupport.a libsandbox.a libmodel.a libbase.a $(HTTP_PARSER_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS) $(ZLIB_LIBS) -lm
 
 check_PROGRAMS += replay-sandbox_browser replay-sandbox_terminal replay-sandbox_multipart
 SANDBOX_FUZZ_LIBS = libsandbox.a libmodel.a libbase.a $(HTTP_PARSER_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(ZLIB_LIBS) -lm

@@ -20,6 +20,7 @@ libbase_a_SOURCES = \
 	lib/base/lock.c lib/base/lock.h \
 	lib/base/log.c lib/base/log.h \
 	lib/base/mem.c lib/base/mem.h \
+	lib/base/normal_path.c lib/base/normal_path.h \
 	lib/base/process.c lib/base/process.h \
 	lib/base/sandbox_key.c lib/base/sandbox_key.h \
 	lib/base/secret.c lib/base/secret.h \

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/actions/file_tool.h"
 #include "sandbox/actions/journal.h"
 #include "sandbox/actions/repository_tool.h"
 #include "sandbox/actions/tool_session.h"
@@ -211,6 +212,7 @@ static int check_args(enum action_tool tool, const json_t *args, struct error *e
     case ACTION_REPOSITORY:
         return repository_tool_check(args, err);
     case ACTION_FILE_EDITOR:
+    case ACTION_FILE_TOOL:
         break;
     }
     return 0;
@@ -233,8 +235,14 @@ static int read_tool(const json_t *body, struct action_spec *spec, struct error 
         spec->tool = ACTION_BROWSER;
         return check_args(spec->tool, args, err);
     }
-    return error_set(err, ERROR_INVALID,
-                     "tool must be terminal, file_editor, repository or one of browser_*");
+    if (file_tool_exists(name)) {
+        spec->tool = ACTION_FILE_TOOL;
+        return 0;
+    }
+    return error_set(
+        err, ERROR_INVALID,
+        "tool must be terminal, file_editor, repository, one of browser_*, glob, grep, "
+        "read_file, write_file, edit, list_directory or apply_patch");
 }
 
 /* The caller owns *body_out, which spec->body borrows. */

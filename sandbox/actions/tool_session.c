@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/actions/file_tool.h"
 #include "sandbox/actions/journal.h"
 #include "sandbox/actions/repository_tool.h"
 #include "sandbox/browser/browser.h"
@@ -40,6 +41,7 @@ struct action {
     enum action_tool tool;
     json_t *body;
     bool is_running;
+    struct fork_task *file_task; /* of a running ACTION_FILE_TOOL; else NULL */
     struct action_waiter *waiters;
     struct action *next;
 };
@@ -54,6 +56,7 @@ struct tool_session {
     char *prepared;         /* the folder last prepared; a repository unless that failed */
     struct action *actions; /* in order of arrival */
     size_t n_actions;
+    size_t n_file_tasks; /* actions with a file_task */
     bool is_pumping;
 };
 
@@ -172,6 +175,7 @@ static void remove_action(struct action *action)
     *link = action->next;
     session->n_actions--;
     assert(action->waiters == NULL);
+    fork_task_free(action->file_task);
     json_decref(action->body);
     mem_free(action);
 }
@@ -293,6 +297,36 @@ static void run_repository(struct action *action, const json_t *args)
         on_observation(action, repository_tool_failure(err.message));
 }
 
+static const char *tool_name(const struct action *action)
+{
+    return json_text_or(action->body, "tool", "");
+}
+
+static void on_file_task(void *owner, json_t *found, const struct error *why)
+{
+    struct action *action = owner;
+
+    action->file_task = NULL;
+    action->session->n_file_tasks--;
+    on_observation(action,
+                   found != NULL ? found : file_tool_failure(tool_name(action), why->message));
+}
+
+static void run_file_tool(struct action *action, const json_t *args)
+{
+    const struct file_tool_call what = {tool_name(action), args, working_dir_of(action)};
+    const struct fork_task_spec order = {.work = file_tool_run,
+                                         .what = &what,
+                                         .deadline_ms = FILE_TOOL_DEADLINE_MS,
+                                         .told = on_file_task,
+                                         .owner = action};
+    struct error err = ERROR_INIT;
+
+    action->session->n_file_tasks++;
+    if (fork_task_start(action->session->server->loop, &order, &action->file_task, &err) < 0)
+        on_file_task(action, NULL, &err);
+}
+
 static int store_start(const struct action *action, struct error *err)
 {
     struct journal_entry entry = {
@@ -338,12 +372,15 @@ static void start_action(struct action *action)
     case ACTION_REPOSITORY:
         run_repository(action, args);
         return;
+    case ACTION_FILE_TOOL:
+        run_file_tool(action, args);
+        return;
     }
 }
 
 /*
- * Shell and browser run one action at a time, the editor any number. While a repository is being
- * prepared the shell waits for it.
+ * Shell and browser run one action at a time, the editor any number, file tools a few. While a
+ * repository is being prepared the shell waits for it.
  */
 static bool can_start(const struct action *action)
 {
@@ -357,6 +394,8 @@ static bool can_start(const struct action *action)
         return !terminal_is_busy(session->terminal) && session->repository_task == NULL;
     case ACTION_BROWSER:
         return !browser_is_busy(session->browser);
+    case ACTION_FILE_TOOL:
+        return session->n_file_tasks < MAX_FILE_TASKS;
     case ACTION_FILE_EDITOR:
         break;
     }
@@ -444,6 +483,8 @@ void tool_session_interrupt(struct tool_session *session)
 
         if (!action->is_running)
             end_action(action, body);
+        else if (action->file_task != NULL)
+            fork_task_interrupt(action->file_task);
         action = next;
     }
     terminal_interrupt(session->terminal);

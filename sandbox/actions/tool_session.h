@@ -24,7 +24,13 @@ struct error;
 struct server_request;
 struct tool_session;
 
-enum action_tool { ACTION_TERMINAL, ACTION_FILE_EDITOR, ACTION_BROWSER, ACTION_REPOSITORY };
+enum action_tool {
+    ACTION_TERMINAL,
+    ACTION_FILE_EDITOR,
+    ACTION_BROWSER,
+    ACTION_REPOSITORY,
+    ACTION_FILE_TOOL, /* see file_tool.h */
+};
 
 /* The contents of a PUT. */
 struct action_spec {

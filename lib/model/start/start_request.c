@@ -37,6 +37,13 @@ static const struct tool_module tool_modules[] = {
     {"terminal", "openhands.tools.terminal.definition"},
     {"file_editor", "openhands.tools.file_editor.definition"},
     {"task_tracker", "openhands.tools.task_tracker.definition"},
+    {"apply_patch", "openhands.tools.apply_patch.definition"},
+    {"edit", "openhands.tools.gemini.edit.definition"},
+    {"list_directory", "openhands.tools.gemini.list_directory.definition"},
+    {"read_file", "openhands.tools.gemini.read_file.definition"},
+    {"write_file", "openhands.tools.gemini.write_file.definition"},
+    {"glob", "openhands.tools.glob.definition"},
+    {"grep", "openhands.tools.grep.definition"},
     {"browser_tool_set", "openhands.tools.browser_use.definition"},
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/normal_path.h"
 #include "base/strbuf.h"
 #include "model/tools/agent_tool.h"
 
@@ -37,34 +38,6 @@ void resource_keys_add(struct resource_keys *keys, char *key)
     keys->n++;
 }
 
-/* Ends the path before its last part; "" stays. */
-static void drop_last_part(struct strbuf *path, size_t root)
-{
-    size_t len = path->len;
-
-    while (len > root && path->text[len - 1] != '/')
-        len--;
-    strbuf_truncate(path, len > root ? len - 1 : root);
-}
-
-/* Appends a path without "//", "." and "..", so that its spellings give one key. */
-static void append_path(struct strbuf *out, const char *path)
-{
-    size_t root = out->len;
-
-    while (*path != '\0') {
-        size_t len = strcspn(path, "/");
-
-        if (len == 2 && memcmp(path, "..", 2) == 0) {
-            drop_last_part(out, root);
-        } else if (len > 1 || (len == 1 && *path != '.')) {
-            strbuf_append_char(out, '/');
-            strbuf_append_bytes(out, path, len);
-        }
-        path += len + (path[len] == '/');
-    }
-}
-
 void resource_keys_add_call(struct resource_keys *keys, const struct agent_tool *tool,
                             const json_t *action)
 {
@@ -74,7 +47,7 @@ void resource_keys_add_call(struct resource_keys *keys, const struct agent_tool 
     if (own != NULL && own->resource != NULL) {
         strbuf_append(&key, own->resource);
         if (own->resource_member != NULL)
-            append_path(&key, json_text_or(action, own->resource_member, ""));
+            normal_path_append(&key, key.len, json_text_or(action, own->resource_member, ""));
     } else if (!tool->annotations.is_read_only) {
         strbuf_appendf(&key, "tool:%s", tool->name);
     }

@@ -56,6 +56,57 @@ static const struct field think_fields[] = {
 };
 static const struct object_schema think_schema = CLOSED_SCHEMA(think_fields);
 
+static const struct field glob_fields[] = {
+    {.name = "pattern", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct object_schema glob_schema = CLOSED_SCHEMA(glob_fields);
+
+static const struct field grep_fields[] = {
+    {.name = "pattern", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "include", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct object_schema grep_schema = CLOSED_SCHEMA(grep_fields);
+
+static const struct field read_file_fields[] = {
+    {.name = "file_path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "offset", .kind = FIELD_INT, .rules = FIELD_NULLABLE | FIELD_FROM_0},
+    {.name = "limit", .kind = FIELD_INT, .rules = FIELD_NULLABLE | FIELD_FROM_0},
+};
+static const struct object_schema read_file_schema = CLOSED_SCHEMA(read_file_fields);
+
+static const struct field write_file_fields[] = {
+    {.name = "file_path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "content", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct object_schema write_file_schema = CLOSED_SCHEMA(write_file_fields);
+
+static const struct field edit_fields[] = {
+    {.name = "file_path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "old_string", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "new_string", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "expected_replacements", .kind = FIELD_INT, .rules = FIELD_FROM_0, .fallback = "1"},
+};
+static const struct object_schema edit_schema = CLOSED_SCHEMA(edit_fields);
+
+static const struct field list_directory_fields[] = {
+    {.name = "dir_path", .kind = FIELD_TEXT, .fallback = "\".\""},
+    {.name = "recursive", .kind = FIELD_BOOL, .fallback = "false"},
+};
+static const struct object_schema list_directory_schema = CLOSED_SCHEMA(list_directory_fields);
+
+static const struct field apply_patch_fields[] = {
+    {.name = "patch", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct object_schema apply_patch_schema = CLOSED_SCHEMA(apply_patch_fields);
+
+/* Members common to the tools of sandbox/actions/file_tool.c. */
+#define FILE_TOOL(tool_name, class)                                                                \
+    .name = (tool_name), .title = (tool_name), .kind = class "Tool",                               \
+    .action_kind = class "Action", .observation_kind = class "Observation",                        \
+    .place = TOOL_IN_SANDBOX, .spec_names = tool_name "|" class "Tool"
+
 /* Members common to all browser tools. */
 #define BROWSER_TOOL(tool_name, class)                                                             \
     .name = (tool_name), .title = (tool_name), .kind = class "Tool",                               \
@@ -96,6 +147,21 @@ const struct tool tool_table[] = {
      .text = TEXT_TOOL_TASK_TRACKER,
      .hints = "i",
      .spec_names = "task_tracker|TaskTrackerTool"},
+    {FILE_TOOL("glob", "Glob"), .is_read_only = true, .schema = &glob_schema,
+     .text = TEXT_TOOL_GLOB, .hints = "i"},
+    {FILE_TOOL("grep", "Grep"), .is_read_only = true, .schema = &grep_schema,
+     .text = TEXT_TOOL_GREP, .hints = "i"},
+    {FILE_TOOL("read_file", "ReadFile"), .is_read_only = true, .schema = &read_file_schema,
+     .text = TEXT_TOOL_READ_FILE, .hints = "i"},
+    {FILE_TOOL("write_file", "WriteFile"), .schema = &write_file_schema,
+     .text = TEXT_TOOL_WRITE_FILE, .hints = "d",
+     .resource = "file:", .resource_member = "file_path"},
+    {FILE_TOOL("edit", "Edit"), .schema = &edit_schema, .text = TEXT_TOOL_EDIT, .hints = "d",
+     .resource = "file:", .resource_member = "file_path"},
+    {FILE_TOOL("list_directory", "ListDirectory"), .is_read_only = true,
+     .schema = &list_directory_schema, .text = TEXT_TOOL_LIST_DIRECTORY, .hints = "i"},
+    {FILE_TOOL("apply_patch", "ApplyPatch"), .schema = &apply_patch_schema,
+     .text = TEXT_TOOL_APPLY_PATCH, .hints = "d"},
     {.name = "start_child_conversation",
      .kind = "StartChildConversationTool",
      .action_kind = "StartChildConversationAction",
@@ -165,14 +231,10 @@ const struct tool tool_table[] = {
 const size_t tool_table_n = ARRAY_SIZE(tool_table);
 
 const char tool_names_elsewhere[] =
-    "AskOracleTool|ApplyPatchTool|ClassifyAndSwitchLLMTool|DelegateTool|EditTool|"
-    "GlobTool|GrepTool|InvokeSkillTool|ListDirectoryTool|PlanningFileEditorTool|ReadFileTool|"
-    "SwitchLLMTool|TomConsultTool|"
-    "VisionInspectTool|"
-    "WorkflowTool|WriteFileTool|apply_patch|ask_oracle|"
-    "consult_tom_agent|delegate|edit|glob|grep|inspect_image_with_vision|invoke_skill|"
-    "list_directory|planning_file_editor|read_file|route_task_to_model|"
-    "switch_llm|vision_inspect|workflow|write_file";
+    "AskOracleTool|ClassifyAndSwitchLLMTool|DelegateTool|InvokeSkillTool|PlanningFileEditorTool|"
+    "SwitchLLMTool|TomConsultTool|VisionInspectTool|WorkflowTool|ask_oracle|consult_tom_agent|"
+    "delegate|inspect_image_with_vision|invoke_skill|planning_file_editor|route_task_to_model|"
+    "switch_llm|vision_inspect|workflow";
 
 static bool is_in_set(const struct tool *tool, const char *set_name)
 {

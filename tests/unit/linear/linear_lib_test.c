@@ -26,6 +26,7 @@
 #include "llm/json_repair.h"
 #include "llm/llm_error.h"
 #include "llm/response_builder.h"
+#include "llm/responses.h"
 #include "model/catalogue/text_template.h"
 #include "model/catalogue/tsv.h"
 #include "model/conversation/conversation.h"
@@ -264,6 +265,54 @@ static void run_events(const char *text, size_t len)
 
         assert_int_equal(json_parse_lenient(event, strlen(event), &json, &err), 0);
         assert_int_equal(anthropic_read_event(&draft, json, &is_last, &llm_error), 0);
+    }
+}
+
+/* --- responses --- */
+
+static void run_responses(const char *text, size_t len)
+{
+    CLEANUP(response_builder_done) struct response_builder draft = RESPONSE_BUILDER_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *whole = NULL;
+
+    if (json_parse_lenient(text, len, &whole, &err) == 0)
+        error_ignore(responses_read_answer(&draft, whole, &llm_error), "only its time counts");
+}
+
+#define FUNCTION_CALL                                                                              \
+    "{\"type\":\"function_call\",\"id\":\"fc_a\",\"call_id\":\"a\",\"name\":\"a\","                \
+    "\"arguments\":\"{}\"}"
+
+static const char *const responses[] = {
+    "{\"output\":[{\"type\":\"message\",\"content\":[{\"text\":\"|a|\"}]}]}",
+    "{\"output\":[|{\"type\":\"message\",\"content\":[{\"text\":\"a\"}]},|1]}",
+    "{\"output\":[|" FUNCTION_CALL ",|1]}",
+    "{\"output\":[|{\"type\":\"reasoning\",\"summary\":[{\"text\":\"a\"}]},|1]}",
+    "{\"output\":[{\"type\":\"reasoning\",\"summary\":[|{\"text\":\"a\"},|1]}]}",
+    "{\"error\":\"|a|\"}",
+    NULL};
+
+/* Pieces of text and of reasoning. */
+static void run_response_pieces(const char *text, size_t len)
+{
+    static const char *const pieces[] = {
+        "{\"type\":\"response.output_text.delta\",\"delta\":\"a\"}",
+        "{\"type\":\"response.reasoning_summary_text.delta\",\"delta\":\"a\"}",
+    };
+    CLEANUP(response_builder_done) struct response_builder draft = RESPONSE_BUILDER_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
+    struct error err = ERROR_INIT;
+    bool is_last = false;
+
+    (void)text;
+    for (size_t i = 0; i < len / 20; i++) {
+        const char *event = pieces[i % 2];
+        json_auto_t *json = NULL;
+
+        assert_int_equal(json_parse_lenient(event, strlen(event), &json, &err), 0);
+        assert_int_equal(responses_read_event(&draft, json, &is_last, &llm_error), 0);
     }
 }
 
@@ -563,6 +612,8 @@ static void time_is_linear_in_what_the_libraries_read(void **state)
         {"chat_read_answer, in pieces", run_pieces, one_text, LINEAR_OBJECTS},
         {"anthropic_read_answer", run_anthropic, messages, LINEAR_OBJECTS},
         {"anthropic_read_event", run_events, one_text, LINEAR_OBJECTS},
+        {"responses_read_answer", run_responses, responses, LINEAR_OBJECTS},
+        {"responses_read_event", run_response_pieces, one_text, LINEAR_OBJECTS},
         {"llm_error_from_answer", run_trouble, complaints, 0, 0},
         {"llm_error_from_answer", run_trouble, linear_any_text, 0, 0},
         {"regex_new", run_pattern, linear_any_text, LINEAR_FEW_BYTES, 0},

@@ -32,6 +32,7 @@
 #include "sandbox/core/account.h"
 #include "sandbox/core/textfile.h"
 #include "sandbox/editor/file_editor.h"
+#include "sandbox/editor/patch.h"
 #include "sandbox/files/unzip.h"
 #include "sandbox/git/credentials.h"
 #include "sandbox/git/git_address.h"
@@ -41,6 +42,8 @@
 #include "sandbox/http/path_scope.h"
 #include "sandbox/http/server_request.h"
 #include "sandbox/ports/ports.h"
+#include "sandbox/search/glob_pattern.h"
+#include "sandbox/search/grep_pattern.h"
 #include "sandbox/terminal/shell.h"
 #include "sandbox/terminal/shell_record.h"
 #include "sandbox/terminal/shell_split.h"
@@ -370,6 +373,46 @@ static void run_editor(const char *text, size_t len)
     file_editor_free(editor);
 }
 
+static void run_patch(const char *text, size_t len)
+{
+    CLEANUP(patch_done) struct file_patch patch = PATCH_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    int fuzz = 0;
+
+    (void)len;
+    if (patch_read(&patch, text, &err) < 0)
+        return;
+    error_ignore(patch_apply(&patch.files[0], "a\nb\n", &out, &fuzz, &err), "only its time counts");
+}
+
+static const char *const patches[] = {
+    "*** Begin Patch\n*** Add File: f\n|+a\n|*** End Patch\n",
+    "*** Begin Patch\n*** Update File: f\n@@\n|+a\n|*** End Patch\n",
+    "*** Begin Patch\n*** Update File: f\n@@\n|-a\n|*** End Patch\n", NULL};
+
+static void run_grep(const char *text, size_t len)
+{
+    CLEANUP(grep_pattern_done) struct grep_pattern pattern = {.is_set = false};
+    struct error err = ERROR_INIT;
+
+    if (grep_pattern_read(&pattern, "a+b*c[^x]d|\\bend$", &err) < 0)
+        abort();
+    (void)!grep_pattern_finds(&pattern, text, len);
+}
+
+static void run_patterns(const char *text, size_t len)
+{
+    CLEANUP(grep_pattern_done) struct grep_pattern lines = {.is_set = false};
+    CLEANUP(glob_pattern_done) struct glob_pattern names = GLOB_PATTERN_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)len;
+    error_ignore(grep_pattern_read(&lines, text, &err), "only its time counts");
+    if (glob_pattern_read(&names, text, &err) == 0)
+        (void)!glob_pattern_matches(&names, "a/b/c");
+}
+
 static void run_routes(const char *text, size_t len)
 {
     struct error err = ERROR_INIT;
@@ -430,6 +473,10 @@ static void time_is_linear_in_what_a_sandbox_reads(void **state)
         {"ports_read, account_find", run_tables, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"credentials_mask_append", run_credentials, printed, LINEAR_FEW_BYTES, 0},
         {"credentials_mask_append", run_credentials, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"patch_read", run_patch, patches, LINEAR_FEW_BYTES, 0},
+        {"patch_read", run_patch, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"grep_pattern_finds", run_grep, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"grep_pattern_read, glob_pattern_read", run_patterns, linear_any_text, 100, 0},
         {"file_editor_execute", run_editor, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"http_route_find", run_routes, paths, LINEAR_FEW_BYTES, 0},
         {"textfile_read", run_textfile, linear_any_text, LINEAR_FEW_BYTES, 0},

@@ -40,12 +40,12 @@ replay_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_answer"'
 replay_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 check_PROGRAMS += replay-llm_anthropic replay-llm_responses
-replay_llm_anthropic_SOURCES = tests/fuzz/llm_format.c tests/fuzz/replay.c
-replay_llm_anthropic_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DFUZZ_FORMAT=LLM_FORMAT_ANTHROPIC \
+replay_llm_anthropic_SOURCES = tests/fuzz/llm_anthropic.c tests/fuzz/llm_format.h tests/fuzz/replay.c
+replay_llm_anthropic_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_anthropic"'
 replay_llm_anthropic_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
-replay_llm_responses_SOURCES = tests/fuzz/llm_format.c tests/fuzz/replay.c
-replay_llm_responses_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DFUZZ_FORMAT=LLM_FORMAT_RESPONSES \
+replay_llm_responses_SOURCES = tests/fuzz/llm_responses.c tests/fuzz/llm_format.h tests/fuzz/replay.c
+replay_llm_responses_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_responses"'
 replay_llm_responses_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 
@@ -61,12 +61,12 @@ fuzz_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_llm_answer_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 EXTRA_PROGRAMS += fuzz-llm_anthropic fuzz-llm_responses
-fuzz_llm_anthropic_SOURCES = tests/fuzz/llm_format.c
-fuzz_llm_anthropic_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DFUZZ_FORMAT=LLM_FORMAT_ANTHROPIC
+fuzz_llm_anthropic_SOURCES = tests/fuzz/llm_anthropic.c tests/fuzz/llm_format.h
+fuzz_llm_anthropic_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_llm_anthropic_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_llm_anthropic_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
-fuzz_llm_responses_SOURCES = tests/fuzz/llm_format.c
-fuzz_llm_responses_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DFUZZ_FORMAT=LLM_FORMAT_RESPONSES
+fuzz_llm_responses_SOURCES = tests/fuzz/llm_responses.c tests/fuzz/llm_format.h
+fuzz_llm_responses_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_llm_responses_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_llm_responses_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 endif

@@ -24,6 +24,9 @@ int main(void)
     n_failed += fork_request_tests();
     n_failed += server_proof_tests();
     n_failed += file_editor_tests();
+    n_failed += file_tool_tests();
+    n_failed += patch_tests();
+    n_failed += search_tests();
     n_failed += files_tests();
     n_failed += mcp_stdio_tests();
     n_failed += ports_tests();

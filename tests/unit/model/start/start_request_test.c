@@ -276,10 +276,13 @@ static void modules_are_the_creators_and_the_official_ones(void **state)
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     json_auto_t *request =
         json_of("{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {},"
-                " 'tools': [{'name': 'terminal'}, {'name': 'file_editor'}, {'name': 'glob'}]},"
+                " 'tools': [{'name': 'terminal'}, {'name': 'file_editor'}, {'name': 'glob'},"
+                " {'name': 'read_file'}]},"
                 " 'tool_module_qualnames': {'terminal': 'mine', 'other': 'theirs'}}");
     json_auto_t *expected = json_of("{'terminal': 'mine', 'other': 'theirs',"
-                                    " 'file_editor': 'openhands.tools.file_editor.definition'}");
+                                    " 'file_editor': 'openhands.tools.file_editor.definition',"
+                                    " 'glob': 'openhands.tools.glob.definition',"
+                                    " 'read_file': 'openhands.tools.gemini.read_file.definition'}");
 
     (void)state;
     start_conversation(request, &conversation, NULL);

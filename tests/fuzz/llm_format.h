@@ -1,7 +1,10 @@
 /*
- * A model's answer in the format FUZZ_FORMAT: events of a stream, or a whole answer, up to the
- * reply. Each line of the input is one of them.
+ * A model's answer in the format FUZZ_FORMAT, which the including file defines: events of a stream,
+ * or a whole answer, up to the reply. Each line of the input is one of them.
  */
+#ifndef DEFT_TESTS_FUZZ_LLM_FORMAT_H
+#define DEFT_TESTS_FUZZ_LLM_FORMAT_H
+
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,3 +71,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         assert(reply.calls[i].id[0] != '\0' && reply.calls[i].arguments[0] != '\0');
     return 0;
 }
+
+#endif

@@ -1,0 +1,5 @@
+/* Answers in the format of Anthropic's Messages. */
+#include "llm/anthropic.h"
+
+#define FUZZ_FORMAT LLM_FORMAT_ANTHROPIC
+#include "llm_format.h"

@@ -2,6 +2,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -13,35 +15,123 @@
 /* Size of the event's other members: ids, names, time. */
 #define EVENT_MARGIN_BYTES 4000
 
-enum member_type { MEMBER_TEXT, MEMBER_INTEGER, MEMBER_BOOLEAN };
+enum member_type {
+    MEMBER_TEXT,
+    MEMBER_INTEGER,
+    MEMBER_BOOLEAN,
+    MEMBER_TEXTS, /* a list */
+    MEMBER_RANGE, /* two integers */
+    MEMBER_TIME,  /* YYYY-MM-DDTHH:MM:SS */
+    MEMBER_CHANGE_TYPE,
+};
+
+/* Clients refuse an observation of that kind without its required members. */
+enum member_need { OPTIONAL, REQUIRED };
 
 struct member {
-    const char *kind; /* of the observation; metadata: of its nested object */
+    const char *kind; /* of the observation; else the name of a nested object */
     const char *name;
     enum member_type type;
+    enum member_need need;
 };
 
+#define ENTRY "entry"       /* of ListDirectoryObservation.entries */
+#define CHANGE "change"     /* of ApplyPatchObservation.commit.changes */
+#define METADATA "metadata" /* of TerminalObservation */
+
 static const struct member members[] = {
-    {"TerminalObservation", "command", MEMBER_TEXT},
-    {"TerminalObservation", "exit_code", MEMBER_INTEGER},
-    {"TerminalObservation", "timeout", MEMBER_BOOLEAN},
-    {"TerminalObservation", "full_output_save_dir", MEMBER_TEXT},
-    {"FileEditorObservation", "command", MEMBER_TEXT},
-    {"FileEditorObservation", "path", MEMBER_TEXT},
-    {"FileEditorObservation", "prev_exist", MEMBER_BOOLEAN},
-    {"FileEditorObservation", "old_content", MEMBER_TEXT},
-    {"FileEditorObservation", "new_content", MEMBER_TEXT},
-    {"BrowserObservation", "screenshot_data", MEMBER_TEXT},
-    {"BrowserObservation", "full_output_save_dir", MEMBER_TEXT},
-    {"metadata", "exit_code", MEMBER_INTEGER},
-    {"metadata", "pid", MEMBER_INTEGER},
-    {"metadata", "username", MEMBER_TEXT},
-    {"metadata", "hostname", MEMBER_TEXT},
-    {"metadata", "working_dir", MEMBER_TEXT},
-    {"metadata", "py_interpreter_path", MEMBER_TEXT},
-    {"metadata", "prefix", MEMBER_TEXT},
-    {"metadata", "suffix", MEMBER_TEXT},
+    {"TerminalObservation", "command", MEMBER_TEXT, OPTIONAL},
+    {"TerminalObservation", "exit_code", MEMBER_INTEGER, OPTIONAL},
+    {"TerminalObservation", "timeout", MEMBER_BOOLEAN, OPTIONAL},
+    {"TerminalObservation", "full_output_save_dir", MEMBER_TEXT, OPTIONAL},
+    {"FileEditorObservation", "command", MEMBER_TEXT, OPTIONAL},
+    {"FileEditorObservation", "path", MEMBER_TEXT, OPTIONAL},
+    {"FileEditorObservation", "prev_exist", MEMBER_BOOLEAN, OPTIONAL},
+    {"FileEditorObservation", "old_content", MEMBER_TEXT, OPTIONAL},
+    {"FileEditorObservation", "new_content", MEMBER_TEXT, OPTIONAL},
+    {"BrowserObservation", "screenshot_data", MEMBER_TEXT, OPTIONAL},
+    {"BrowserObservation", "full_output_save_dir", MEMBER_TEXT, OPTIONAL},
+    {"GlobObservation", "files", MEMBER_TEXTS, REQUIRED},
+    {"GlobObservation", "pattern", MEMBER_TEXT, REQUIRED},
+    {"GlobObservation", "search_path", MEMBER_TEXT, REQUIRED},
+    {"GlobObservation", "truncated", MEMBER_BOOLEAN, OPTIONAL},
+    {"GrepObservation", "matches", MEMBER_TEXTS, REQUIRED},
+    {"GrepObservation", "pattern", MEMBER_TEXT, REQUIRED},
+    {"GrepObservation", "search_path", MEMBER_TEXT, REQUIRED},
+    {"GrepObservation", "include_pattern", MEMBER_TEXT, OPTIONAL},
+    {"GrepObservation", "truncated", MEMBER_BOOLEAN, OPTIONAL},
+    {"ReadFileObservation", "file_path", MEMBER_TEXT, REQUIRED},
+    {"ReadFileObservation", "file_content", MEMBER_TEXT, OPTIONAL},
+    {"ReadFileObservation", "is_truncated", MEMBER_BOOLEAN, OPTIONAL},
+    {"ReadFileObservation", "lines_shown", MEMBER_RANGE, OPTIONAL},
+    {"ReadFileObservation", "total_lines", MEMBER_INTEGER, OPTIONAL},
+    {"WriteFileObservation", "file_path", MEMBER_TEXT, OPTIONAL},
+    {"WriteFileObservation", "is_new_file", MEMBER_BOOLEAN, OPTIONAL},
+    {"WriteFileObservation", "old_content", MEMBER_TEXT, OPTIONAL},
+    {"WriteFileObservation", "new_content", MEMBER_TEXT, OPTIONAL},
+    {"EditObservation", "file_path", MEMBER_TEXT, OPTIONAL},
+    {"EditObservation", "is_new_file", MEMBER_BOOLEAN, OPTIONAL},
+    {"EditObservation", "replacements_made", MEMBER_INTEGER, OPTIONAL},
+    {"EditObservation", "old_content", MEMBER_TEXT, OPTIONAL},
+    {"EditObservation", "new_content", MEMBER_TEXT, OPTIONAL},
+    {"ListDirectoryObservation", "dir_path", MEMBER_TEXT, OPTIONAL},
+    {"ListDirectoryObservation", "total_count", MEMBER_INTEGER, OPTIONAL},
+    {"ListDirectoryObservation", "is_truncated", MEMBER_BOOLEAN, OPTIONAL},
+    {"ApplyPatchObservation", "message", MEMBER_TEXT, OPTIONAL},
+    {"ApplyPatchObservation", "fuzz", MEMBER_INTEGER, OPTIONAL},
+    {ENTRY, "name", MEMBER_TEXT, REQUIRED},
+    {ENTRY, "path", MEMBER_TEXT, REQUIRED},
+    {ENTRY, "is_directory", MEMBER_BOOLEAN, REQUIRED},
+    {ENTRY, "size", MEMBER_INTEGER, REQUIRED},
+    {ENTRY, "modified_time", MEMBER_TIME, REQUIRED},
+    {CHANGE, "type", MEMBER_CHANGE_TYPE, REQUIRED},
+    {CHANGE, "old_content", MEMBER_TEXT, OPTIONAL},
+    {CHANGE, "new_content", MEMBER_TEXT, OPTIONAL},
+    {CHANGE, "move_path", MEMBER_TEXT, OPTIONAL},
+    {METADATA, "exit_code", MEMBER_INTEGER, OPTIONAL},
+    {METADATA, "pid", MEMBER_INTEGER, OPTIONAL},
+    {METADATA, "username", MEMBER_TEXT, OPTIONAL},
+    {METADATA, "hostname", MEMBER_TEXT, OPTIONAL},
+    {METADATA, "working_dir", MEMBER_TEXT, OPTIONAL},
+    {METADATA, "py_interpreter_path", MEMBER_TEXT, OPTIONAL},
+    {METADATA, "prefix", MEMBER_TEXT, OPTIONAL},
+    {METADATA, "suffix", MEMBER_TEXT, OPTIONAL},
 };
+
+static bool are_texts(const json_t *value)
+{
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (value, i, item) {
+        if (!json_is_string(item))
+            return false;
+    }
+    return json_is_array(value);
+}
+
+static bool is_range(const json_t *value)
+{
+    return json_array_size(value) == 2 && json_is_integer(json_array_get(value, 0)) &&
+           json_is_integer(json_array_get(value, 1));
+}
+
+static bool is_time(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    struct tm parts;
+    const char *end = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
+
+    return end != NULL && *end == '\0' && strlen(text) == strlen("YYYY-MM-DDTHH:MM:SS") &&
+           strspn(text, "0123456789-T:") == strlen(text) && parts.tm_sec < 60;
+}
+
+static bool is_change_type(const json_t *value)
+{
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+
+    return text_equal(text, "add") || text_equal(text, "delete") || text_equal(text, "update");
+}
 
 static bool has_type(const json_t *value, enum member_type type)
 {
@@ -52,31 +142,101 @@ static bool has_type(const json_t *value, enum member_type type)
         return json_is_integer(value);
     case MEMBER_BOOLEAN:
         return json_is_boolean(value);
+    case MEMBER_TEXTS:
+        return are_texts(value);
+    case MEMBER_RANGE:
+        return is_range(value);
+    case MEMBER_TIME:
+        return is_time(value);
+    case MEMBER_CHANGE_TYPE:
+        return is_change_type(value);
     }
     return false;
 }
 
-/* Copies the known members of that kind; drops unknown ones and those of the wrong type. */
-static void copy_members(json_t *to, const json_t *from, const char *kind)
+/*
+ * Copies the known members of that kind; drops unknown ones and those of the wrong type. False if a
+ * required one is missing.
+ */
+static bool copy_members(json_t *to, const json_t *from, const char *kind)
 {
+    bool is_whole = true;
+
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         json_t *value = json_object_get(from, members[i].name);
 
-        if (text_equal(members[i].kind, kind) && has_type(value, members[i].type))
+        if (!text_equal(members[i].kind, kind))
+            continue;
+        if (has_type(value, members[i].type))
             json_put(to, members[i].name, json_incref(value));
+        else
+            is_whole = is_whole && members[i].need == OPTIONAL;
     }
+    return is_whole;
+}
+
+/* What a failed call could not say. */
+static void complete(json_t *observation, const char *kind)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        if (!text_equal(members[i].kind, kind) || members[i].need == OPTIONAL ||
+            json_object_get(observation, members[i].name) != NULL)
+            continue;
+        json_put(observation, members[i].name,
+                 members[i].type == MEMBER_TEXTS ? json_array() : json_text_of(""));
+    }
+}
+
+static void copy_entries(json_t *to, const json_t *from)
+{
+    const json_t *entries = json_object_get(from, "entries");
+    json_t *copies = json_array();
+    const json_t *entry = NULL;
+    size_t i = 0;
+
+    json_array_foreach (entries, i, entry) {
+        json_t *copy = json_object();
+
+        if (copy_members(copy, entry, ENTRY))
+            json_push(copies, json_incref(copy));
+        json_decref(copy);
+    }
+    json_put(to, "entries", copies);
+}
+
+static void copy_commit(json_t *to, const json_t *from)
+{
+    json_t *changes = json_object_get(json_object_get(from, "commit"), "changes");
+    json_t *copies = NULL;
+    json_t *commit = NULL;
+    const char *path = NULL;
+    json_t *change = NULL;
+
+    if (!json_is_object(changes))
+        return;
+    copies = json_object();
+    json_object_foreach (changes, path, change) {
+        json_t *copy = json_object();
+
+        if (copy_members(copy, change, CHANGE))
+            json_put(copies, path, json_incref(copy));
+        json_decref(copy);
+    }
+    commit = json_object();
+    json_put(commit, "changes", copies);
+    json_put(to, "commit", commit);
 }
 
 static void copy_metadata(json_t *to, const json_t *from)
 {
-    const json_t *metadata = json_object_get(from, "metadata");
+    const json_t *metadata = json_object_get(from, METADATA);
     json_t *copy = NULL;
 
     if (!json_is_object(metadata))
         return;
     copy = json_object();
-    copy_members(copy, metadata, "metadata");
-    json_put(to, "metadata", copy);
+    (void)copy_members(copy, metadata, METADATA);
+    json_put(to, METADATA, copy);
 }
 
 /* The size of the compact text, computed without building it. */
@@ -98,6 +258,8 @@ static int fit_into_event(json_t *observation, struct error *err)
     (void)json_object_del(observation, "old_content");
     (void)json_object_del(observation, "new_content");
     (void)json_object_del(observation, "screenshot_data");
+    (void)json_object_del(observation, "file_content");
+    (void)json_object_del(observation, "commit");
     if (json_size(observation) > most)
         return error_set(err, ERROR_TOO_LARGE, "the tool's result is larger than %zu bytes", most);
     return 0;
@@ -116,9 +278,14 @@ int observation_from_sandbox(json_t *reply, const char *kind, json_t **observati
         return error_wrap(err, "the sandbox's %s", kind);
     json_put(observation, "content", content);
     json_put(observation, "is_error", json_boolean(json_bool_or(reply, "is_error", 0)));
-    copy_members(observation, reply, kind);
+    if (!copy_members(observation, reply, kind))
+        complete(observation, kind);
     if (text_equal(kind, "TerminalObservation"))
         copy_metadata(observation, reply);
+    if (text_equal(kind, "ListDirectoryObservation"))
+        copy_entries(observation, reply);
+    if (text_equal(kind, "ApplyPatchObservation"))
+        copy_commit(observation, reply);
     json_put_text(observation, "kind", kind);
     if (fit_into_event(observation, err) < 0)
         return -1;

@@ -9,7 +9,13 @@ libweb_a_SOURCES = \
 	lib/web/url_path.c lib/web/url_path.h
 libweb_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
-check_PROGRAMS += web_test
+check_PROGRAMS += fastcgi_server_test url_path_test web_test
+fastcgi_server_test_SOURCES = tests/unit/web/fastcgi_server_test.c
+fastcgi_server_test_CPPFLAGS = $(TEST_CPPFLAGS)
+fastcgi_server_test_LDADD = libweb.a $(BASE_LIBS) $(FCGI_LIBS) $(CMOCKA_LIBS) -lpthread
+url_path_test_SOURCES = tests/unit/web/url_path_test.c
+url_path_test_CPPFLAGS = $(TEST_CPPFLAGS)
+url_path_test_LDADD = libweb.a $(BASE_LIBS) $(CMOCKA_LIBS)
 web_test_SOURCES = tests/unit/web/web_test.c
 web_test_CPPFLAGS = $(TEST_CPPFLAGS)
 web_test_LDADD = libweb.a $(BASE_LIBS) $(FCGI_LIBS) $(CMOCKA_LIBS) -lpthread

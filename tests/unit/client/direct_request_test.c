@@ -127,10 +127,13 @@ static bool takes(const char *url, struct direct_target *target_out)
 static void direct_request_leaves_paths_that_mean_others_to_libcurl(void **state)
 {
     static const char *const left[] = {
-        "http://10.1.2.3:8000/.",         "http://10.1.2.3:8000/../x", "http://10.1.2.3:8000/a/.b",
-        "http://10.1.2.3:8000/a#b",       "http://10.1.2.3:8000/a b",  "http://10.1.2.3:8000/a@b",
-        "http://10.1.2.3:8000/\xc3\xa4",  "http://10.1.2.3:8000?a=b",  "http://10.1.2.3:65536/",
-        "http://10.1.2.3:8000/a\r\nX: y", "http://[::1]:8000/",        "http://localhost:8000/",
+        "http://10.1.2.3:8000/.",         "http://10.1.2.3:8000/../x",
+        "http://10.1.2.3:8000/a/.b",      "http://10.1.2.3:8000/a#b",
+        "http://10.1.2.3:8000/a b",       "http://10.1.2.3:8000/a@b",
+        "http://10.1.2.3:8000/\xc3\xa4",  "http://10.1.2.3:8000?a=b",
+        "http://10.1.2.3:65536/",         "http://10.1.2.3:8000/a\x7f",
+        "http://10.1.2.3:8000/a\r\nX: y", "http://[::1]:8000/",
+        "http://localhost:8000/",
     };
     struct direct_target target = {.host = NULL};
 
@@ -141,10 +144,105 @@ static void direct_request_leaves_paths_that_mean_others_to_libcurl(void **state
     }
     assert_true(takes("http://10.1.2.3:8000//a//?b=c", &target));
     assert_string_equal(target.path, "//a//?b=c");
+    assert_int_equal(strncmp(target.host, "10.1.2.3:8000", strlen("10.1.2.3:8000")), 0);
+    assert_int_equal(target.address.sin_addr.s_addr, inet_addr("10.1.2.3"));
     assert_int_equal(target.host_len, strlen("10.1.2.3:8000"));
     assert_int_equal(ntohs(target.address.sin_port), 8000);
+    assert_true(takes("http://10.1.2.3:8000/!~", &target));
     assert_true(takes("http://10.1.2.3", &target));
     assert_string_equal(target.path, "");
+}
+
+static const struct http_header some_headers[] = {{"X-One", "1"}, {"X-Empty", ""}, {NULL, NULL}};
+
+/* Each row alone sends a request to libcurl. */
+static void what_needs_more_than_plain_http_is_left_to_libcurl(void **state)
+{
+    static const struct http_header reserved[][2] = {
+        {{"Accept", "x"}, {NULL, NULL}},
+        {{"connection", "x"}, {NULL, NULL}},
+        {{"Content-Length", "1"}, {NULL, NULL}},
+        {{"CONTENT-TYPE", "x"}, {NULL, NULL}},
+        {{"Expect", "x"}, {NULL, NULL}},
+        {{"Host", "x"}, {NULL, NULL}},
+        {{"te", "x"}, {NULL, NULL}},
+        {{"Trailer", "x"}, {NULL, NULL}},
+        {{"transfer-encoding", "x"}, {NULL, NULL}},
+        {{"Upgrade", "x"}, {NULL, NULL}},
+        {{"User-Agent", "x"}, {NULL, NULL}},
+        {{"X-A", "1\r\nX-B: 2"}, {NULL, NULL}},
+        {{"X-A:", "1"}, {NULL, NULL}},
+        {{"", "1"}, {NULL, NULL}},
+        {{"X-A", "\x7f"}, {NULL, NULL}},
+    };
+    static const struct http_header second_is_reserved[] = {
+        {"X-One", "1"}, {"Host", "x"}, {NULL, NULL}};
+    static const char url[] = "http://10.1.2.3:8000/a";
+    const struct http_request plain = {
+        .method = "GET", .url = url, .headers = some_headers, .content_type = "a/b"};
+    struct direct_target target = {.host = NULL};
+    struct http_request request = plain;
+
+    (void)state;
+    assert_true(direct_request_is_possible(&plain, &target));
+    for (size_t i = 0; i < ARRAY_SIZE(reserved); i++) {
+        request.headers = reserved[i];
+        if (direct_request_is_possible(&request, &target))
+            fail_msg("%s", reserved[i][0].name);
+    }
+    request.headers = second_is_reserved;
+    assert_false(direct_request_is_possible(&request, &target));
+    request = plain;
+    request.content_type = "a/b\n";
+    assert_false(direct_request_is_possible(&request, &target));
+    request = plain;
+    request.method = "HEAD";
+    assert_false(direct_request_is_possible(&request, &target));
+    request = plain;
+    request.send_stream = true;
+    assert_false(direct_request_is_possible(&request, &target));
+    request = plain;
+    request.unix_socket = "/run/socket";
+    assert_false(direct_request_is_possible(&request, &target));
+}
+
+#define STANDARD "User-Agent: deft\r\nAccept: */*\r\n"
+
+static void head_says_what_is_sent(void **state)
+{
+    static const struct {
+        struct http_request request;
+        const char *head;
+    } cases[] = {
+        {{.method = "GET", .url = "http://10.1.2.3"},
+         "GET / HTTP/1.1\r\nHost: 10.1.2.3\r\n" STANDARD "\r\n"},
+        {{.method = "DELETE", .url = "http://10.1.2.3:8000/a/b?c=d"},
+         "DELETE /a/b?c=d HTTP/1.1\r\nHost: 10.1.2.3:8000\r\n" STANDARD "\r\n"},
+        {{.method = "PUT", .url = "http://10.1.2.3/", .body = "abc", .body_len = 3},
+         "PUT / HTTP/1.1\r\nHost: 10.1.2.3\r\n" STANDARD
+         "Content-Type: application/json\r\nContent-Length: 3\r\n\r\n"},
+        {{.method = "POST", .url = "http://10.1.2.3/"},
+         "POST / HTTP/1.1\r\nHost: 10.1.2.3\r\n" STANDARD "Content-Length: 0\r\n\r\n"},
+        {{.method = "POST",
+          .url = "http://10.1.2.3/",
+          .headers = some_headers,
+          .body = "",
+          .content_type = "text/plain"},
+         "POST / HTTP/1.1\r\nHost: 10.1.2.3\r\n" STANDARD
+         "X-One: 1\r\nX-Empty: \r\nContent-Type: text/plain\r\nContent-Length: 0\r\n\r\n"},
+        {{.method = "GET", .url = "http://10.1.2.3/", .content_type = "text/plain"},
+         "GET / HTTP/1.1\r\nHost: 10.1.2.3\r\n" STANDARD "Content-Type: text/plain\r\n\r\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
+        struct direct_target target = {.host = NULL};
+
+        assert_true(direct_request_is_possible(&cases[i].request, &target));
+        direct_request_append_head(&cases[i].request, &target, &head);
+        assert_string_equal(head.text, cases[i].head);
+    }
 }
 
 int main(void)
@@ -153,6 +251,8 @@ int main(void)
         cmocka_unit_test(address_is_read_whatever_the_path_is),
         cmocka_unit_test(what_names_no_address_is_refused),
         cmocka_unit_test(direct_request_leaves_paths_that_mean_others_to_libcurl),
+        cmocka_unit_test(what_needs_more_than_plain_http_is_left_to_libcurl),
+        cmocka_unit_test(head_says_what_is_sent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,11 +7,14 @@ CLIENT_TEST_LIBS = libtestserver.a $(CLIENT_LIBS) $(BASE_LIBS) $(CMOCKA_LIBS)
 
 HTTP_FIXTURE = tests/unit/client/http_fixture.c tests/unit/client/http_fixture.h
 
-check_PROGRAMS += address_filter_test http_direct_test http_proof_test http_stream_test http_test http_wait_test direct_request_test mcp_test oauth_discover_test oauth_test proof_test \
-	sandbox_call_test sse_test
+check_PROGRAMS += address_filter_test http1_test http_direct_test http_proof_test http_stream_test http_test http_wait_test direct_request_test mcp_test oauth_discover_test oauth_test proof_test \
+	runtime_api_test sandbox_call_test sse_test
 address_filter_test_SOURCES = tests/unit/client/address_filter_test.c
 address_filter_test_CPPFLAGS = $(TEST_CPPFLAGS)
 address_filter_test_LDADD = $(CLIENT_TEST_LIBS)
+http1_test_SOURCES = tests/unit/client/http1_test.c
+http1_test_CPPFLAGS = $(TEST_CPPFLAGS)
+http1_test_LDADD = $(CLIENT_TEST_LIBS)
 http_direct_test_SOURCES = tests/unit/client/http_direct_test.c $(HTTP_FIXTURE)
 http_direct_test_CPPFLAGS = $(TEST_CPPFLAGS)
 http_direct_test_LDADD = $(CLIENT_TEST_LIBS)
@@ -32,19 +35,22 @@ direct_request_test_CPPFLAGS = $(TEST_CPPFLAGS)
 direct_request_test_LDADD = $(CLIENT_TEST_LIBS)
 mcp_test_SOURCES = tests/unit/client/mcp_test.c
 mcp_test_CPPFLAGS = $(TEST_CPPFLAGS)
-mcp_test_LDADD = libtestserver.a $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
+mcp_test_LDADD = libtestserver.a libtestsupport.a $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 oauth_discover_test_SOURCES = tests/unit/client/oauth_discover_test.c
 oauth_discover_test_CPPFLAGS = $(TEST_CPPFLAGS)
-oauth_discover_test_LDADD = libtestserver.a $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
+oauth_discover_test_LDADD = libtestserver.a libtestsupport.a $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 oauth_test_SOURCES = tests/unit/client/oauth_test.c
 oauth_test_CPPFLAGS = $(TEST_CPPFLAGS)
-oauth_test_LDADD = libtestserver.a $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
+oauth_test_LDADD = libtestserver.a libtestsupport.a $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 proof_test_SOURCES = tests/unit/client/proof_test.c
 proof_test_CPPFLAGS = $(TEST_CPPFLAGS)
 proof_test_LDADD = $(CLIENT_TEST_LIBS)
+runtime_api_test_SOURCES = tests/unit/client/runtime_api_test.c
+runtime_api_test_CPPFLAGS = $(TEST_CPPFLAGS) $(CURL_CFLAGS)
+runtime_api_test_LDADD = libtestserver.a libtestsupport.a $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 sandbox_call_test_SOURCES = tests/unit/client/sandbox_call_test.c $(HTTP_FIXTURE)
-sandbox_call_test_CPPFLAGS = $(TEST_CPPFLAGS)
-sandbox_call_test_LDADD = $(CLIENT_TEST_LIBS)
+sandbox_call_test_CPPFLAGS = $(TEST_CPPFLAGS) $(CURL_CFLAGS)
+sandbox_call_test_LDADD = libtestsupport.a $(CLIENT_TEST_LIBS)
 sse_test_SOURCES = tests/unit/client/sse_test.c
 sse_test_CPPFLAGS = $(TEST_CPPFLAGS)
 sse_test_LDADD = $(CLIENT_TEST_LIBS)

@@ -1,97 +1,22 @@
 /*
- * The server core: paths and patterns, bodies, replies, and a server with a real socket.
+ * Bodies of requests and what is written in reply: limits, rates and statuses.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "web/fastcgi_server.h"
 #include "web/reply_output.h"
 #include "web/reply_status.h"
 #include "web/request_input.h"
 #include "web/transfer_rate.h"
-#include "web/url_path.h"
 
-enum { STOP_MS = 10000 };
-
-static bool matches(const char *pattern, const char *target)
-{
-    CLEANUP(url_path_done) struct url_path path = {.n_segments = 0};
-    struct error err = ERROR_INIT;
-
-    assert_int_equal(url_path_read(&path, target, &err), 0);
-    return url_path_matches(&path, pattern);
-}
-
-static void pattern_takes_segments_anywhere(void **state)
-{
-    (void)state;
-    assert_true(matches("/runtime/{id}", "/runtime/a?b=1"));
-    assert_true(matches("/runtime/{id}/log", "/runtime/a/log"));
-    assert_false(matches("/runtime/{id}", "/runtime/"));
-    assert_false(matches("/runtime/{id}", "/runtime/a/"));
-    assert_false(matches("/runtime/{id}", "/runtime/a/b"));
-    assert_false(matches("/runtime/{id}", "/runtime/.."));
-    assert_false(matches("/files/{path*}", "/files/a/../b"));
-    assert_true(matches("/files/{path*}", "/files/a/b"));
-    assert_true(matches("/li%st", "/li%25st"));
-}
-
-static void parameters_are_decoded(void **state)
-{
-    CLEANUP(url_path_done) struct url_path path = {.n_segments = 0};
-    CLEANUP(path_params_done) struct path_params params = {.n = 0};
-    struct error err = ERROR_INIT;
-
-    (void)state;
-    assert_int_equal(url_path_read(&path, "/a/x%2Fy+z/b/c/d", &err), 0);
-    url_path_take_params(&path, "/a/{id}/{rest*}", &params);
-    assert_string_equal(path_params_text(&params, "id"), "x/y+z");
-    assert_string_equal(path_params_text(&params, "rest"), "b/c/d");
-    assert_string_equal(path_params_text(&params, "other"), "");
-}
-
-static void path_that_is_no_text_is_refused(void **state)
-{
-    static const char *const targets[] = {"/a/%ff", "/a/%00b"};
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
-        CLEANUP(url_path_done) struct url_path path = {.n_segments = 0};
-        struct error err = ERROR_INIT;
-
-        assert_int_equal(url_path_read(&path, targets[i], &err), -1);
-        assert_int_equal(err.code, ERROR_INVALID);
-    }
-}
-
-static void deep_path_is_refused(void **state)
-{
-    CLEANUP(strbuf_done) struct strbuf target = STRBUF_INIT;
-    CLEANUP(url_path_done) struct url_path path = {.n_segments = 0};
-    CLEANUP(url_path_done) struct url_path deeper = {.n_segments = 0};
-    struct error err = ERROR_INIT;
-
-    (void)state;
-    for (int i = 0; i < PATH_MAX_SEGMENTS; i++)
-        strbuf_append(&target, "/a");
-    assert_int_equal(url_path_read(&path, target.text, &err), 0);
-    strbuf_append(&target, "/a");
-    assert_int_equal(url_path_read(&deeper, target.text, &err), -1);
-    assert_int_equal(err.code, ERROR_INVALID);
-}
+enum { PIECE_BYTES = 16384, HOUR_MS = 3600000 };
 
 struct body {
     const char *at;
@@ -133,6 +58,189 @@ static void body_is_held_against_its_limit_and_length(void **state)
     assert_int_equal(read_error("0123456789", 10, 9), ERROR_TOO_LARGE);
     assert_int_equal(read_error("0123456789", -1, 9), ERROR_TOO_LARGE);
     assert_int_equal(read_error("0123456789", 11, 20), ERROR_INVALID);
+    assert_int_equal(read_error("0123456789", 9, 20), ERROR_INVALID);
+    assert_int_equal(read_error("0123456789", 0, 10), ERROR_NONE);
+    assert_int_equal(read_error("0", 1, 1), ERROR_NONE);
+    assert_int_equal(read_error("", 1, 1), ERROR_INVALID);
+    assert_int_equal(read_error("", 0, 0), ERROR_NONE);
+    assert_int_equal(read_error("", 1, 0), ERROR_TOO_LARGE);
+}
+
+static void parameters_are_found_by_their_whole_name(void **state)
+{
+    char params[][32] = {"REQUEST_URI=/a=b", "REQUEST=no", "EMPTY=", "TWICE=", "TWICE=x", "NONE"};
+    char *list[] = {params[0], params[1], params[2], params[3], params[4], params[5], NULL};
+    const struct request_input input = {list, NULL, NULL};
+
+    (void)state;
+    assert_string_equal(request_input_param(&input, "REQUEST_URI"), "/a=b");
+    assert_string_equal(request_input_param(&input, "REQUEST"), "no");
+    assert_string_equal(request_input_param(&input, "TWICE"), "x");
+    assert_null(request_input_param(&input, "EMPTY"));
+    assert_null(request_input_param(&input, "NONE"));
+    assert_null(request_input_param(&input, "REQUEST_"));
+    assert_int_equal(request_input_count(&input, "TWICE"), 2);
+    assert_int_equal(request_input_count(&input, "EMPTY"), 1);
+    assert_int_equal(request_input_count(&input, "NONE"), 0);
+}
+
+static void content_length_is_a_number_or_not_given(void **state)
+{
+    static const struct {
+        const char *param;
+        int64_t length;
+        int rc;
+    } cases[] = {
+        {"CONTENT_LENGTH=0", 0, 0},
+        {"CONTENT_LENGTH=9223372036854775807", INT64_MAX, 0},
+        {"CONTENT_LENGTH=9223372036854775808", -1, -1},
+        {"CONTENT_LENGTH=-1", -1, -1},
+        {"CONTENT_LENGTH=1x", -1, -1},
+        {"CONTENT_LENGTH=", -1, 0},
+        {"CONTENT_LENGTHS=7", -1, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char param[64] = "";
+        char *list[] = {param, NULL};
+        const struct request_input input = {list, NULL, NULL};
+        struct error err = ERROR_INIT;
+        int64_t length = 7;
+
+        memcpy(param, cases[i].param, strlen(cases[i].param));
+        assert_int_equal(request_input_content_length(&input, &length, &err), cases[i].rc);
+        assert_int_equal(length, cases[i].length);
+        assert_int_equal(err.code, cases[i].rc == 0 ? ERROR_NONE : ERROR_INVALID);
+    }
+}
+
+static int fail_to_read(void *stream, char *buffer, int len)
+{
+    const int *result = stream;
+
+    (void)buffer;
+    (void)len;
+    return *result;
+}
+
+static void reading_says_why_it_failed(void **state)
+{
+    static const struct {
+        int result;
+        enum error_code code;
+        const char *message;
+    } cases[] = {
+        {REQUEST_READ_SILENT, ERROR_SLOW_CLIENT, "The request body timed out"},
+        {REQUEST_READ_BROKEN, ERROR_INVALID, "The request body was cut off"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+        int result = cases[i].result;
+        const struct request_input input = {NULL, fail_to_read, &result};
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(request_input_read_body(&input, -1, 10, &body, &err), -1);
+        assert_int_equal(err.code, cases[i].code);
+        assert_string_equal(err.message, cases[i].message);
+    }
+}
+
+/* Before its grace is over, or above the least rate, a side is not too slow. */
+static void side_is_too_slow_below_the_least_rate(void **state)
+{
+    static const struct {
+        int64_t spent_ms;
+        int64_t n_bytes;
+        bool is_too_slow;
+    } cases[] = {
+        {0, 0, false},
+        {HOUR_MS / 2, 0, false},
+        {2 * HOUR_MS, 0, true},
+        {2 * HOUR_MS, (int64_t)TRANSFER_MIN_BYTES_PER_S * 2 * 3600, false},
+        {4 * HOUR_MS, (int64_t)TRANSFER_MIN_BYTES_PER_S * 2 * 3600, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct transfer_rate before = {
+            .grace_ms = HOUR_MS, .spent_ms = cases[i].spent_ms, .n_bytes = cases[i].n_bytes};
+        struct transfer_rate now = {.grace_ms = HOUR_MS};
+        int64_t now_ms = clock_monotonic_ms();
+
+        assert_int_equal(transfer_rate_is_too_slow(&before, now_ms, 0), cases[i].is_too_slow);
+        assert_int_equal(
+            transfer_rate_is_too_slow(&now, now_ms - cases[i].spent_ms, (size_t)cases[i].n_bytes),
+            cases[i].is_too_slow);
+        assert_int_equal(now.n_bytes, cases[i].n_bytes);
+        assert_true(now.spent_ms >= cases[i].spent_ms);
+    }
+}
+
+/* The lengths of what is written. */
+static int note_length(void *stream, const char *bytes, int len)
+{
+    strbuf_appendf(stream, "%c%d|", bytes[0], len);
+    return 0;
+}
+
+static void reply_is_written_in_small_pieces(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf lengths = STRBUF_INIT;
+    const struct reply_output output = {note_length, &lengths};
+    struct transfer_rate rate = {.grace_ms = TRANSFER_CLIENT_GRACE_MS};
+    char bytes[2 * PIECE_BYTES + 1];
+
+    (void)state;
+    memset(bytes, 'a', PIECE_BYTES);
+    memset(bytes + PIECE_BYTES, 'b', PIECE_BYTES);
+    bytes[sizeof(bytes) - 1] = 'c';
+    assert_true(reply_output_write(&output, &rate, bytes, 0));
+    assert_string_equal(lengths.text, "");
+    assert_true(reply_output_write(&output, &rate, bytes, sizeof(bytes)));
+    assert_string_equal(lengths.text, "a16384|b16384|c1|");
+    assert_int_equal(rate.n_bytes, sizeof(bytes));
+}
+
+static void every_status_has_its_phrase(void **state)
+{
+    static const struct {
+        int status;
+        const char *phrase;
+    } phrases[] = {
+        {200, "OK"},
+        {201, "Created"},
+        {204, "No Content"},
+        {206, "Partial Content"},
+        {303, "See Other"},
+        {304, "Not Modified"},
+        {307, "Temporary Redirect"},
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {408, "Request Timeout"},
+        {409, "Conflict"},
+        {410, "Gone"},
+        {413, "Content Too Large"},
+        {415, "Unsupported Media Type"},
+        {416, "Range Not Satisfiable"},
+        {422, "Unprocessable Content"},
+        {429, "Too Many Requests"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {502, "Bad Gateway"},
+        {503, "Service Unavailable"},
+        {504, "Gateway Timeout"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(phrases); i++)
+        assert_string_equal(reply_phrase(phrases[i].status), phrases[i].phrase);
+    assert_string_equal(reply_phrase(0), "Unknown");
 }
 
 static int write_nothing(void *stream, const char *bytes, int len)
@@ -179,71 +287,6 @@ static void every_error_has_its_status(void **state)
     assert_string_equal(reply_phrase(299), "Unknown");
 }
 
-static void serve(void *context, const struct request_input *input,
-                  const struct reply_output *output)
-{
-    static const char reply[] = "Status: 200\r\n\r\nhello";
-    char *target = context;
-    const char *uri = request_input_param(input, "REQUEST_URI");
-
-    (void)snprintf(target, 64, "%s", uri != NULL ? uri : "");
-    (void)!output->write(output->stream, reply, (int)strlen(reply));
-}
-
-/* FastCGI's records BEGIN_REQUEST, PARAMS, PARAMS (end), STDIN (end): section 3 of the protocol. */
-static const unsigned char request_records[] = {
-    1,   1, 0,  1, 0, 8,  0, 0,   0,   1,   0,   0,   0,   0,   0,   0,   1,   4,   0,
-    1,   0, 15, 0, 0, 11, 2, 'R', 'E', 'Q', 'U', 'E', 'S', 'T', '_', 'U', 'R', 'I', '/',
-    'x', 1, 4,  0, 1, 0,  0, 0,   0,   1,   5,   0,   1,   0,   0,   0,   0,
-};
-
-static void ask(const char *path, struct strbuf *answer)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    char bytes[512];
-    ssize_t n = 0;
-
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
-    assert_int_equal(write(fd, request_records, sizeof(request_records)),
-                     (ssize_t)sizeof(request_records));
-    for (n = read(fd, bytes, sizeof(bytes)); n > 0; n = read(fd, bytes, sizeof(bytes)))
-        strbuf_append_bytes(answer, bytes, (size_t)n);
-    close(fd);
-}
-
-static void server_answers_and_stops(void **state)
-{
-    CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
-    char folder[] = "/tmp/web_test.XXXXXX";
-    char path[64];
-    char target[64] = "";
-    struct fastcgi_server *server = NULL;
-    struct fastcgi_server *second = NULL;
-    struct error err = ERROR_INIT;
-    struct fastcgi_listener listener = {
-        .path = path, .n_threads = 2, .mode = 0600, .serve = serve, .context = target};
-    struct stat seen;
-
-    (void)state;
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(path, sizeof(path), "%s/socket", folder);
-    assert_int_equal(fastcgi_server_start(&listener, 1, NULL, &server, &err), 0);
-    assert_int_equal(stat(path, &seen), 0);
-    assert_int_equal(seen.st_mode & 0777, 0600);
-    assert_int_equal(fastcgi_server_start(&listener, 1, NULL, &second, &err), -1);
-    assert_int_equal(err.code, ERROR_CONFLICT);
-    ask(path, &answer);
-    assert_string_equal(target, "/x");
-    assert_non_null(memmem(answer.text, answer.len, "hello", 5));
-    fastcgi_server_close(server);
-    assert_int_equal(fastcgi_server_wait(server, clock_monotonic_ms() + STOP_MS), 0);
-    fastcgi_server_free(server);
-    assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(rmdir(folder), 0);
-}
-
 /* The time that was spent waiting for the client is over, and it has moved next to nothing. */
 static void slow_client_ends_reading_and_writing(void **state)
 {
@@ -282,14 +325,15 @@ static void body_that_is_said_to_be_too_large_is_not_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pattern_takes_segments_anywhere),
-        cmocka_unit_test(parameters_are_decoded),
-        cmocka_unit_test(path_that_is_no_text_is_refused),
-        cmocka_unit_test(deep_path_is_refused),
+        cmocka_unit_test(parameters_are_found_by_their_whole_name),
+        cmocka_unit_test(content_length_is_a_number_or_not_given),
+        cmocka_unit_test(reading_says_why_it_failed),
+        cmocka_unit_test(side_is_too_slow_below_the_least_rate),
+        cmocka_unit_test(reply_is_written_in_small_pieces),
+        cmocka_unit_test(every_status_has_its_phrase),
         cmocka_unit_test(body_is_held_against_its_limit_and_length),
         cmocka_unit_test(reply_ends_when_the_client_is_gone),
         cmocka_unit_test(every_error_has_its_status),
-        cmocka_unit_test(server_answers_and_stops),
         cmocka_unit_test(slow_client_ends_reading_and_writing),
         cmocka_unit_test(body_that_is_said_to_be_too_large_is_not_read),
     };

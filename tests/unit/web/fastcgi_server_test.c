@@ -143,6 +143,7 @@ struct heard {
     struct strbuf text;
     size_t n_bytes;
     int last; /* what the last read returned */
+    int rc;   /* of the write */
     bool is_over;
     bool may_end;
 };
@@ -178,7 +179,7 @@ static void serve_body(void *context, const struct request_input *input,
         heard->n_bytes += n > 0 ? (size_t)n : 0;
     } while (n > 0);
     heard->last = n;
-    (void)!output->write(output->stream, reply, (int)strlen(reply));
+    heard->rc = output->write(output->stream, reply, (int)strlen(reply));
     heard->is_over = true;
     condition_wake_all(&heard->changed);
     lock_release(&heard->lock);
@@ -279,6 +280,7 @@ static void server_answers_and_stops(void **state)
     ask(place->path, &answer);
     assert_string_equal(heard.text.text, "/x|");
     assert_int_equal(heard.last, 0);
+    assert_int_equal(heard.rc, 0);
     assert_non_null(memmem(answer.text, answer.len, "hello", 5));
     stop(server);
     assert_int_equal(access(place->path, F_OK), -1);

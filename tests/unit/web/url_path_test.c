@@ -89,6 +89,8 @@ static void assert_segments(const char *target, const char *expected)
     for (size_t i = 0; i < path.n_segments; i++)
         strbuf_appendf(&text, "|%s", path.segments[i]);
     assert_string_equal(text.text, expected);
+    url_path_done(&path);
+    assert_int_equal(path.n_segments, 0);
 }
 
 static void segments_are_decoded_one_by_one(void **state)

@@ -5,13 +5,28 @@ libllmfixture_a_CPPFLAGS = $(TEST_CPPFLAGS)
 
 LLM_TEST_LIBS = libllmfixture.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIBS) $(MODEL_LIBS)
 
-check_PROGRAMS += anthropic_test chat_test price_test responses_test retry_test route_test scripted_test
+LLM_PURE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
+
+check_PROGRAMS += anthropic_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test price_test \
+	responses_test retry_test route_test scripted_test
 anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c
 anthropic_test_CPPFLAGS = $(TEST_CPPFLAGS)
 anthropic_test_LDADD = $(LLM_TEST_LIBS)
 chat_test_SOURCES = tests/unit/llm/chat_test.c
 chat_test_CPPFLAGS = $(TEST_CPPFLAGS)
 chat_test_LDADD = $(LLM_TEST_LIBS)
+llm_answer_test_SOURCES = tests/unit/llm/answer_test.c
+llm_answer_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_answer_test_LDADD = $(LLM_PURE_TEST_LIBS)
+llm_claude_test_SOURCES = tests/unit/llm/claude_test.c
+llm_claude_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_claude_test_LDADD = $(LLM_PURE_TEST_LIBS)
+llm_prompt_test_SOURCES = tests/unit/llm/prompt_test.c
+llm_prompt_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_prompt_test_LDADD = $(LLM_PURE_TEST_LIBS)
+llm_request_test_SOURCES = tests/unit/llm/request_test.c
+llm_request_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_request_test_LDADD = $(LLM_PURE_TEST_LIBS)
 price_test_SOURCES = tests/unit/llm/price_test.c
 price_test_CPPFLAGS = $(TEST_CPPFLAGS)
 price_test_LDADD = $(LLM_TEST_LIBS)

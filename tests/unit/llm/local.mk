@@ -7,8 +7,8 @@ LLM_TEST_LIBS = libllmfixture.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIB
 
 LLM_PURE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 
-check_PROGRAMS += anthropic_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test price_test \
-	responses_test retry_test route_test scripted_test
+check_PROGRAMS += anthropic_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
+	llm_retry_rule_test price_test retry_test route_test scripted_test responses_test
 anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c
 anthropic_test_CPPFLAGS = $(TEST_CPPFLAGS)
 anthropic_test_LDADD = $(LLM_TEST_LIBS)
@@ -24,6 +24,12 @@ llm_claude_test_LDADD = $(LLM_PURE_TEST_LIBS)
 llm_prompt_test_SOURCES = tests/unit/llm/prompt_test.c
 llm_prompt_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_prompt_test_LDADD = $(LLM_PURE_TEST_LIBS)
+llm_refusal_words_test_SOURCES = tests/unit/llm/refusal_words_test.c
+llm_refusal_words_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_refusal_words_test_LDADD = $(LLM_PURE_TEST_LIBS)
+llm_retry_rule_test_SOURCES = tests/unit/llm/retry_rule_test.c
+llm_retry_rule_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_retry_rule_test_LDADD = $(LLM_TEST_LIBS)
 llm_request_test_SOURCES = tests/unit/llm/request_test.c
 llm_request_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_request_test_LDADD = $(LLM_PURE_TEST_LIBS)

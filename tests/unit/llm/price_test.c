@@ -89,6 +89,43 @@ static void reported_cost_comes_first_and_that_of_an_unknown_model_is_unknown(vo
     assert_true(cost_of(none, "unknown", 0) < 0);
 }
 
+static void prompt_that_was_cached_as_a_whole_has_a_price(void **state)
+{
+    const struct model_facts facts = {
+        .input = 2.0, .output = 8.0, .cache_read = 0, .cache_write = 0.5};
+    const struct llm_usage usage = {.prompt_tokens = 1000000,
+                                    .cache_read_tokens = 500000,
+                                    .cache_write_tokens = 500000,
+                                    .completion_tokens = 1000000};
+    json_auto_t *none = json_object();
+
+    (void)state;
+    assert_float_equal(price_of(none, &facts, &usage), 8.25, CLOSE);
+}
+
+static void configured_price_of_nothing_is_nothing(void **state)
+{
+    json_auto_t *free_input = json_object();
+    json_auto_t *free_output = json_object();
+
+    (void)state;
+    json_put(free_input, "input_cost_per_token", json_integer(0));
+    assert_float_equal(cost_of(free_input, "gpt-4o", 0), 0.0, CLOSE);
+    json_put(free_output, "output_cost_per_token", json_real(2 * MICRO));
+    json_put(free_output, "input_cost_per_token", json_integer(-1));
+    assert_float_equal(cost_of(free_output, "gpt-4o", 0), 2.0, CLOSE);
+}
+
+static void model_without_a_listed_price_has_an_unknown_cost(void **state)
+{
+    const struct model_facts facts = {.input = MODEL_PRICE_UNKNOWN, .output = 8.0};
+    const struct llm_usage usage = {.prompt_tokens = 1};
+    json_auto_t *none = json_object();
+
+    (void)state;
+    assert_true(price_of(none, &facts, &usage) < 0);
+}
+
 /* As some servers count: without the tokens that they had cached. */
 static void the_cost_of_more_cached_tokens_than_there_were_is_unknown(void **state)
 {
@@ -108,6 +145,9 @@ int main(void)
         cmocka_unit_test(cached_tokens_without_a_price_have_that_of_the_input),
         cmocka_unit_test(free_models_cost_nothing),
         cmocka_unit_test(reported_cost_comes_first_and_that_of_an_unknown_model_is_unknown),
+        cmocka_unit_test(prompt_that_was_cached_as_a_whole_has_a_price),
+        cmocka_unit_test(configured_price_of_nothing_is_nothing),
+        cmocka_unit_test(model_without_a_listed_price_has_an_unknown_cost),
         cmocka_unit_test(the_cost_of_more_cached_tokens_than_there_were_is_unknown),
     };
 

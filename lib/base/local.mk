@@ -49,6 +49,7 @@ base_test_SOURCES = \
 	tests/unit/base/codec/chunked_test.c \
 	tests/unit/base/codec/multipart_test.c \
 	tests/unit/base/codec/query_test.c \
+	tests/unit/base/confine_calls_test.c \
 	tests/unit/base/confine_test.c \
 	tests/unit/base/crash_test.c \
 	tests/unit/base/crypto_test.c \

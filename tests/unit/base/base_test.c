@@ -11,6 +11,7 @@ int main(void)
     json_setup();
     n_failed += chunked_tests();
     n_failed += clock_tests();
+    n_failed += confine_calls_tests();
     n_failed += confine_tests();
     n_failed += crash_tests();
     n_failed += crypto_tests();

@@ -13,6 +13,7 @@
 
 int chunked_tests(void);
 int clock_tests(void);
+int confine_calls_tests(void);
 int confine_tests(void);
 int crash_tests(void);
 int crypto_tests(void);

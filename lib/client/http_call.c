@@ -102,6 +102,12 @@ static bool is_status_allowed(struct http_call *call, long status)
     return status >= STATUS_LEAST && status != STATUS_SWITCHING && call->n_interim <= INTERIM_MAX;
 }
 
+/* The line's end, and the white space before it, which is not part of a value (RFC 9110, 5.5). */
+static bool is_line_end(char c)
+{
+    return c == '\r' || c == '\n' || c == ' ' || c == '\t';
+}
+
 bool http_call_take_line(struct http_call *call, long status, const char *line, size_t len)
 {
     size_t n = len;
@@ -110,7 +116,7 @@ bool http_call_take_line(struct http_call *call, long status, const char *line, 
     call->active_ms = clock_monotonic_ms();
     if (call->n_received > 0)
         return true;
-    while (n > 0 && (line[n - 1] == '\r' || line[n - 1] == '\n'))
+    while (n > 0 && is_line_end(line[n - 1]))
         n--;
     if (is_status_line(line, len) && !is_status_allowed(call, status)) {
         call->refused_status = status;

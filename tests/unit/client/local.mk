@@ -7,7 +7,7 @@ CLIENT_TEST_LIBS = libtestserver.a $(CLIENT_LIBS) $(BASE_LIBS) $(CMOCKA_LIBS)
 
 HTTP_FIXTURE = tests/unit/client/http_fixture.c tests/unit/client/http_fixture.h
 
-check_PROGRAMS += address_filter_test http1_test http_direct_test http_proof_test http_stream_test http_test http_wait_test direct_request_test mcp_test oauth_discover_test oauth_test proof_test \
+check_PROGRAMS += address_filter_test http1_test http_direct_test http_limits_test http_proof_test http_stream_test http_test http_wait_test direct_request_test mcp_test oauth_discover_test oauth_test proof_test \
 	runtime_api_test sandbox_call_test sse_test
 address_filter_test_SOURCES = tests/unit/client/address_filter_test.c
 address_filter_test_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -18,6 +18,9 @@ http1_test_LDADD = $(CLIENT_TEST_LIBS)
 http_direct_test_SOURCES = tests/unit/client/http_direct_test.c $(HTTP_FIXTURE)
 http_direct_test_CPPFLAGS = $(TEST_CPPFLAGS)
 http_direct_test_LDADD = $(CLIENT_TEST_LIBS)
+http_limits_test_SOURCES = tests/unit/client/http_limits_test.c $(HTTP_FIXTURE)
+http_limits_test_CPPFLAGS = $(TEST_CPPFLAGS)
+http_limits_test_LDADD = $(CLIENT_TEST_LIBS)
 http_proof_test_SOURCES = tests/unit/client/http_proof_test.c $(HTTP_FIXTURE)
 http_proof_test_CPPFLAGS = $(TEST_CPPFLAGS)
 http_proof_test_LDADD = $(CLIENT_TEST_LIBS)

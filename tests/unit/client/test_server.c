@@ -42,6 +42,7 @@ struct test_server {
     struct condition arrived;
     struct connection connections[CONNECTIONS_MAX];
     size_t n_connections;
+    size_t n_ended;
     struct secret proof_key;
     struct strbuf proof_address;
     size_t n_proofs;
@@ -243,6 +244,10 @@ static void *serve(void *context)
             reset(connection->fd);
     }
     (void)close(connection->fd);
+    lock_take(&connection->server->lock);
+    connection->server->n_ended++;
+    condition_wake_all(&connection->server->arrived);
+    lock_release(&connection->server->lock);
     return NULL;
 }
 
@@ -424,6 +429,19 @@ bool test_server_wait(struct test_server *server, size_t n)
     while (server->n_requests < n && in_time)
         in_time = condition_wait_until(&server->arrived, &server->lock, deadline_ms);
     in_time = server->n_requests >= n;
+    lock_release(&server->lock);
+    return in_time;
+}
+
+bool test_server_wait_ended(struct test_server *server, size_t n)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + PATIENCE_MS;
+    bool in_time = true;
+
+    lock_take(&server->lock);
+    while (server->n_ended < n && in_time)
+        in_time = condition_wait_until(&server->arrived, &server->lock, deadline_ms);
+    in_time = server->n_ended >= n;
     lock_release(&server->lock);
     return in_time;
 }

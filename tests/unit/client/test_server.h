@@ -49,9 +49,11 @@ size_t test_server_n_requests(struct test_server *server);
 size_t test_server_n_connections(struct test_server *server);
 /* Replies that were sent, or cut by the client. */
 size_t test_server_n_sent(struct test_server *server);
+/* Waits until n connections have ended; false after a minute. */
+bool test_server_wait_ended(struct test_server *server, size_t n);
 /* The whole text of request i; lives as long as the server. */
 const char *test_server_request(struct test_server *server, size_t i);
-/* Waits until n requests have come; false after five seconds. */
+/* Waits until n requests have come; false after a minute. */
 bool test_server_wait(struct test_server *server, size_t n);
 
 #endif

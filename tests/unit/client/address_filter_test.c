@@ -150,6 +150,53 @@ static void special_purpose_blocks_are_refused_to_their_ends(void **state)
     }
 }
 
+/* What lies before and after the blocks inside the public ranges. */
+static void neighbours_of_special_blocks_pass(void **state)
+{
+    static const char *const public[] = {
+        "1.0.0.0",         "9.255.255.255",   "11.0.0.0",        "100.63.255.255",
+        "100.128.0.0",     "126.255.255.255", "128.0.0.0",       "169.253.255.255",
+        "169.255.0.0",     "172.15.255.255",  "172.32.0.0",      "191.255.255.255",
+        "192.0.1.0",       "192.0.1.255",     "192.0.3.0",       "192.88.98.255",
+        "192.88.100.0",    "192.167.255.255", "192.169.0.0",     "198.17.255.255",
+        "198.20.0.0",      "198.51.99.255",   "198.51.101.0",    "203.0.112.255",
+        "203.0.114.0",     "223.255.255.255", "2000::",          "2000:ffff::",
+        "2001:200::",      "2001:db7:ffff::", "2001:db9::",      "2003::",
+        "3ffe:ffff::",     "3fff:1000::",     "2002:bff:ffff::", "2002:900:0::",
+        "64:ff9b::1.1.1.1"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(public) / sizeof(public[0]); i++) {
+        if (!address_filter_allows_text(public[i], false))
+            fail_msg("%s was refused", public[i]);
+    }
+}
+
+/* The metadata services alone, whatever is next to them. */
+static void neighbours_of_metadata_services_are_private(void **state)
+{
+    static const char *const allowed[] = {
+        "100.100.100.199", "100.100.100.201", "168.63.129.15",     "168.63.129.17",
+        "192.0.0.191",     "192.0.0.193",     "169.253.255.255",   "169.255.0.0",
+        "fe7f:ffff::",     "fec0::",          "fd00:ec1:ffff::",   "fd00:ec3::",
+        "fd20:cd:ffff::",  "fd20:cf::",       "64:ff9b:0:ffff::1", "64:ff9b:2::"};
+    static const char *const refused[] = {
+        "169.254.0.0",       "169.254.255.255", "fe80::",
+        "febf:ffff::",       "fd00:ec2::",      "fd00:ec2:ffff:ffff:ffff:ffff:ffff:ffff",
+        "fd20:ce::",         "fd20:ce:ffff::",  "64:ff9b:1:ffff:ffff:ffff:ffff:ffff",
+        "64:ff9b::6464:64c8"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
+        if (!address_filter_allows_text(allowed[i], true))
+            fail_msg("%s was refused", allowed[i]);
+    }
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        if (address_filter_allows_text(refused[i], true))
+            fail_msg("%s passed", refused[i]);
+    }
+}
+
 static void private_addresses_are_for_the_administrator_and_trusted_users(void **state)
 {
     (void)state;
@@ -211,6 +258,8 @@ int main(void)
         cmocka_unit_test(private_addresses_are_refused),
         cmocka_unit_test(public_addresses_pass),
         cmocka_unit_test(special_purpose_blocks_are_refused_to_their_ends),
+        cmocka_unit_test(neighbours_of_special_blocks_pass),
+        cmocka_unit_test(neighbours_of_metadata_services_are_private),
         cmocka_unit_test(private_addresses_are_for_the_administrator_and_trusted_users),
         cmocka_unit_test(link_local_addresses_are_refused_whatever_is_allowed),
         cmocka_unit_test(socket_addresses_are_judged_alike),

@@ -171,6 +171,107 @@ static void proof_may_come_in_pieces_and_after_interim_answers(void **state)
     assert_int_equal(answer(&asked, "127.0.0.1:8000", "", ""), PROOF_HOLDS);
 }
 
+#define REFUSED "the sandbox's server did not authenticate: "
+
+/* What the server answers, and what is said of it. */
+static void server_that_fails_is_told_why(void **state)
+{
+    static const struct {
+        const char *answer;
+        enum proof_state state;
+        const char *message;
+    } cases[] = {
+        {"HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\n{}", PROOF_FAILS,
+         REFUSED "it does not support mutual authentication"},
+        {"HTTP/1.1 201 Odd\r\nContent-Length: 2\r\n\r\n{}", PROOF_FAILS,
+         REFUSED "it does not support mutual authentication"},
+        {"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}", PROOF_FAILS,
+         REFUSED "it does not support mutual authentication"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{", PROOF_FAILS,
+         REFUSED "its reply is not valid JSON"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", PROOF_FAILS,
+         REFUSED "it does not have the sandbox's key"},
+        {"SSH-2.0-OpenSSH\r\n", PROOF_FAILS, REFUSED "its reply is not HTTP"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}x", PROOF_FAILS,
+         REFUSED "it sent data after its reply"},
+        {"HTTP/1.1 200 OK\r\n", PROOF_FAILS, REFUSED "it closed the connection"},
+        {"", PROOF_LOST, "receive: Connection reset by peer"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(asked_done) struct asked asked = ask("127.0.0.1", 8000);
+        size_t len = strlen(cases[i].answer);
+        struct error why = ERROR_INIT;
+        enum proof_state is = PROOF_PENDING;
+
+        assert_int_equal(send(asked.server_fd, cases[i].answer, len, MSG_NOSIGNAL), (ssize_t)len);
+        fd_close(&asked.server_fd);
+        /* What came first, then the end. */
+        for (int k = 0; k < 2 && is == PROOF_PENDING; k++)
+            is = proof_step(asked.proof, asked.fd, &why);
+        assert_int_equal(is, cases[i].state);
+        assert_string_equal(why.message, cases[i].message);
+        assert_int_equal(why.code, ERROR_UNAVAILABLE);
+    }
+}
+
+static void question_is_a_request_for_the_proof(void **state)
+{
+    CLEANUP(asked_done) struct asked asked = ask("127.0.0.1", 8000);
+    char expected[QUESTION_BYTES];
+
+    (void)state;
+    (void)snprintf(expected, sizeof(expected),
+                   "GET " SANDBOX_PROOF_PATH " HTTP/1.1\r\nHost: 127.0.0.1:8000\r\n"
+                   "User-Agent: deft\r\nAccept: */*\r\n" SANDBOX_NONCE_HEADER ": %s\r\n\r\n",
+                   asked.nonce);
+    assert_string_equal(asked.question, expected);
+}
+
+/* A header of so many bytes in all, in pieces: the server may send 8192 bytes. */
+static enum proof_state answer_long(size_t n_bytes)
+{
+    CLEANUP(asked_done) struct asked asked = ask("127.0.0.1", 8000);
+    static const char head[] = "HTTP/1.1 200 OK\r\nX-Long: ";
+    enum proof_state state = PROOF_PENDING;
+    struct error why = ERROR_INIT;
+    char text[16384];
+
+    memset(text, 'x', sizeof(text));
+    memcpy(text, head, strlen(head));
+    assert_int_equal(send(asked.server_fd, text, n_bytes, MSG_NOSIGNAL), (ssize_t)n_bytes);
+    for (size_t i = 0; i <= n_bytes / 1024 && state == PROOF_PENDING; i++)
+        state = proof_step(asked.proof, asked.fd, &why);
+    return state;
+}
+
+static void reply_has_a_longest_length(void **state)
+{
+    (void)state;
+    assert_int_equal(answer_long(8192), PROOF_PENDING);
+    assert_int_equal(answer_long(8193), PROOF_FAILS);
+}
+
+static void server_that_has_gone_is_lost(void **state)
+{
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    const struct sockaddr_in address = {.sin_family = AF_INET};
+    struct proof *proof = NULL;
+    struct error why = ERROR_INIT;
+    int pair[2];
+
+    (void)state;
+    secret_set(&key, PROOF_KEY);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
+    fd_close(&pair[1]);
+    proof = proof_new(&key, &address);
+    assert_int_equal(proof_step(proof, pair[0], &why), PROOF_LOST);
+    assert_string_equal(why.message, "connect: Broken pipe");
+    proof_free(proof);
+    fd_close(&pair[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +279,10 @@ int main(void)
         cmocka_unit_test(each_question_has_a_nonce_of_its_own),
         cmocka_unit_test(bytes_after_the_proof_spoil_it),
         cmocka_unit_test(proof_on_a_connection_that_ends_is_none),
+        cmocka_unit_test(server_that_fails_is_told_why),
+        cmocka_unit_test(question_is_a_request_for_the_proof),
+        cmocka_unit_test(reply_has_a_longest_length),
+        cmocka_unit_test(server_that_has_gone_is_lost),
         cmocka_unit_test(proof_may_come_in_pieces_and_after_interim_answers),
     };
 

@@ -131,6 +131,71 @@ static void long_events_are_refused(void **state)
     assert_int_equal(err.code, ERROR_TOO_LARGE);
 }
 
+/* An event of so many bytes of data, or a comment of so many bytes. */
+static int read_long(const char *field, size_t n_bytes)
+{
+    CLEANUP(sse_done) struct sse sse = SSE_INIT(MAX_BYTES);
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct sse_event event = {NULL, NULL, 0};
+    struct sse_input input = {NULL, 0};
+    struct error err = ERROR_INIT;
+
+    strbuf_append(&text, field);
+    for (size_t i = 0; i < n_bytes; i++)
+        strbuf_append_char(&text, 'x');
+    strbuf_append(&text, "\n\n");
+    input = (struct sse_input){text.text, text.len};
+    return sse_next(&sse, &input, &event, &err);
+}
+
+static void longest_line_and_event_are_read(void **state)
+{
+    (void)state;
+    assert_int_equal(read_long(":", MAX_BYTES - 1), 0);
+    assert_int_equal(read_long(":", MAX_BYTES), -1);
+    assert_int_equal(read_long("data:", MAX_BYTES - 5), 0);
+    assert_int_equal(read_long("data:", MAX_BYTES - 4), -1);
+}
+
+/* The data of several lines: the bound is that of all of them. */
+static void longest_event_of_many_lines_is_read(void **state)
+{
+    (void)state;
+    for (size_t more = 0; more < 2; more++) {
+        CLEANUP(sse_done) struct sse sse = SSE_INIT(MAX_BYTES);
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        struct sse_event event = {NULL, NULL, 0};
+        struct sse_input input = {NULL, 0};
+        struct error err = ERROR_INIT;
+
+        /* 499 bytes, the line end between them, and 500 or 501 more. */
+        strbuf_append(&text, "data:");
+        for (size_t i = 0; i < MAX_BYTES / 2 - 1; i++)
+            strbuf_append_char(&text, 'x');
+        strbuf_append(&text, "\ndata:");
+        for (size_t i = 0; i < MAX_BYTES / 2 + more; i++)
+            strbuf_append_char(&text, 'x');
+        strbuf_append(&text, "\n\n");
+        input = (struct sse_input){text.text, text.len};
+        assert_int_equal(sse_next(&sse, &input, &event, &err), more == 0 ? 0 : -1);
+        assert_int_equal(event.len, more == 0 ? MAX_BYTES : 0);
+        assert_int_equal(err.code, more == 0 ? ERROR_NONE : ERROR_TOO_LARGE);
+    }
+}
+
+static void name_of_an_event_is_its_own(void **state)
+{
+    (void)state;
+    assert_events("event: x\ndata: 1\n\ndata: 2\n\n", "x=1|message=2|");
+    assert_events("event: x\nevent: yy\ndata: 1\n\n", "yy=1|");
+    assert_events("event\ndata: 1\n\n", "message=1|");
+    assert_events("events: x\nevent x\ndata: 1\n\n", "message=1|");
+    assert_events("data: 1\nevent:  x\n\n", " x=1|");
+    assert_events("data: \xef\xbb\xbf\n\n\xef\xbb\xbf"
+                  "data: 2\n\ndata: 3\n\n",
+                  "message=\xef\xbb\xbf|message=3|");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +206,9 @@ int main(void)
         cmocka_unit_test(long_lines_are_refused),
         cmocka_unit_test(long_events_are_refused),
         cmocka_unit_test(long_lines_in_pieces_are_refused),
+        cmocka_unit_test(longest_line_and_event_are_read),
+        cmocka_unit_test(longest_event_of_many_lines_is_read),
+        cmocka_unit_test(name_of_an_event_is_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

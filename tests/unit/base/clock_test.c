@@ -1,4 +1,7 @@
 #include "base/clock.h"
+
+#include <string.h>
+
 #include "base/error.h"
 #include "unit/base/base_test.h"
 
@@ -42,6 +45,31 @@ static void times_are_read_with_and_without_a_zone(void **state)
         {"2026-01-15T10:30:+1Z", -1},
         {"1970-01-01T00:00:00+02", -1},
         {"now", -1},
+        {"1970-01-01T00:00:60Z", 60000000},
+        {"1970-01-01T23:59:59Z", 86399000000},
+        {"1970-01-01T00:00:01,5Z", 1500000},
+        {"1970-01-01T00:00:01.Z", 1000000},
+        {"1970-01-01T00:30:00 00:30", 0},
+        {"1970-01-01T23:00:00+23:00", 0},
+        {"1970-01-01T00:59:00+00:59", 0},
+        {"1970-12-31", 31449600000000},
+        {"1970-01-01T00:00:61Z", -1},
+        {"1970-01-01T00:60:00Z", -1},
+        {"1970-01-01T24:00:00Z", -1},
+        {"1970-01-01T00:00:00+24:00", -1},
+        {"1970-01-01T00:00:00+00:60", -1},
+        {"1970-01-01T00:00:00+0", -1},
+        {"1970-01-01T00:00:00+00:0", -1},
+        {"1970-01-00T00:00:00Z", -1},
+        {"1970-00-01T00:00:00Z", -1},
+        {"1970-01-01X00:00:00Z", -1},
+        {"1970-01-01T00:00Z", -1},
+        {"1970/01/01", -1},
+        {"197-01-01", -1},
+        {"1970-01-01T00.00.00", -1},
+        {"1900-02-29", -1},
+        {"2000-02-29", 951782400000000},
+        {"9999-12-31T23:59:59.999999Z", 253402300799999999},
     };
 
     (void)state;
@@ -50,7 +78,7 @@ static void times_are_read_with_and_without_a_zone(void **state)
         int64_t utc_us = -1;
         int rc = clock_parse(cases[i].text, &utc_us, &err);
 
-        if (rc != (cases[i].utc_us < 0 ? -1 : 0))
+        if (rc != (cases[i].utc_us < 0 ? -1 : 0) || utc_us != cases[i].utc_us)
             fail_msg("%s", cases[i].text);
         assert_int_equal(utc_us, cases[i].utc_us);
     }
@@ -80,6 +108,12 @@ static void times_are_written_with_six_digits(void **state)
     assert_string_equal(text, "2026-01-15T10:30:00.000001Z");
     clock_format_z(-1, text);
     assert_string_equal(text, "1969-12-31T23:59:59.999999Z");
+    clock_format_z(-1000000, text);
+    assert_string_equal(text, "1969-12-31T23:59:59.000000Z");
+    clock_format_z(253402300799999999, text);
+    assert_string_equal(text, "9999-12-31T23:59:59.999999Z");
+    clock_format_naive(INT64_MAX, text);
+    assert_int_equal(strlen(text), CLOCK_TEXT_BYTES - 1);
 }
 
 static void what_is_written_reads_back(void **state)
@@ -103,6 +137,7 @@ static void monotonic_clock_does_not_go_back(void **state)
     (void)state;
     assert_true(second_us >= first_us);
     assert_true(clock_monotonic_ms() >= first_us / 1000);
+    assert_true(clock_monotonic_ms() <= clock_monotonic_us() / 1000);
 }
 
 int clock_tests(void)

@@ -57,11 +57,35 @@ static void long_messages_are_cut_at_a_character(void **state)
     assert_int_equal(error_set(&err, ERROR_INVALID, "%s", text), -1);
     assert_true(utf8_is_valid(err.message, strlen(err.message)));
     assert_true(strlen(err.message) > ERROR_MESSAGE_BYTES - 5);
+    assert_null(strchr(err.message, '?'));
     assert_int_equal(error_wrap(&err, "%s", text), -1);
     assert_true(utf8_is_valid(err.message, strlen(err.message)));
+    assert_null(strchr(err.message, '?'));
+    /* The cause is cut where the context leaves it no room. */
+    assert_int_equal(error_set(&err, ERROR_INVALID, "%s", text), -1);
+    assert_int_equal(error_wrap(&err, "ab"), -1);
+    assert_true(utf8_is_valid(err.message, strlen(err.message)));
+    assert_null(strchr(err.message, '?'));
+    assert_true(strlen(err.message) > ERROR_MESSAGE_BYTES - 5);
 }
 
 /* Characters cut in the middle by a precision, and bytes that are not UTF-8. */
+/* As long as there is room for, and one byte more. */
+static void longest_message_is_kept_whole(void **state)
+{
+    struct error err = ERROR_INIT;
+    char text[ERROR_MESSAGE_BYTES + 1] = "";
+
+    (void)state;
+    memset(text, 'x', ERROR_MESSAGE_BYTES - 1);
+    assert_int_equal(error_set(&err, ERROR_INVALID, "%s", text), -1);
+    assert_string_equal(err.message, text);
+    text[ERROR_MESSAGE_BYTES - 1] = 'y';
+    assert_int_equal(error_set(&err, ERROR_INVALID, "%s", text), -1);
+    assert_int_equal(strlen(err.message), ERROR_MESSAGE_BYTES - 1);
+    assert_null(strchr(err.message, 'y'));
+}
+
 static void messages_are_utf8_whatever_the_arguments(void **state)
 {
     struct error err = ERROR_INIT;
@@ -88,6 +112,16 @@ static void only_passing_trouble_is_transient(void **state)
     }
 }
 
+static void lost_races_are_conflicts_and_stale_leases(void **state)
+{
+    (void)state;
+    for (unsigned code = 0; code < ERROR_N_CODES; code++) {
+        struct error err = {.code = (enum error_code)code};
+
+        assert_int_equal(error_is_lost_race(&err), code == ERROR_CONFLICT || code == ERROR_STALE);
+    }
+}
+
 int error_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -95,8 +129,10 @@ int error_tests(void)
         cmocka_unit_test(context_stands_before_the_cause),
         cmocka_unit_test(failure_of_that_code_alone_is_reworded),
         cmocka_unit_test(long_messages_are_cut_at_a_character),
+        cmocka_unit_test(longest_message_is_kept_whole),
         cmocka_unit_test(messages_are_utf8_whatever_the_arguments),
         cmocka_unit_test(only_passing_trouble_is_transient),
+        cmocka_unit_test(lost_races_are_conflicts_and_stale_leases),
     };
 
     return cmocka_run_group_tests_name("base/error", tests, NULL, NULL);

@@ -252,6 +252,126 @@ static void null_values_are_left_out(void **state)
     assert_int_equal(json_object_size(json), 0);
 }
 
+static void media_type_is_json_by_its_name(void **state)
+{
+    static const struct {
+        const char *type;
+        bool is_json;
+    } cases[] = {
+        {"application/json", true},
+        {"Application/JSON; charset=utf-8", true},
+        {"application/json;x", true},
+        {"application/json\t", true},
+        {"application/problem+json", true},
+        {"application/a+JSON ;x", true},
+        {"application/x", false},
+        {"application/jso", false},
+        {"application/jsonx", false},
+        {"application/+json", false},
+        {"application/+jsonx", false},
+        {"application/ json", false},
+        {"application/xjson", false},
+        {"text/json", false},
+        {"text/plain; a=application/json", false},
+        {"application", false},
+        {"", false},
+    };
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        if (json_is_media_type(cases[i].type) != cases[i].is_json)
+            fail_msg("%s", cases[i].type);
+    }
+    assert_int_equal(json_refuse_media_type(&err), -1);
+    assert_int_equal(err.code, ERROR_MEDIA_TYPE);
+    assert_string_equal(err.message,
+                        "The body must be JSON: send it with Content-Type: application/json");
+}
+
+static void joined_objects_have_all_members(void **state)
+{
+    static const struct {
+        const char *first;
+        const char *second;
+        const char *joined;
+    } cases[] = {
+        {"{}", "{}", "{}"},
+        {"{\"a\":1}", "{}", "{\"a\":1}"},
+        {"{}", "{\"b\":[2]}", "{\"b\":[2]}"},
+        {"{\"a\":1,\"c\":\",\"}", "{\"b\":2}", "{\"a\":1,\"c\":\",\",\"b\":2}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_auto_t *first = parsed(cases[i].first);
+        json_auto_t *second = parsed(cases[i].second);
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+        json_append_joined(&text, first, second);
+        assert_string_equal(text.text, cases[i].joined);
+    }
+}
+
+static void members_are_read_with_their_type(void **state)
+{
+    json_auto_t *json =
+        parsed("{\"t\":\"x\",\"e\":\"\",\"i\":7,\"r\":1.5,\"y\":true,\"n\":false,\"o\":{\"a\":1}}");
+
+    (void)state;
+    assert_string_equal(json_text_or(json, "t", "-"), "x");
+    assert_string_equal(json_text_or(json, "e", "-"), "");
+    assert_null(json_text_or(json, "i", NULL));
+    assert_int_equal(json_int_or(json, "i", 3), 7);
+    assert_int_equal(json_int_or(json, "r", 3), 3);
+    assert_int_equal(json_int_or(json, "none", 3), 3);
+    assert_true(json_number_or(json, "r", 0) > 1.4);
+    assert_true(json_number_or(json, "i", 0) > 6.9);
+    assert_true(json_number_or(json, "t", -1) < 0);
+    assert_int_equal(json_bool_or(json, "y", 0), 1);
+    assert_int_equal(json_bool_or(json, "n", 1), 0);
+    assert_int_equal(json_bool_or(json, "i", 1), 1);
+    assert_int_equal(json_int_or(json_need_object(json, "o"), "a", 0), 1);
+    assert_int_equal(json_object_size(json_need_object(json, "t")), 0);
+    assert_true(json_is_object(json_object_get(json, "t")));
+}
+
+static void faults_of_documents_are_told(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf deep = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    json_t *json = NULL;
+
+    (void)state;
+    assert_int_equal(json_parse("[1,\n x]", 7, &json, &err), -1);
+    assert_non_null(strstr(err.message, "(line 2, column "));
+    for (int i = 0; i <= JSON_MAX_DEPTH; i++)
+        strbuf_append_char(&deep, '[');
+    assert_int_equal(json_parse(deep.text, deep.len, &json, &err), -1);
+    assert_string_equal(err.message, "nested deeper than 64 levels");
+    /* Brackets that close nothing do not count. */
+    assert_int_equal(json_parse("]]]", 3, &json, &err), -1);
+    assert_non_null(strstr(err.message, "line 1"));
+    assert_int_equal(json_parse_own("{", 1, &json, &err), -1);
+    assert_int_equal(err.code, ERROR_INTERNAL);
+    assert_int_equal(strncmp(err.message, "written JSON always parses: ", 28), 0);
+    assert_null(json);
+}
+
+static void escapes_are_as_short_as_they_can_be(void **state)
+{
+    json_auto_t *text = json_text_of("\"\\\b\f\n\r\t/\x01\x1f\x7f a");
+    json_auto_t *key = json_object();
+    CLEANUP(mem_freep) char *quoted = json_to_text(text);
+    CLEANUP(mem_freep) char *object = NULL;
+
+    (void)state;
+    assert_string_equal(quoted, "\"\\\"\\\\\\b\\f\\n\\r\\t/\\u0001\\u001F\x7f a\"");
+    json_put_text(key, "a\"b", "c");
+    object = json_to_text(key);
+    assert_string_equal(object, "{\"a\\\"b\":\"c\"}");
+}
+
 int json_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +391,11 @@ int json_tests(void)
         cmocka_unit_test(nulls_are_dropped_at_all_depths),
         cmocka_unit_test(null_values_are_left_out),
         cmocka_unit_test(texts_are_as_jansson_writes_them),
+        cmocka_unit_test(media_type_is_json_by_its_name),
+        cmocka_unit_test(joined_objects_have_all_members),
+        cmocka_unit_test(members_are_read_with_their_type),
+        cmocka_unit_test(faults_of_documents_are_told),
+        cmocka_unit_test(escapes_are_as_short_as_they_can_be),
     };
 
     return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);

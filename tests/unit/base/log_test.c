@@ -29,17 +29,24 @@ static void capture_start(struct capture *capture)
     assert_int_equal(dup2(fd, STDERR_FILENO), STDERR_FILENO);
 }
 
+static void capture_text(struct capture *capture, struct strbuf *text)
+{
+    CLEANUP(fd_close) int saved = capture->saved;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+    assert_int_equal(file_read(capture->path, LOG_MAX_BYTES, text, &err), 0);
+    assert_int_equal(unlink(capture->path), 0);
+}
+
 /* The only line that was written, parsed; NULL if there is none. */
 static json_t *capture_end(struct capture *capture)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    CLEANUP(fd_close) int saved = capture->saved;
     struct error err = ERROR_INIT;
     json_t *json = NULL;
 
-    assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
-    assert_int_equal(file_read(capture->path, LOG_MAX_BYTES, &text, &err), 0);
-    assert_int_equal(unlink(capture->path), 0);
+    capture_text(capture, &text);
     if (text.len == 0)
         return NULL;
     assert_int_equal(strchr(text.text, '\n') - text.text, (ptrdiff_t)text.len - 1);
@@ -160,6 +167,168 @@ static void level_reads_in_any_case(void **state)
     assert_int_equal(err.code, ERROR_INVALID);
 }
 
+static void each_level_has_its_name(void **state)
+{
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+
+    (void)state;
+    log_setup("deft-test", LOG_LEVEL_DEBUG);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        enum log_level level = LOG_LEVEL_DEBUG;
+        struct error err = ERROR_INIT;
+        struct capture capture;
+        json_auto_t *line = NULL;
+
+        assert_int_equal(log_level_parse(names[i], &level, &err), 0);
+        assert_int_equal(level, i);
+        capture_start(&capture);
+        LOG_AT(level, "a.happened");
+        line = capture_end(&capture);
+        assert_string_equal(json_text_or(line, "severity", ""), names[i]);
+    }
+    log_setup("deft-test", LOG_LEVEL_INFO);
+}
+
+/* A fifth one is left out until another is removed. */
+static void context_has_four_fields(void **state)
+{
+    static const char *const names[] = {"one", "two", "three", "four", "five"};
+    struct capture capture;
+    json_auto_t *full = NULL;
+    json_auto_t *other = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        log_context_set(names[i], names[i]);
+    capture_start(&capture);
+    log_warning("a.happened");
+    full = capture_end(&capture);
+    log_context_set("two", NULL);
+    log_context_set("one", "changed");
+    log_context_set("five", "five");
+    capture_start(&capture);
+    log_warning("a.happened");
+    other = capture_end(&capture);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        log_context_set(names[i], NULL);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(json_text_or(full, names[i], ""), names[i]);
+    assert_null(json_object_get(full, "five"));
+    assert_null(json_object_get(other, "two"));
+    assert_string_equal(json_text_or(other, "one", ""), "changed");
+    assert_string_equal(json_text_or(other, "five", ""), "five");
+    /* Removing what is not there changes nothing. */
+    log_context_set("six", NULL);
+    capture_start(&capture);
+    log_warning("a.happened");
+    json_decref(full);
+    full = capture_end(&capture);
+    assert_int_equal(json_object_size(full), 4);
+}
+
+static void long_context_is_cut(void **state)
+{
+    static const char name[] = "a_name_of_more_than_23_bytes";
+    static const char value[] =
+        "a value of more than 63 bytes, which is what there is room for here";
+    struct capture capture;
+    json_auto_t *line = NULL;
+
+    (void)state;
+    log_context_set(name, value);
+    capture_start(&capture);
+    log_warning("a.happened");
+    line = capture_end(&capture);
+    assert_string_equal(json_text_or(line, "a_name_of_more_than_23_", ""),
+                        "a value of more than 63 bytes, which is what there is room for ");
+    log_context_set("a_name_of_more_than_23_", NULL);
+}
+
+static void lines_written_later_wait(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf nothing = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf flushed = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf both = STRBUF_INIT;
+    struct capture capture;
+
+    (void)state;
+    capture_start(&capture);
+    log_access("first.happened", LOG_INT("n", 1));
+    capture_text(&capture, &nothing);
+    assert_string_equal(nothing.text, "");
+    capture_start(&capture);
+    log_flush();
+    log_flush();
+    capture_text(&capture, &flushed);
+    assert_non_null(strstr(flushed.text, "\"first.happened\",\"n\":1}\n"));
+    assert_int_equal(strchr(flushed.text, '\n') - flushed.text, (ptrdiff_t)flushed.len - 1);
+    /* Another line takes them along, in order. */
+    capture_start(&capture);
+    log_access("second.happened");
+    log_warning("third.happened");
+    capture_text(&capture, &both);
+    assert_null(strstr(both.text, "first.happened"));
+    assert_non_null(strstr(both.text, "second.happened"));
+    assert_true(strstr(both.text, "third.happened") > strstr(both.text, "second.happened"));
+}
+
+/* Sixteen kilobytes wait at most. */
+static void full_buffer_is_written(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf rest = STRBUF_INIT;
+    struct capture capture;
+
+    (void)state;
+    capture_start(&capture);
+    for (int i = 0; i < 200; i++)
+        log_access("a.happened");
+    capture_text(&capture, &text);
+    capture_start(&capture);
+    log_flush();
+    capture_text(&capture, &rest);
+    assert_in_range(text.len, 16384, 16384 + 200);
+    assert_int_equal(text.text[text.len - 1], '\n');
+    assert_true(rest.len > 0);
+}
+
+static void lower_levels_are_silent_later_too(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct capture capture;
+
+    (void)state;
+    log_setup("deft-test", LOG_LEVEL_WARNING);
+    capture_start(&capture);
+    log_access("a.happened");
+    log_flush();
+    capture_text(&capture, &text);
+    log_setup("deft-test", LOG_LEVEL_INFO);
+    assert_string_equal(text.text, "");
+}
+
+static void line_is_written_as_it_reads(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct capture capture;
+    static const char start[] = "{\"timestamp\":\"";
+    const char *rest = NULL;
+
+    (void)state;
+    capture_start(&capture);
+    log_info("a \"b\"", LOG_STR("t\\", "\x01 \x1f\n\x7f"), LOG_DOUBLE("d", 0.25),
+             LOG_DOUBLE("inf", INFINITY), LOG_INT("n", INT64_MIN));
+    capture_text(&capture, &text);
+    assert_int_equal(strncmp(text.text, start, strlen(start)), 0);
+    rest = strchr(text.text, 'Z');
+    assert_non_null(rest);
+    assert_int_equal(rest - text.text, (ptrdiff_t)strlen(start) + 26);
+    assert_string_equal(
+        rest, "Z\",\"severity\":\"info\",\"process\":\"deft-test\",\"message\":\"a \\\"b\\\"\","
+              "\"t\\\\\":\"\\u0001 \\u001f\\u000a\x7f\",\"d\":0.25,\"inf\":0,"
+              "\"n\":-9223372036854775808}\n");
+}
+
 int log_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +338,13 @@ int log_tests(void)
         cmocka_unit_test(lower_levels_are_silent),
         cmocka_unit_test(errors_are_logged_with_code_and_place),
         cmocka_unit_test(level_reads_in_any_case),
+        cmocka_unit_test(each_level_has_its_name),
+        cmocka_unit_test(context_has_four_fields),
+        cmocka_unit_test(long_context_is_cut),
+        cmocka_unit_test(lines_written_later_wait),
+        cmocka_unit_test(full_buffer_is_written),
+        cmocka_unit_test(lower_levels_are_silent_later_too),
+        cmocka_unit_test(line_is_written_as_it_reads),
     };
 
     return cmocka_run_group_tests_name("base/log", tests, NULL, NULL);

@@ -104,12 +104,81 @@ static void request_to_stop_is_read_from_a_descriptor(void **state)
     assert_int_equal(sigprocmask(SIG_UNBLOCK, &signals, NULL), 0);
 }
 
+/* What is said on standard error, and with which status. */
+static void assert_told(int (*tell)(void), int status, const char *expected)
+{
+    int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    int ends[2] = {-1, -1};
+    char bytes[512] = "";
+    ssize_t n = 0;
+
+    assert_true(kept >= 0);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+    assert_int_equal(tell(), status);
+    assert_int_equal(dup2(kept, STDERR_FILENO), STDERR_FILENO);
+    fd_close(&ends[1]);
+    n = read(ends[0], bytes, sizeof(bytes) - 1);
+    fd_close(&ends[0]);
+    fd_close(&kept);
+    assert_true(n > 0);
+    assert_string_equal(bytes, expected);
+}
+
+static int refuse_option(void)
+{
+    return process_refuse(&some_process, "--reap");
+}
+
+static int refuse_level(void)
+{
+    struct some_settings settings = {.name = NULL};
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(setenv("LOG_LEVEL", "loud", 1), 0);
+    assert_int_equal(process_configure(&some_process, &settings, &settings.log_level, &err), -1);
+    assert_int_equal(unsetenv("LOG_LEVEL"), 0);
+    settings_done(some_settings, ARRAY_SIZE(some_settings), &settings);
+    return process_complain(&some_process, &err);
+}
+
+static void mistakes_are_told_on_standard_error(void **state)
+{
+    (void)state;
+    assert_told(refuse_option, EX_USAGE, "deft-test: unknown option --reap; see --help\n");
+    assert_told(refuse_level, EX_CONFIG,
+                "deft-test: LOG_LEVEL: 'loud' is not debug, info, warning or error\n");
+}
+
+static void signals_that_end_a_process_are_blocked(void **state)
+{
+    CLEANUP(fd_close) int fd = -1;
+    struct sigaction pipe_action = {.sa_handler = SIG_DFL};
+    struct error err = ERROR_INIT;
+    sigset_t signals;
+
+    (void)state;
+    assert_int_equal(process_open_stop(&fd, &err), 0);
+    assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &signals), 0);
+    assert_int_equal(sigismember(&signals, SIGTERM), 1);
+    assert_int_equal(sigismember(&signals, SIGINT), 1);
+    assert_int_equal(sigismember(&signals, SIGHUP), 0);
+    assert_int_equal(sigaction(SIGPIPE, NULL, &pipe_action), 0);
+    assert_true(pipe_action.sa_handler == SIG_IGN);
+    assert_int_equal(raise(SIGINT), 0);
+    assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000), 1);
+    assert_int_equal(sigtimedwait(&signals, NULL, &(struct timespec){.tv_sec = 1}), SIGINT);
+    assert_int_equal(sigprocmask(SIG_UNBLOCK, &signals, NULL), 0);
+}
+
 int process_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_process_answers_the_same_options),
         cmocka_unit_test(mistake_in_the_settings_has_its_own_status),
         cmocka_unit_test(request_to_stop_is_read_from_a_descriptor),
+        cmocka_unit_test(mistakes_are_told_on_standard_error),
+        cmocka_unit_test(signals_that_end_a_process_are_blocked),
     };
 
     return cmocka_run_group_tests_name("base/process", tests, NULL, NULL);

@@ -135,6 +135,65 @@ static void a_missing_folder_is_refused(void **state)
                    "open the folder /nonexistent/folder");
 }
 
+static void files_are_sorted_and_know_where_they_are_from(void **state)
+{
+    const struct folders *folders = *state;
+    CLEANUP(text_folder_done) struct text_folder folder = TEXT_FOLDER_INIT;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    const struct text_file *file = NULL;
+    struct error err = ERROR_INIT;
+
+    make_subfolder(folders->dir);
+    make_subfolder(folders->overrides);
+    write_text(folders->dir, "b.tsv", "table");
+    write_text(folders->overrides, "a/x.txt", "added");
+    assert_int_equal(text_folder_read(folders->dir, folders->overrides, &folder, &err), 0);
+    assert_int_equal(folder.n, 2);
+    assert_string_equal(folder.files[0].name, "a/x.txt");
+    assert_true(folder.files[0].is_override);
+    assert_string_equal(folder.files[1].name, "b.tsv");
+    file = text_folder_find(&folder, "b.tsv");
+    assert_ptr_equal(file, &folder.files[1]);
+    assert_false(file->is_override);
+    assert_int_equal(file->len, strlen("table"));
+    strbuf_appendf(&path, "%s/b.tsv", folders->dir);
+    assert_string_equal(file->path, path.text);
+    text_folder_done(&folder);
+    assert_int_equal(folder.n, 0);
+    /* Without a second folder. */
+    assert_int_equal(text_folder_read(folders->dir, "", &folder, &err), 0);
+    assert_int_equal(folder.n, 1);
+}
+
+static void name_of(int i, char name[16])
+{
+    (void)snprintf(name, 16, "%d.txt", i);
+}
+
+static void folder_has_a_largest_number_of_files(void **state)
+{
+    const struct folders *folders = *state;
+    CLEANUP(text_folder_done) struct text_folder folder = TEXT_FOLDER_INIT;
+    struct error err = ERROR_INIT;
+    char name[16];
+
+    for (int i = 0; i < TEXT_FOLDER_MAX_FILES; i++) {
+        name_of(i, name);
+        write_text(folders->dir, name, "x");
+    }
+    assert_int_equal(text_folder_read(folders->dir, "", &folder, &err), 0);
+    assert_int_equal(folder.n, TEXT_FOLDER_MAX_FILES);
+    write_text(folders->dir, "b.tsv", "x");
+    assert_refused(folders, "", ERROR_TOO_LARGE, "more than 1000 files");
+    for (int i = 0; i < TEXT_FOLDER_MAX_FILES; i++) {
+        CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+        name_of(i, name);
+        strbuf_appendf(&path, "%s/%s", folders->dir, name);
+        assert_int_equal(unlink(path.text), 0);
+    }
+}
+
 int text_folder_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +202,9 @@ int text_folder_tests(void)
         cmocka_unit_test_setup_teardown(a_file_that_is_no_text_is_refused_by_name, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_missing_folder_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(files_are_sorted_and_know_where_they_are_from, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(folder_has_a_largest_number_of_files, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("base/text_folder", tests, NULL, NULL);

@@ -108,6 +108,34 @@ static void characters_are_counted_not_bytes(void **state)
     assert_int_equal(utf8_offset(text, strlen(text), 9), 6);
 }
 
+static void white_space_alone_is_blank(void **state)
+{
+    (void)state;
+    assert_true(text_is_blank(""));
+    assert_true(text_is_blank(" \t\r\n\f\v"));
+    assert_false(text_is_blank("\xc2\xa0"));
+    assert_false(text_is_blank("\n."));
+}
+
+static void numbers_are_told_why_they_are_refused(void **state)
+{
+    struct error err = ERROR_INIT;
+    int64_t value = 3;
+
+    (void)state;
+    assert_int_equal(text_parse_int("x", 0, 9, &value, &err), -1);
+    assert_string_equal(err.message, "'x' is not a whole number");
+    assert_int_equal(text_parse_int("10", 0, 9, &value, &err), -1);
+    assert_string_equal(err.message, "10 is not between 0 and 9");
+    assert_int_equal(text_parse_int("-1", 0, 9, &value, &err), -1);
+    assert_int_equal(text_parse_int("9223372036854775808", 0, INT64_MAX, &value, &err), -1);
+    assert_int_equal(value, 3);
+    assert_int_equal(text_parse_int("9", 0, 9, &value, &err), 0);
+    assert_int_equal(value, 9);
+    assert_int_equal(text_parse_int("9223372036854775807", 0, INT64_MAX, &value, &err), 0);
+    assert_int_equal(value, INT64_MAX);
+}
+
 int text_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +144,8 @@ int text_tests(void)
         cmocka_unit_test(utf8_is_told_from_other_bytes),
         cmocka_unit_test(repair_keeps_what_is_whole),
         cmocka_unit_test(characters_are_counted_not_bytes),
+        cmocka_unit_test(white_space_alone_is_blank),
+        cmocka_unit_test(numbers_are_told_why_they_are_refused),
     };
 
     return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);

@@ -93,12 +93,68 @@ static void what_the_sink_says_comes_back(void **state)
     assert_string_equal(err.message, "full");
 }
 
+/* So many empty files; the archive's last records. */
+static void write_files(int n_files, struct strbuf *out)
+{
+    CLEANUP(zip_done) struct zip zip = ZIP_INIT(out, collect);
+    struct error err = ERROR_INIT;
+
+    for (int i = 0; i < n_files; i++)
+        assert_int_equal(zip_add(&zip, "a", "", 0, &err), 0);
+    assert_int_equal(zip_finish(&zip, &err), 0);
+}
+
+static void short_end_counts_up_to_its_limit(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf most = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf more = STRBUF_INIT;
+    const char *end = NULL;
+
+    (void)state;
+    write_files(N_MANY - 2, &most);
+    end = most.text + most.len - END_BYTES;
+    assert_int_equal(number_at(end + 8, 2), N_MANY - 2);
+    assert_int_equal(number_at(end + 10, 2), N_MANY - 2);
+    assert_memory_not_equal(end - LOCATOR_BYTES, "PK\6\7", 4);
+    /* 65535 means that the long end has the count. */
+    write_files(N_MANY - 1, &more);
+    end = more.text + more.len - END_BYTES - LOCATOR_BYTES;
+    assert_memory_equal(end, "PK\6\7", 4);
+    assert_int_equal(number_at(end + 4, 4), 0);
+    assert_int_equal(number_at(end + 16, 4), 1);
+    end -= END64_BYTES;
+    assert_int_equal(number_at(end + 4, 8), END64_BYTES - 12);
+    assert_int_equal(number_at(end + 12, 2), 3 << 8 | 45);
+    assert_int_equal(number_at(end + 14, 2), 45);
+    assert_int_equal(number_at(end + 16, 4), 0);
+    assert_int_equal(number_at(end + 20, 4), 0);
+    assert_int_equal(number_at(end + 24, 8), N_MANY - 1);
+    assert_int_equal(number_at(end + 32, 8), N_MANY - 1);
+    assert_int_equal(number_at(end + 40, 8), (uint64_t)(N_MANY - 1) * 47);
+    assert_int_equal(number_at(end + 48, 8), (uint64_t)(N_MANY - 1) * 31);
+}
+
+static void errors_of_the_end_come_back(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(zip_done) struct zip zip = ZIP_INIT(&out, collect);
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(zip_add(&zip, "a", "b", 1, &err), 0);
+    zip.sink.write = refuse;
+    assert_int_equal(zip_finish(&zip, &err), -1);
+    assert_string_equal(err.message, "full");
+}
+
 int zip_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_file_is_written_as_the_note_says),
         cmocka_unit_test(more_files_than_the_short_end_can_count_have_a_long_one),
         cmocka_unit_test(what_the_sink_says_comes_back),
+        cmocka_unit_test(short_end_counts_up_to_its_limit),
+        cmocka_unit_test(errors_of_the_end_come_back),
     };
 
     return cmocka_run_group_tests_name("base/zip", tests, NULL, NULL);

@@ -172,6 +172,151 @@ static void only_the_first_part_of_that_name_is_the_field(void **state)
     assert_string_equal(out.text, "one");
 }
 
+/* The name of the file in a part with these headers. */
+static void read_filename_of(const char *headers, struct strbuf *name_out)
+{
+    CLEANUP(multipart_done) struct multipart multipart = {.pending = STRBUF_INIT};
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    const struct multipart_target target = {.state = &out, .take = collect};
+    struct error err = ERROR_INIT;
+
+    strbuf_appendf(&body, "--b1\r\n%s\r\n\r\nx\r\n--b1--", headers);
+    assert_int_equal(multipart_init(&multipart, type, "file", &err), 0);
+    assert_int_equal(multipart_feed(&multipart, body.text, body.len, &target, &err), 0);
+    assert_true(multipart_is_complete(&multipart));
+    strbuf_append(name_out, multipart.filename.text);
+}
+
+#define DISPOSITION "Content-Disposition: form-data; name=\"file\""
+
+static void file_name_is_that_of_the_field(void **state)
+{
+    static const struct {
+        const char *headers;
+        const char *name;
+    } cases[] = {
+        {DISPOSITION, ""},
+        {DISPOSITION "; filename=\"a b.txt\"", "a b.txt"},
+        {DISPOSITION "; FILENAME=\"a.txt\"; x=y", "a.txt"},
+        {DISPOSITION "; filename=a.txt", "a.txt"},
+        {DISPOSITION "; filename=a.txt\r\nX: \"y\"", "a.txt"},
+        {DISPOSITION "; filename*=UTF-8''a%20%C3%A4+.txt", "a \xc3\xa4+.txt"},
+        {DISPOSITION "; filename=\"no.txt\"; filename*=utf-8'en'yes.txt; x=y", "yes.txt"},
+        {DISPOSITION "; filename*=none; filename=\"no.txt\"", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+
+        read_filename_of(cases[i].headers, &name);
+        assert_string_equal(name.text, cases[i].name);
+    }
+}
+
+/* Which part is the field. */
+static void name_is_read_from_its_header_alone(void **state)
+{
+    static const struct {
+        const char *headers;
+        bool is_field;
+    } cases[] = {
+        {"Content-Disposition: form-data; name=\"file\"", true},
+        {"CONTENT-DISPOSITION:form-data;NAME=file", true},
+        {"Content-Disposition: form-data;\tname=file; x=y", true},
+        {"X: y\r\nContent-Disposition: form-data; name=file", true},
+        {"Content-Disposition: form-data; name=\"files\"", false},
+        {"Content-Disposition: form-data; name=\"fil\"", false},
+        {"Content-Disposition: form-data; filename=\"file\"", false},
+        {"Content-Disposition: form-data\r\nX: y; name=file", false},
+        {"X: y; name=file", false},
+        {"Content-Disposition: form-data; name=\"file", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+        strbuf_appendf(&body, "--b1\r\n%s\r\n\r\nx\r\n--b1--", cases[i].headers);
+        if (parse(body.text, body.len, body.len, &out) != cases[i].is_field)
+            fail_msg("%s", cases[i].headers);
+        assert_string_equal(out.text, cases[i].is_field ? "x" : "");
+    }
+}
+
+static void malformed_bodies_are_refused(void **state)
+{
+    static const struct {
+        const char *body;
+        const char *message;
+    } cases[] = {
+        {"--b1xx", "the multipart body is malformed"},
+        {"--b1\r\nX: y\r\n--b1\r\n\r\n", "a part's headers are not terminated"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(multipart_done) struct multipart multipart = {.pending = STRBUF_INIT};
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+        const struct multipart_target target = {.state = &out, .take = collect};
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(multipart_init(&multipart, type, "file", &err), 0);
+        assert_int_equal(
+            multipart_feed(&multipart, cases[i].body, strlen(cases[i].body), &target, &err), -1);
+        assert_string_equal(err.message, cases[i].message);
+        assert_int_equal(err.code, ERROR_INVALID);
+    }
+}
+
+static int refuse_bytes(void *state, const char *bytes, size_t len, struct error *err)
+{
+    (void)state;
+    (void)bytes;
+    (void)len;
+    return error_set(err, ERROR_TOO_LARGE, "full");
+}
+
+static int refuse_name(void *state, const char *name, struct error *err)
+{
+    (void)state;
+    return error_set(err, ERROR_CONFLICT, "no %s", name);
+}
+
+static int refuse_end(void *state, struct error *err)
+{
+    (void)state;
+    return error_set(err, ERROR_TIMEOUT, "late");
+}
+
+static void error_of_the_target_ends_it(void **state)
+{
+    static const char body[] =
+        "--b1\r\nContent-Disposition: form-data; name=file\r\n\r\nx\r\n--b1--";
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    const struct {
+        struct multipart_target target;
+        const char *message;
+    } cases[] = {
+        {{&out, append_name, append_end, refuse_bytes}, "full"},
+        {{&out, refuse_name, append_end, collect}, "no file"},
+        {{&out, append_name, refuse_end, collect}, "late"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(multipart_done) struct multipart multipart = {.pending = STRBUF_INIT};
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(multipart_init(&multipart, type, NULL, &err), 0);
+        assert_int_equal(multipart_feed(&multipart, body, sizeof(body) - 1, &cases[i].target, &err),
+                         -1);
+        assert_string_equal(err.message, cases[i].message);
+    }
+}
+
 int multipart_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +327,10 @@ int multipart_tests(void)
         cmocka_unit_test(all_parts_are_passed_on_in_order),
         cmocka_unit_test(boundary_has_seventy_characters_at_most),
         cmocka_unit_test(only_the_first_part_of_that_name_is_the_field),
+        cmocka_unit_test(file_name_is_that_of_the_field),
+        cmocka_unit_test(name_is_read_from_its_header_alone),
+        cmocka_unit_test(malformed_bodies_are_refused),
+        cmocka_unit_test(error_of_the_target_ends_it),
     };
 
     return cmocka_run_group_tests_name("multipart", tests, NULL, NULL);

@@ -8,7 +8,7 @@ LLM_TEST_LIBS = libllmfixture.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIB
 LLM_PURE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += anthropic_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
-	llm_retry_rule_test price_test retry_test route_test scripted_test responses_test
+	llm_http_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test
 anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c
 anthropic_test_CPPFLAGS = $(TEST_CPPFLAGS)
 anthropic_test_LDADD = $(LLM_TEST_LIBS)
@@ -21,6 +21,9 @@ llm_answer_test_LDADD = $(LLM_PURE_TEST_LIBS)
 llm_claude_test_SOURCES = tests/unit/llm/claude_test.c
 llm_claude_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_claude_test_LDADD = $(LLM_PURE_TEST_LIBS)
+llm_http_test_SOURCES = tests/unit/llm/llm_http_test.c
+llm_http_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_http_test_LDADD = $(LLM_TEST_LIBS)
 llm_prompt_test_SOURCES = tests/unit/llm/prompt_test.c
 llm_prompt_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_prompt_test_LDADD = $(LLM_PURE_TEST_LIBS)
@@ -48,7 +51,8 @@ route_test_LDADD = $(LLM_TEST_LIBS)
 scripted_test_SOURCES = tests/unit/llm/scripted_test.c
 scripted_test_CPPFLAGS = $(TEST_CPPFLAGS)
 scripted_test_LDADD = $(LLM_TEST_LIBS)
-EXTRA_DIST += tests/data/scripted/slow.json tests/data/scripted/true.json tests/data/scripted/unit.json
+EXTRA_DIST += tests/data/scripted/broken.json tests/data/scripted/slow.json tests/data/scripted/true.json \
+	tests/data/scripted/unit.json tests/data/scripted/words.json
 
 check_PROGRAMS += replay-client_sse
 replay_client_sse_SOURCES = tests/fuzz/client_sse.c tests/fuzz/cut.h tests/fuzz/replay.c

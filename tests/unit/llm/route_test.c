@@ -59,6 +59,32 @@ static const struct {
     {"vertex_ai/meta/llama", "https://v/endpoints/openapi", "meta/llama",
      "https://v/endpoints/openapi/chat/completions"},
     {"scripted/hello", NULL, "hello", NULL},
+    {"scripted/hello", "http://h", "hello", NULL},
+    {"o1", NULL, "o1", "https://api.openai.com/v1/chat/completions"},
+    {"o4-mini", NULL, "o4-mini", "https://api.openai.com/v1/chat/completions"},
+    {"chatgpt-4o", NULL, "chatgpt-4o", "https://api.openai.com/v1/chat/completions"},
+    {"openai/m", " ", "m", "https://api.openai.com/v1/chat/completions"},
+    {"openai/m", "https://api.openai.com//", "m", "https://api.openai.com/v1/chat/completions"},
+    {"openai/m", "http://h", "m", "http://h/chat/completions"},
+    {"openai/m", "/", "m", "/chat/completions"},
+    {"ollama/m", "http://h/v1//", "m", "http://h/v1/chat/completions"},
+    {"mistral/m", NULL, "m", "https://api.mistral.ai/v1/chat/completions"},
+    {"deepseek/m", NULL, "m", "https://api.deepseek.com/chat/completions"},
+    {"groq/m", NULL, "m", "https://api.groq.com/openai/v1/chat/completions"},
+    {"xai/m", NULL, "m", "https://api.x.ai/v1/chat/completions"},
+    {"moonshot/m", NULL, "m", "https://api.moonshot.ai/v1/chat/completions"},
+    {"minimax/m", NULL, "m", "https://api.minimax.io/v1/chat/completions"},
+    {"zai/m", NULL, "m", "https://api.z.ai/api/paas/v4/chat/completions"},
+    {"together_ai/m", NULL, "m", "https://api.together.xyz/v1/chat/completions"},
+    {"fireworks_ai/m", NULL, "m", "https://api.fireworks.ai/inference/v1/chat/completions"},
+    {"nvidia_nim/m", NULL, "m", "https://integrate.api.nvidia.com/v1/chat/completions"},
+    {"cerebras/m", NULL, "m", "https://api.cerebras.ai/v1/chat/completions"},
+    {"perplexity/m", NULL, "m", "https://api.perplexity.ai/chat/completions"},
+    {"sambanova/m", NULL, "m", "https://api.sambanova.ai/v1/chat/completions"},
+    {"lm_studio/m", "http://h/v1", "m", "http://h/v1/chat/completions"},
+    {"ollama_chat/m", NULL, "m", "http://localhost:11434/v1/chat/completions"},
+    {"gemini/m", NULL, "m",
+     "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"},
 };
 
 static void prefixes_lead_to_providers(void **state)
@@ -92,6 +118,17 @@ static const struct {
     {"unheard-of", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
     {"nobody/model", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
     {"", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
+    {"lm_studio/x", LLM_CAUSE_BAD_REQUEST, "Models with the prefix lm_studio/ need a base URL."},
+    {"vertex_ai/x", LLM_CAUSE_UNSUPPORTED, "deft does not speak the format of vertex_ai yet."},
+    {"huggingface/x", LLM_CAUSE_UNSUPPORTED, "huggingface"},
+    {"replicate/x", LLM_CAUSE_UNSUPPORTED, "replicate"},
+    {"watsonx/x", LLM_CAUSE_UNSUPPORTED, "watsonx"},
+    {"sagemaker/x", LLM_CAUSE_UNSUPPORTED, "sagemaker"},
+    {"openai/", LLM_CAUSE_BAD_REQUEST, "The model's name is missing after openai/."},
+    {"scripted/", LLM_CAUSE_BAD_REQUEST, "The model's name is missing after scripted/."},
+    {"/x", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
+    {"opena/x", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
+    {"openaix/x", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
 };
 
 static void unknown_ways_are_refused_in_words(void **state)
@@ -103,6 +140,8 @@ static void unknown_ways_are_refused_in_words(void **state)
 
         assert_int_equal(llm_route_find(refused[i].model, NULL, &route, &llm_error), -1);
         assert_int_equal(llm_error.cause, refused[i].cause);
+        assert_null(route.model);
+        assert_null(route.url);
         if (strstr(llm_error.detail, refused[i].words) == NULL)
             fail_msg("%s: %s", refused[i].model, llm_error.detail);
     }

@@ -178,6 +178,188 @@ static void newcomers_script_plays_to_its_end(void **state)
     llm_free(llm);
 }
 
+static void placeholders_are_filled_in_texts(void **state)
+{
+    struct llm *const *llm = *state;
+    struct asked asked;
+
+    asked_init(&asked, *llm, "scripted/words", NULL, "{}");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_string_equal(asked.reply.text, "Hi|/workspace/project|{{other}}|{{");
+    assert_int_equal(asked.reply.n_calls, 2);
+    assert_string_equal(asked.reply.calls[0].name, "finish");
+    assert_string_equal(asked.reply.calls[0].arguments,
+                        "{\"n\":null,\"l\":[\"{{cwd}}\"],\"t\":\"Hi\"}");
+    assert_string_equal(asked.reply.calls[1].name, "t");
+    assert_string_equal(asked.reply.calls[1].arguments, "{}");
+    assert_string_equal(asked.reply.finish_reason, "tool_calls");
+    /* A token for four bytes, and eight for a call. */
+    assert_int_equal(asked.reply.usage.completion_tokens, strlen(asked.reply.text) / 4 + 16);
+    assert_int_equal(
+        asked.reply.usage.prompt_tokens,
+        strlen("{\"role\":\"system\",\"content\":[{\"type\":\"text\",\"text\":\"S\"}]},"
+               "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Hi\"}]}") /
+            4);
+    asked_done(&asked);
+}
+
+static void long_message_is_shown_in_part(void **state)
+{
+    struct llm *const *llm = *state;
+    char text[3 * 201 + 1] = "";
+    struct asked asked;
+
+    for (size_t i = 0; i < 201; i++)
+        memcpy(text + 3 * i, "\xe2\x82\xac", 3);
+    asked_init(&asked, *llm, "scripted/words", NULL, "{}");
+    json_array_clear(asked.messages);
+    add_message(&asked, "user", text);
+    assert_int_equal(asked_run(&asked), 0);
+    assert_int_equal(strchr(asked.reply.text, '|') - asked.reply.text, 3 * 200);
+    asked_done(&asked);
+}
+
+static void step_that_fails_may_be_tried_again(void **state)
+{
+    struct llm *const *llm = *state;
+    struct asked asked;
+
+    asked_init(&asked, *llm, "scripted/words", NULL, "{\"num_retries\":2}");
+    add_message(&asked, "assistant", "x");
+    assert_int_equal(asked_run(&asked), -1);
+    assert_string_equal(llm_failure_code(&asked.failure), "LLMServiceUnavailableError");
+    assert_string_equal(asked.failure.detail,
+                        "The model's server refused the call: scripted failure (error code: 503)");
+    add_message(&asked, "assistant", "x");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_string_equal(asked.reply.text, "fine");
+    assert_string_equal(asked.reply.finish_reason, "stop");
+    assert_int_equal(asked.reply.usage.completion_tokens, 1);
+    asked_done(&asked);
+}
+
+static void words_are_matched_as_words(void **state)
+{
+    static const struct {
+        const char *message;
+        const char *text;
+    } cases[] = {
+        {"one", "matched"},          {"ONE!", "matched"},
+        {"say one", "matched"},      {"one, two", "matched"},
+        {"someone", "none matched"}, {"ones", "none matched"},
+        {"ones one", "matched"},     {"1one", "none matched"},
+        {"Two Words.", "matched"},   {"two  words", "none matched"},
+        {"7", "none matched"},       {"", "none matched"},
+    };
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct asked asked;
+
+        asked_init(&asked, *llm, "scripted/words", NULL, "{}");
+        add_message(&asked, "user", "second");
+        add_message(&asked, "user", cases[i].message);
+        assert_int_equal(asked_run(&asked), 0);
+        if (strcmp(asked.reply.text, cases[i].text) != 0)
+            fail_msg("%s: %s", cases[i].message, asked.reply.text);
+        asked_done(&asked);
+    }
+}
+
+static void script_ends_without_a_step(void **state)
+{
+    struct llm *const *llm = *state;
+    struct asked asked;
+
+    asked_init(&asked, *llm, "scripted/words", NULL, "{}");
+    add_message(&asked, "user", "second");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_string_equal(asked.reply.text, "The script ends here.");
+    asked_done(&asked);
+}
+
+/* The last one that a tool names; what is no path is passed over. */
+static void directory_is_the_last_one_that_was_named(void **state)
+{
+    static const struct {
+        const char *role;
+        const char *text;
+        const char *cwd;
+    } cases[] = {
+        {"tool", "[Current working directory: /a/b]", "/a/b"},
+        {"tool", "[Current working directory: /a", "/workspace/project"},
+        {"tool", "[Current working directory: a]", "/workspace/project"},
+        {"assistant", "[Current working directory: /a]", "/workspace/project"},
+    };
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct asked asked;
+        const char *at = NULL;
+
+        asked_init(&asked, *llm, "scripted/words", NULL, "{}");
+        json_array_clear(asked.messages);
+        add_message(&asked, "tool", "[Current working directory: x]");
+        add_message(&asked, cases[i].role, cases[i].text);
+        add_message(&asked, "user", "Hi");
+        assert_int_equal(asked_run(&asked), 0);
+        at = strchr(asked.reply.text, '|') + 1;
+        assert_int_equal(strncmp(at, cases[i].cwd, strlen(cases[i].cwd)), 0);
+        assert_int_equal(at[strlen(cases[i].cwd)], '|');
+        asked_done(&asked);
+    }
+}
+
+static void script_that_cannot_be_read_is_named(void **state)
+{
+    static const struct {
+        const char *model;
+        const char *code;
+        const char *detail; /* its beginning */
+    } cases[] = {
+        {"scripted/broken", "LLMBadRequestError", "Script \"broken\" is broken: "},
+        {"scripted/none", "NotFoundError", "There is no script \"none\": not_found"},
+        {"scripted/a.b", "NotFoundError", "There is no script \"a.b\"."},
+        {"scripted/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+         "NotFoundError",
+         "There is no script "
+         "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\":"},
+        {"scripted/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+         "NotFoundError",
+         "There is no script "
+         "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\"."},
+    };
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct asked asked;
+
+        asked_init(&asked, *llm, cases[i].model, NULL, "{}");
+        assert_int_equal(asked_run(&asked), -1);
+        assert_string_equal(llm_failure_code(&asked.failure), cases[i].code);
+        if (strncmp(asked.failure.detail, cases[i].detail, strlen(cases[i].detail)) != 0)
+            fail_msg("%s", asked.failure.detail);
+        asked_done(&asked);
+    }
+    assert_true(llm_model_is_scripted("scripted/x"));
+    assert_false(llm_model_is_scripted("scripted"));
+    assert_false(llm_model_is_scripted("openai/scripted/x"));
+}
+
+static void without_a_folder_there_are_no_scripts(void **state)
+{
+    const struct llm_options options = {.catalogue = test_catalogue()};
+    struct llm *llm = llm_new(&options);
+    struct asked asked;
+
+    (void)state;
+    asked_init(&asked, llm, "scripted/unit", NULL, "{}");
+    assert_int_equal(asked_run(&asked), -1);
+    assert_string_equal(asked.failure.detail, "There is no script \"unit\".");
+    asked_done(&asked);
+    llm_free(llm);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +371,14 @@ int main(void)
         cmocka_unit_test(only_plain_names_are_files),
         cmocka_unit_test(cancel_ends_a_delay),
         cmocka_unit_test(newcomers_script_plays_to_its_end),
+        cmocka_unit_test(placeholders_are_filled_in_texts),
+        cmocka_unit_test(long_message_is_shown_in_part),
+        cmocka_unit_test(step_that_fails_may_be_tried_again),
+        cmocka_unit_test(words_are_matched_as_words),
+        cmocka_unit_test(script_ends_without_a_step),
+        cmocka_unit_test(directory_is_the_last_one_that_was_named),
+        cmocka_unit_test(script_that_cannot_be_read_is_named),
+        cmocka_unit_test(without_a_folder_there_are_no_scripts),
     };
 
     return cmocka_run_group_tests(tests, llm_fixture_set_up, llm_fixture_tear_down);

@@ -1,0 +1,201 @@
+/*
+ * Answers over HTTP: which of them are streams, what they cost, and what is passed on while they
+ * come.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "llm/llm.h"
+#include "llm/llm_fixture.h"
+
+#define HEAD(type) "HTTP/1.1 200 OK\r\nContent-Type: " type "\r\nConnection: close\r\n\r\n"
+#define NO_TYPE "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+#define WHOLE "{\"choices\":[{\"message\":{\"content\":\"x\"}}]}"
+#define STREAM TEST_TEXT("x") TEST_STOP
+
+/* The first answer; a call is made once, so that each failure is its own. */
+static const struct {
+    const char *bytes;
+    const char *code;   /* of the failure; NULL: the answer is "x" */
+    const char *detail; /* its beginning */
+} answers[] = {
+    {HEAD("application/json") WHOLE, NULL, NULL},
+    {HEAD("text/plain") WHOLE, NULL, NULL},
+    {NO_TYPE WHOLE, NULL, NULL},
+    {HEAD("text/event-stream") STREAM, NULL, NULL},
+    {HEAD("Text/Event-Stream; charset=utf-8") STREAM, NULL, NULL},
+    {HEAD("text/plain") STREAM, NULL, NULL},
+    {NO_TYPE ": a comment\n\n" STREAM, NULL, NULL},
+    {NO_TYPE "event: x\n" STREAM, NULL, NULL},
+    {HEAD("text/event-stream") TEST_SSE("") STREAM TEST_END TEST_SSE("{"), NULL, NULL},
+    {HEAD("text/event-stream") TEST_TEXT("x") TEST_END, NULL, NULL},
+    {NO_TYPE TEST_TEXT("x") TEST_END, NULL, NULL},
+    {HEAD("text/html") "<html>", "APIError",
+     "The model's server answered with a web page: is the base URL right?"},
+    {HEAD("TEXT/HTML; charset=utf-8") "<html>", "APIError",
+     "The model's server answered with a web page: is the base URL right?"},
+    {HEAD("application/json"), "LLMNoResponseError", "The model's answer is empty."},
+    {NO_TYPE "<html>", "LLMServiceUnavailableError", "The model's answer is not JSON: "},
+    {HEAD("text/event-stream") TEST_TEXT("x"), "LLMServiceUnavailableError",
+     "Connection error: the model's answer broke off in the middle."},
+    {NO_TYPE TEST_TEXT("x"), "LLMServiceUnavailableError",
+     "Connection error: the model's answer broke off in the middle."},
+    {HEAD("text/event-stream") TEST_SSE("{"), "LLMServiceUnavailableError",
+     "The model's answer is not JSON: "},
+    {HEAD("text/event-stream"), "LLMServiceUnavailableError",
+     "Connection error: the model's answer broke off in the middle."},
+    {"HTTP/1.1 299 Fine\r\nConnection: close\r\n\r\n" WHOLE, NULL, NULL},
+    {"HTTP/1.1 300 Odd\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n" STREAM,
+     "APIError", "The model's server refused the call: "},
+    {"HTTP/1.1 401 No\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+     "{\"error\":\"no\"}",
+     "LLMAuthenticationError", "The model's server refused the call: no (error code: 401)"},
+};
+
+static void answer_is_read_as_what_it_is(void **state)
+{
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+        const struct test_reply reply = {.bytes = answers[i].bytes, .ending = TEST_CLOSE};
+        struct test_server *server = test_server_start(&reply, 1, NULL);
+        struct asked asked;
+        int rc = ask_server(&asked, *llm, server, "{\"stream\":true,\"num_retries\":1}");
+
+        if (rc == 0 ? answers[i].code != NULL : answers[i].code == NULL)
+            fail_msg("%s: %s", answers[i].bytes, asked.failure.detail);
+        if (rc == 0) {
+            assert_string_equal(asked.reply.text, "x");
+        } else {
+            assert_string_equal(llm_failure_code(&asked.failure), answers[i].code);
+            if (strncmp(asked.failure.detail, answers[i].detail, strlen(answers[i].detail)) != 0)
+                fail_msg("%s", asked.failure.detail);
+        }
+        asked_done(&asked);
+        test_server_stop(server);
+    }
+}
+
+/* What the proxy says an answer cost, if it is a cost. */
+static void cost_is_the_proxys_if_it_is_one(void **state)
+{
+    static const struct {
+        const char *value;
+        double cost; /* below 0: unknown */
+    } cases[] = {
+        {"0.25", 0.25}, {"1e-3", 0.001}, {"999999", 999999}, {"1e6", -1}, {"-0.5", -1},
+        {"0.25x", -1},  {"x", -1},       {"", -1},           {"nan", -1}, {"inf", -1},
+    };
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
+        struct test_reply reply = {.ending = TEST_CLOSE};
+        struct test_server *server = NULL;
+        struct asked asked;
+        double cost = 0;
+
+        strbuf_appendf(&bytes,
+                       "HTTP/1.1 200 OK\r\nx-litellm-response-cost: %s\r\nConnection: close"
+                       "\r\n\r\n" WHOLE,
+                       cases[i].value);
+        reply.bytes = bytes.text;
+        server = test_server_start(&reply, 1, NULL);
+        assert_int_equal(ask_server(&asked, *llm, server, "{}"), 0);
+        cost = asked.reply.usage.cost;
+        if (cases[i].cost < 0 ? cost >= 0
+                              : cost < cases[i].cost * 0.99 || cost > cases[i].cost * 1.01)
+            fail_msg("%s: %g", cases[i].value, cost);
+        asked_done(&asked);
+        test_server_stop(server);
+    }
+}
+
+static void headers_of_the_specification_are_sent_if_they_are_texts(void **state)
+{
+    static const struct test_reply reply = {.bytes = NO_TYPE WHOLE, .ending = TEST_CLOSE};
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(&reply, 1, NULL);
+    const char *sent = NULL;
+    struct asked asked;
+
+    assert_int_equal(ask_server(&asked, *llm, server,
+                                "{\"extra_headers\":{\"X-One\":\"1\",\"X-Two\":2,\"X-Three\":"
+                                "\"3\"}}"),
+                     0);
+    sent = test_server_request(server, 0);
+    assert_int_equal(strncmp(sent, "POST /v1/chat/completions ", 26), 0);
+    assert_non_null(strstr(sent, "\r\nX-One: 1\r\n"));
+    assert_null(strstr(sent, "X-Two"));
+    assert_non_null(strstr(sent, "\r\nX-Three: 3\r\n"));
+    assert_non_null(strstr(sent, "\r\nx-litellm-session-id: c-1\r\n"));
+    assert_non_null(strstr(sent, "\r\nContent-Type: application/json\r\n"));
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
+/* --- what is passed on --- */
+
+static void note_piece(void *owner, const struct llm_piece *piece)
+{
+    strbuf_appendf(owner, "%s%.*s/%s|", piece->is_reasoning ? "~" : "", (int)piece->len,
+                   piece->text, piece->response_id);
+    assert_int_equal(strlen(piece->text), piece->len);
+}
+
+static void note_failure(void *owner, const struct llm_attempt *attempt)
+{
+    (void)attempt;
+    strbuf_append(owner, "failed|");
+}
+
+/* Pieces as they come; none of an answer that is not streamed, and none that are empty. */
+static void pieces_are_passed_on_as_they_come(void **state)
+{
+    static const struct {
+        const char *bytes;
+        const char *pieces;
+    } cases[] = {
+        {TEST_SSE_HEAD TEST_SSE("{\"choices\":[{\"delta\":{\"reasoning\":\"r\","
+                                "\"content\":\"a\"}}]}") TEST_TEXT("") TEST_TEXT("b") STREAM,
+         "~r/|a/|b/r1|x/r1|"},
+        {NO_TYPE TEST_TEXT("a") STREAM, "a/r1|x/r1|"},
+        {NO_TYPE WHOLE, ""},
+        {TEST_SSE_HEAD TEST_TEXT("a"), "a/r1|failed|"},
+    };
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct test_reply reply = {.bytes = cases[i].bytes, .ending = TEST_CLOSE};
+        struct test_server *server = test_server_start(&reply, 1, NULL);
+        CLEANUP(strbuf_done) struct strbuf pieces = STRBUF_INIT;
+        const struct llm_listener listener = {note_piece, note_failure, &pieces};
+        struct asked asked;
+
+        asked_init(&asked, *llm, "openai/test", test_server_url(server, ""),
+                   "{\"stream\":true,\"num_retries\":1}");
+        asked.listener = &listener;
+        (void)asked_run(&asked);
+        assert_string_equal(pieces.text, cases[i].pieces);
+        asked_done(&asked);
+        test_server_stop(server);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answer_is_read_as_what_it_is),
+        cmocka_unit_test(cost_is_the_proxys_if_it_is_one),
+        cmocka_unit_test(headers_of_the_specification_are_sent_if_they_are_texts),
+        cmocka_unit_test(pieces_are_passed_on_as_they_come),
+    };
+
+    return cmocka_run_group_tests(tests, llm_fixture_set_up, llm_fixture_tear_down);
+}

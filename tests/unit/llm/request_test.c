@@ -112,58 +112,64 @@ static const struct {
     struct asked asked;
     const char *body;
 } chats[] = {
-    {{"openai/test", "{}"}, "{\"model\":\"test\"," CHAT_HI "}"},
-    {{"openai/test", SAMPLING},
+    {{.model = "openai/test", .spec = "{}"}, "{\"model\":\"test\"," CHAT_HI "}"},
+    {{.model = "openai/test", .spec = SAMPLING},
      "{\"model\":\"test\"," CHAT_HI ",\"max_completion_tokens\":9,\"temperature\":0.5,"
      "\"top_p\":0.9,\"seed\":7,\"reasoning_effort\":\"low\"}"},
-    {{"openai/test",
-      "{\"temperature\":null,\"top_p\":null,\"seed\":null,\"reasoning_effort\":null,"
-      "\"max_output_tokens\":null}",
+    {{.model = "openai/test",
+      .spec = "{\"temperature\":null,\"top_p\":null,\"seed\":null,\"reasoning_effort\":null,"
+              "\"max_output_tokens\":null}",
       .conversation_id = "c-1"},
      "{\"model\":\"test\"," CHAT_HI ",\"prompt_cache_key\":\"c-1\"}"},
     /* It reasons: it takes an effort, and no sampling. */
-    {{"openai/gpt-5", SAMPLING, .conversation_id = "c-1"},
+    {{.model = "openai/gpt-5", .spec = SAMPLING, .conversation_id = "c-1"},
      "{\"model\":\"gpt-5\"," CHAT_HI ",\"max_completion_tokens\":9,\"seed\":7,"
      "\"reasoning_effort\":\"low\",\"prompt_cache_key\":\"c-1\","
      "\"prompt_cache_retention\":\"24h\"}"},
-    {{"openai/gpt-5-mini", SAMPLING, .conversation_id = "c-1"},
+    {{.model = "openai/gpt-5-mini", .spec = SAMPLING, .conversation_id = "c-1"},
      "{\"model\":\"gpt-5-mini\"," CHAT_HI ",\"max_completion_tokens\":9,\"seed\":7,"
      "\"reasoning_effort\":\"low\",\"prompt_cache_key\":\"c-1\"}"},
-    {{"openai/ours",
-      "{\"model_canonical_name\":\"gpt-5\",\"temperature\":0.5,\"reasoning_effort\":\"low\","
-      "\"prompt_cache_retention\":\"24h\"}",
+    {{.model = "openai/ours",
+      .spec =
+          "{\"model_canonical_name\":\"gpt-5\",\"temperature\":0.5,\"reasoning_effort\":\"low\","
+          "\"prompt_cache_retention\":\"24h\"}",
       .conversation_id = "c-1"},
      "{\"model\":\"ours\"," CHAT_HI ",\"reasoning_effort\":\"low\",\"prompt_cache_key\":\"c-1\","
      "\"prompt_cache_retention\":\"24h\"}"},
     /* It takes both. */
-    {{"gemini/gemini-2.5-pro", SAMPLING, .conversation_id = "c-1"},
+    {{.model = "gemini/gemini-2.5-pro", .spec = SAMPLING, .conversation_id = "c-1"},
      "{\"model\":\"gemini-2.5-pro\"," CHAT_HI ",\"max_tokens\":9,\"temperature\":0.5,"
      "\"top_p\":0.9,\"top_k\":5,\"seed\":7,\"reasoning_effort\":\"low\"}"},
     /* It takes no effort, and a server that is not open is not sent one that is not known. */
-    {{"openai/gpt-4o", "{\"reasoning_effort\":\"low\",\"top_k\":5}"},
+    {{.model = "openai/gpt-4o", .spec = "{\"reasoning_effort\":\"low\",\"top_k\":5}"},
      "{\"model\":\"gpt-4o\"," CHAT_HI "}"},
-    {{"xai/new", "{\"reasoning_effort\":\"low\",\"top_k\":5}", .conversation_id = "c-1"},
+    {{.model = "xai/new",
+      .spec = "{\"reasoning_effort\":\"low\",\"top_k\":5}",
+      .conversation_id = "c-1"},
      "{\"model\":\"new\"," CHAT_HI ",\"top_k\":5}"},
-    {{"litellm_proxy/new", "{\"reasoning_effort\":\"low\",\"top_k\":5,\"max_output_tokens\":9,"
-                           "\"base_url\":\"http://h\"}"},
+    {{.model = "litellm_proxy/new",
+      .spec = "{\"reasoning_effort\":\"low\",\"top_k\":5,\"max_output_tokens\":9,"
+              "\"base_url\":\"http://h\"}"},
      "{\"model\":\"new\"," CHAT_HI ",\"max_completion_tokens\":9,\"top_k\":5,"
      "\"reasoning_effort\":\"low\"}"},
     /* Asked again, warmer. */
-    {{"openai/test", "{\"temperature\":0}", .plan = {.is_warm = true}},
+    {{.model = "openai/test", .spec = "{\"temperature\":0}", .plan = {.is_warm = true}},
      "{\"model\":\"test\"," CHAT_HI ",\"temperature\":1.0}"},
-    {{"openai/gpt-5", "{\"top_p\":0.5}", .plan = {.is_warm = true}},
+    {{.model = "openai/gpt-5", .spec = "{\"top_p\":0.5}", .plan = {.is_warm = true}},
      "{\"model\":\"gpt-5\"," CHAT_HI ",\"temperature\":1.0}"},
-    {{"openai/test", "{}", .plan = {.is_stream = true}},
+    {{.model = "openai/test", .spec = "{}", .plan = {.is_stream = true}},
      "{\"model\":\"test\"," CHAT_HI ",\"stream\":true,"
      "\"stream_options\":{\"include_usage\":true}}"},
-    {{"openai/test", "{}", .tools = "[{\"type\":\"function\",\"function\":{\"name\":\"t\"}}]"},
+    {{.model = "openai/test",
+      .spec = "{}",
+      .tools = "[{\"type\":\"function\",\"function\":{\"name\":\"t\"}}]"},
      "{\"model\":\"test\"," CHAT_HI
      ",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"t\"}}]}"},
-    {{"openai/test", "{}", .tools = "[]"}, "{\"model\":\"test\"," CHAT_HI "}"},
+    {{.model = "openai/test", .spec = "{}", .tools = "[]"}, "{\"model\":\"test\"," CHAT_HI "}"},
     /* The specification's own members replace all others. */
-    {{"openai/test",
-      "{\"temperature\":0.5,\"litellm_extra_body\":{\"messages\":[],\"tools\":[1],"
-      "\"model\":\"m\",\"temperature\":0.7,\"x\":{\"y\":1}}}",
+    {{.model = "openai/test",
+      .spec = "{\"temperature\":0.5,\"litellm_extra_body\":{\"messages\":[],\"tools\":[1],"
+              "\"model\":\"m\",\"temperature\":0.7,\"x\":{\"y\":1}}}",
       .tools = "[{\"type\":\"function\",\"function\":{\"name\":\"t\"}}]"},
      "{\"messages\":[],\"tools\":[1],\"model\":\"m\",\"temperature\":0.7,\"x\":{\"y\":1}}"},
 };
@@ -180,7 +186,7 @@ static void chat_has_what_the_model_takes(void **state)
 #define MARK "\"cache_control\":{\"type\":\"ephemeral\"}"
 #define MARKED_HI                                                                                  \
     "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Hi\"," MARK "}]}" \
-                                                                                             "]"
+    "]"
 #define MAX(model, tokens) "{\"model\":\"" model "\"," MARKED_HI ",\"max_tokens\":" tokens
 
 static const struct {
@@ -188,58 +194,63 @@ static const struct {
     const char *body;
 } messages[] = {
     /* One of temperature and top_p. */
-    {{"anthropic/claude-3-5-haiku",
-      "{\"temperature\":0.5,\"top_p\":0.9,\"top_k\":5,\"max_output_tokens\":9}"},
+    {{.model = "anthropic/claude-3-5-haiku",
+      .spec = "{\"temperature\":0.5,\"top_p\":0.9,\"top_k\":5,\"max_output_tokens\":9}"},
      MAX("claude-3-5-haiku", "9") ",\"temperature\":0.5,\"top_k\":5}"},
-    {{"anthropic/claude-3-5-haiku", "{\"temperature\":null,\"top_p\":0.9,\"max_output_tokens\":9}"},
+    {{.model = "anthropic/claude-3-5-haiku",
+      .spec = "{\"temperature\":null,\"top_p\":0.9,\"max_output_tokens\":9}"},
      MAX("claude-3-5-haiku", "9") ",\"top_p\":0.9}"},
-    {{"anthropic/claude-3-5-haiku", "{\"top_p\":0.9,\"max_output_tokens\":9}",
+    {{.model = "anthropic/claude-3-5-haiku",
+      .spec = "{\"top_p\":0.9,\"max_output_tokens\":9}",
       .plan = {.is_warm = true, .is_stream = true}},
      MAX("claude-3-5-haiku", "9") ",\"temperature\":1.0,\"stream\":true}"},
     /* No sampling while it thinks. */
-    {{"anthropic/claude-opus-5",
-      "{\"temperature\":0.5,\"top_k\":5,\"max_output_tokens\":9,\"reasoning_effort\":\"low\"}"},
+    {{.model = "anthropic/claude-opus-5",
+      .spec =
+          "{\"temperature\":0.5,\"top_k\":5,\"max_output_tokens\":9,\"reasoning_effort\":\"low\"}"},
      MAX("claude-opus-5",
          "9") ",\"thinking\":{\"type\":\"adaptive\"},\"output_config\":{\"effort\":\"low\"}}"},
-    {{"anthropic/claude-opus-5",
-      "{\"temperature\":0.5,\"max_output_tokens\":9,\"reasoning_effort\":\"minimal\"}"},
+    {{.model = "anthropic/claude-opus-5",
+      .spec = "{\"temperature\":0.5,\"max_output_tokens\":9,\"reasoning_effort\":\"minimal\"}"},
      MAX("claude-opus-5",
          "9") ",\"thinking\":{\"type\":\"adaptive\"},\"output_config\":{\"effort\":\"low\"}}"},
-    {{"anthropic/claude-opus-5",
-      "{\"temperature\":0.5,\"max_output_tokens\":9,\"reasoning_effort\":\"none\"}"},
+    {{.model = "anthropic/claude-opus-5",
+      .spec = "{\"temperature\":0.5,\"max_output_tokens\":9,\"reasoning_effort\":\"none\"}"},
      MAX("claude-opus-5", "9") "}"},
-    {{"anthropic/claude-opus-5-5",
-      "{\"temperature\":0.5,\"max_output_tokens\":9,\"reasoning_effort\":null}"},
+    {{.model = "anthropic/claude-opus-5-5",
+      .spec = "{\"temperature\":0.5,\"max_output_tokens\":9,\"reasoning_effort\":null}"},
      MAX("claude-opus-5-5", "9") ",\"thinking\":{\"type\":\"adaptive\",\"block_binding\":{\"prefix_"
                                  "mismatch_behavior\":"
                                  "\"drop_block\"}},\"output_config\":{\"effort\":\"low\"}}"},
-    {{"anthropic/claude-opus-5-5", "{\"max_output_tokens\":9}"},
+    {{.model = "anthropic/claude-opus-5-5", .spec = "{\"max_output_tokens\":9}"},
      MAX("claude-opus-5-5", "9") ",\"thinking\":{\"type\":\"adaptive\",\"block_binding\":{\"prefix_"
                                  "mismatch_behavior\":"
                                  "\"drop_block\"}},\"output_config\":{\"effort\":\"high\"}}"},
     /* A budget leaves a token for the answer, and has a least size. */
-    {{"anthropic/claude-haiku-4-5",
-      "{\"max_output_tokens\":1025,\"extended_thinking_budget\":5000,\"temperature\":0.5}"},
+    {{.model = "anthropic/claude-haiku-4-5",
+      .spec = "{\"max_output_tokens\":1025,\"extended_thinking_budget\":5000,\"temperature\":0.5}"},
      MAX("claude-haiku-4-5",
          "1025") ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024}}"},
-    {{"anthropic/claude-haiku-4-5",
-      "{\"max_output_tokens\":1024,\"extended_thinking_budget\":5000,\"temperature\":0.5}"},
+    {{.model = "anthropic/claude-haiku-4-5",
+      .spec = "{\"max_output_tokens\":1024,\"extended_thinking_budget\":5000,\"temperature\":0.5}"},
      MAX("claude-haiku-4-5", "1024") ",\"temperature\":0.5}"},
-    {{"anthropic/claude-haiku-4-5",
-      "{\"max_output_tokens\":9000,\"extended_thinking_budget\":1023}"},
+    {{.model = "anthropic/claude-haiku-4-5",
+      .spec = "{\"max_output_tokens\":9000,\"extended_thinking_budget\":1023}"},
      MAX("claude-haiku-4-5", "9000") "}"},
-    {{"anthropic/claude-haiku-4-5", "{\"max_output_tokens\":300000}"},
+    {{.model = "anthropic/claude-haiku-4-5", .spec = "{\"max_output_tokens\":300000}"},
      MAX("claude-haiku-4-5",
          "300000") ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":200000}}"},
     /* Without marks, with words of its own. */
-    {{"anthropic/claude-3-5-haiku",
-      "{\"caching_prompt\":false,\"max_output_tokens\":9,\"litellm_extra_body\":{\"system\":\"s\","
-      "\"tools\":[1],\"messages\":[2]}}",
+    {{.model = "anthropic/claude-3-5-haiku",
+      .spec = "{\"caching_prompt\":false,\"max_output_tokens\":9,\"litellm_extra_body\":{"
+              "\"system\":\"s\","
+              "\"tools\":[1],\"messages\":[2]}}",
       .messages = "[{\"role\":\"system\",\"content\":[{\"type\":\"text\",\"text\":\"S\"}]}]",
       .tools = "[{\"type\":\"function\",\"function\":{\"name\":\"t\"}}]"},
      "{\"model\":\"claude-3-5-haiku\",\"max_tokens\":9,\"system\":\"s\",\"tools\":[1],"
      "\"messages\":[2]}"},
-    {{"anthropic/claude-3-5-haiku", "{\"caching_prompt\":false,\"max_output_tokens\":9}",
+    {{.model = "anthropic/claude-3-5-haiku",
+      .spec = "{\"caching_prompt\":false,\"max_output_tokens\":9}",
       .messages = "[{\"role\":\"system\",\"content\":[{\"type\":\"text\",\"text\":\"S\"},"
                   "{\"type\":\"text\",\"text\":\" \"},{\"type\":\"text\",\"text\":\"D\"}]}]",
       .tools = "[{\"type\":\"function\",\"function\":{\"name\":\"t\",\"description\":\"d\","
@@ -323,22 +334,23 @@ static const struct {
     struct asked asked;
     const char *headers;
 } heads[] = {
-    {{"openai/test", "{}"}, ""},
-    {{"openai/test", "{\"openrouter_site_url\":\"x\"}", .api_key = "sk-1"},
+    {{.model = "openai/test", .spec = "{}"}, ""},
+    {{.model = "openai/test", .spec = "{\"openrouter_site_url\":\"x\"}", .api_key = "sk-1"},
      "Authorization: Bearer sk-1\n"},
-    {{"openrouter/a/b", "{}"}, "HTTP-Referer: \nX-Title: \n"},
-    {{"openrouter/a/b", "{\"openrouter_site_url\":\"https://a\",\"openrouter_app_name\":\"A\"}",
+    {{.model = "openrouter/a/b", .spec = "{}"}, "HTTP-Referer: \nX-Title: \n"},
+    {{.model = "openrouter/a/b",
+      .spec = "{\"openrouter_site_url\":\"https://a\",\"openrouter_app_name\":\"A\"}",
       .api_key = "sk-1"},
      "Authorization: Bearer sk-1\nHTTP-Referer: https://a\nX-Title: A\n"},
-    {{"anthropic/claude-3-5-haiku", "{}"}, "anthropic-version: 2023-06-01\n"},
-    {{"anthropic/claude-opus-5", "{}", .api_key = "sk-1"},
+    {{.model = "anthropic/claude-3-5-haiku", .spec = "{}"}, "anthropic-version: 2023-06-01\n"},
+    {{.model = "anthropic/claude-opus-5", .spec = "{}", .api_key = "sk-1"},
      "x-api-key: sk-1\nanthropic-version: 2023-06-01\n"},
-    {{"anthropic/claude-opus-4-5", "{}"}, "anthropic-version: 2023-06-01\n"},
-    {{"anthropic/claude-haiku-4-5", "{}"},
+    {{.model = "anthropic/claude-opus-4-5", .spec = "{}"}, "anthropic-version: 2023-06-01\n"},
+    {{.model = "anthropic/claude-haiku-4-5", .spec = "{}"},
      "anthropic-version: 2023-06-01\nanthropic-beta: interleaved-thinking-2025-05-14\n"},
-    {{"anthropic/claude-opus-5-5", "{}"},
+    {{.model = "anthropic/claude-opus-5-5", .spec = "{}"},
      "anthropic-version: 2023-06-01\nanthropic-beta: thinking-binding-controls-2026-08-01\n"},
-    {{"anthropic/ours", "{\"model_canonical_name\":\"claude-haiku-4-5\"}"},
+    {{.model = "anthropic/ours", .spec = "{\"model_canonical_name\":\"claude-haiku-4-5\"}"},
      "anthropic-version: 2023-06-01\nanthropic-beta: interleaved-thinking-2025-05-14\n"},
 };
 

@@ -192,6 +192,75 @@ static void line_without_an_end_is_refused(void **state)
     test_server_stop(server);
 }
 
+/* How often a request is sent, if the server ends the connection on which it comes. */
+static void request_on_a_kept_connection_is_sent_again(void **state)
+{
+    static const struct {
+        struct test_reply first;
+        struct test_reply second;
+        enum error_code code; /* of the second call */
+        size_t n_requests;
+    } cases[] = {
+        /* It was closed before the request arrived. */
+        {{.bytes = NULL}, {.bytes = "", .ending = TEST_CLOSE}, ERROR_NONE, 3},
+        {{.bytes = NULL}, {.bytes = "", .ending = TEST_RESET}, ERROR_NONE, 3},
+        /* The request had an effect, perhaps. */
+        {{.bytes = NULL}, {.bytes = "H", .ending = TEST_CLOSE}, ERROR_UNAVAILABLE, 2},
+        {{.bytes = NULL}, {.bytes = OK_HEAD, .ending = TEST_CLOSE}, ERROR_UNAVAILABLE, 2},
+        {{.bytes = NULL},
+         {.bytes = "HTTP/1.1 100 Continue\r\n\r\n", .ending = TEST_CLOSE},
+         ERROR_UNAVAILABLE,
+         2},
+        /* A new connection leads to the same server. */
+        {{.bytes = OK_HEAD "Connection: close\r\nContent-Length: 0\r\n\r\n"},
+         {.bytes = "", .ending = TEST_CLOSE},
+         ERROR_UNAVAILABLE,
+         2},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct test_reply replies[] = {cases[i].first, cases[i].second, {.bytes = NULL}};
+        struct test_server *server = test_server_start(replies, ARRAY_SIZE(replies), NULL);
+        CLEANUP(http_call_freep) struct http_call *call = NULL;
+        struct http_request request = fixture_get(test_server_url(server, "/"));
+
+        assert_int_equal(fixture_run_get(*state, request.url), ERROR_NONE);
+        assert_int_equal(fixture_run(*state, &request, &call), cases[i].code);
+        if (cases[i].code == ERROR_NONE)
+            assert_int_equal(http_status(call), 200);
+        assert_int_equal(test_server_n_requests(server), cases[i].n_requests);
+        test_server_stop(server);
+    }
+}
+
+/* What is wrong with a reply is said in words. */
+static void reply_that_is_none_is_refused_in_words(void **state)
+{
+    static const struct {
+        const char *bytes;
+        const char *message;
+    } cases[] = {
+        {"SSH-2.0-OpenSSH_9.2\r\n", "the response is not HTTP/1"},
+        {OK_HEAD "Content-Length: x\r\n", "the response's Content-Length is not valid"},
+        {OK_HEAD "Content-Length: 5\r\n\r\nab",
+         "the response was cut off: Connection reset by peer"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct test_reply reply = {.bytes = cases[i].bytes, .ending = TEST_CLOSE};
+        struct test_server *server = test_server_start(&reply, 1, NULL);
+        CLEANUP(http_call_freep) struct http_call *call = NULL;
+        struct http_request request = fixture_get(test_server_url(server, "/"));
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(fixture_start(*state, &request, &call, &err), 0);
+        assert_int_equal(http_wait(call, &err), -1);
+        assert_string_equal(err.message, cases[i].message);
+        assert_int_equal(err.code, ERROR_UNAVAILABLE);
+        test_server_stop(server);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +273,8 @@ int main(void)
         cmocka_unit_test(drained_connection_is_left_after_half_a_request),
         cmocka_unit_test(connection_is_used_again_for_its_own_port_only),
         cmocka_unit_test(line_without_an_end_is_refused),
+        cmocka_unit_test(request_on_a_kept_connection_is_sent_again),
+        cmocka_unit_test(reply_that_is_none_is_refused_in_words),
     };
 
     return cmocka_run_group_tests_name("direct only", tests, fixture_set_up_direct,

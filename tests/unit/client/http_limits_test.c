@@ -283,6 +283,50 @@ static void cancelled_call_leaves_its_connection(void **state)
     test_server_stop(server);
 }
 
+/* The rest of a stream that nobody reads is waited for half a second. */
+static void drained_call_leaves_its_connection_in_time(void **state)
+{
+    static const struct test_reply half = {.bytes = OK_HEAD "Content-Length: 9\r\n\r\nabc",
+                                           .ending = TEST_HOLD};
+    const struct fixture *fixture = *state;
+    struct test_server *server = test_server_start(&half, 1, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/"));
+    struct http_call *call = NULL;
+    struct error err = ERROR_INIT;
+    const char *bytes = NULL;
+    size_t len = 0;
+
+    request.stream = true;
+    request.timeout_ms = 0;
+    assert_int_equal(fixture_start(fixture, &request, &call, &err), 0);
+    assert_int_equal(http_call_read(call, &bytes, &len, &err), 0);
+    http_call_drain(call);
+    /* A direct connection waits for its next use. */
+    if (fixture->direct == NULL)
+        assert_true(test_server_wait_ended(server, 1));
+    test_server_stop(server);
+}
+
+static void status_is_known_once_it_came(void **state)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct test_server *server = test_server_start(silent_reply, 1, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/"));
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(fixture_start(*state, &request, &call, &err), 0);
+    assert_false(http_is_over_within(call, 0));
+    assert_int_equal(http_status(call), 0);
+    assert_null(http_reply_header(call, "X-Any"));
+    assert_int_equal(http_retry_after_ms(call), -1);
+    assert_false(http_is_unreached(call));
+    assert_false(http_is_unproven(call));
+    http_call_freep(&call);
+    assert_null(call);
+    http_call_free(NULL);
+    test_server_stop(server);
+}
+
 static void finished_call_cannot_be_cancelled(void **state)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
@@ -364,6 +408,8 @@ int main(void)
         cmocka_unit_test(own_connection_is_shared_with_no_call),
         cmocka_unit_test(freed_call_leaves_its_connection),
         cmocka_unit_test(cancelled_call_leaves_its_connection),
+        cmocka_unit_test(drained_call_leaves_its_connection_in_time),
+        cmocka_unit_test(status_is_known_once_it_came),
         cmocka_unit_test(finished_call_cannot_be_cancelled),
         cmocka_unit_test(four_idle_connections_are_kept),
         cmocka_unit_test(longest_wait_has_thirty_days),

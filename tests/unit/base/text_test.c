@@ -87,6 +87,23 @@ static void utf8_is_told_from_other_bytes(void **state)
     }
 }
 
+/* What lies behind the bytes does not count, whatever it is. */
+static void only_the_given_bytes_are_looked_at(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf repaired = STRBUF_INIT;
+
+    (void)state;
+    assert_true(utf8_is_valid("ab\xff", 2));
+    assert_true(utf8_is_valid("\xff", 0));
+    assert_false(utf8_is_valid("a\xc3\xa4", 2));
+    assert_true(utf8_is_valid("a\0b", 3));
+    assert_int_equal(utf8_length("ab\xc3\xa4", 3), 3);
+    assert_int_equal(utf8_length("abc", 2), 2);
+    assert_int_equal(utf8_offset("abc", 2, 5), 2);
+    utf8_append_repaired(&repaired, "a\xc3\xa4", 2);
+    assert_string_equal(repaired.text, "a\xef\xbf\xbd");
+}
+
 static void repair_keeps_what_is_whole(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf repaired = STRBUF_INIT;
@@ -142,6 +159,7 @@ int text_tests(void)
         cmocka_unit_test(texts_compare_as_they_read),
         cmocka_unit_test(only_whole_numbers_in_range_are_read),
         cmocka_unit_test(utf8_is_told_from_other_bytes),
+        cmocka_unit_test(only_the_given_bytes_are_looked_at),
         cmocka_unit_test(repair_keeps_what_is_whole),
         cmocka_unit_test(characters_are_counted_not_bytes),
         cmocka_unit_test(white_space_alone_is_blank),

@@ -248,6 +248,13 @@ static void socket_addresses_are_judged_alike(void **state)
     assert_int_equal(inet_pton(AF_INET6, "::ffff:10.1.1.1", &v6.sin6_addr), 1);
     memcpy(&storage, &v6, sizeof(v6));
     assert_false(address_filter_allows((struct sockaddr *)&storage, false));
+    assert_int_equal(inet_pton(AF_INET6, "2606:4700::1111", &v6.sin6_addr), 1);
+    memcpy(&storage, &v6, sizeof(v6));
+    assert_true(address_filter_allows((struct sockaddr *)&storage, false));
+    assert_int_equal(inet_pton(AF_INET6, "fd12::1", &v6.sin6_addr), 1);
+    memcpy(&storage, &v6, sizeof(v6));
+    assert_false(address_filter_allows((struct sockaddr *)&storage, false));
+    assert_true(address_filter_allows((struct sockaddr *)&storage, true));
     storage.ss_family = AF_UNIX;
     assert_false(address_filter_allows((struct sockaddr *)&storage, false));
 }

@@ -61,6 +61,7 @@ base_test_SOURCES = \
 	tests/unit/base/lines_test.c \
 	tests/unit/base/lock_test.c \
 	tests/unit/base/log_test.c \
+	tests/unit/base/mem_test.c \
 	tests/unit/base/process_test.c \
 	tests/unit/base/sandbox_key_test.c \
 	tests/unit/base/secret_test.c \

@@ -23,6 +23,7 @@ int main(void)
     n_failed += lines_tests();
     n_failed += lock_tests();
     n_failed += log_tests();
+    n_failed += mem_tests();
     n_failed += multipart_tests();
     n_failed += process_tests();
     n_failed += query_tests();

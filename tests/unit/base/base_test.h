@@ -25,6 +25,7 @@ int json_tests(void);
 int lines_tests(void);
 int lock_tests(void);
 int log_tests(void);
+int mem_tests(void);
 int multipart_tests(void);
 int process_tests(void);
 int query_tests(void);

@@ -225,6 +225,70 @@ static void tokens_are_long_and_differ(void **state)
     assert_string_not_equal(first, second);
 }
 
+static void every_byte_is_random(void **state)
+{
+    unsigned char first[32];
+    bool is_other[32] = {false};
+
+    (void)state;
+    crypto_random(first, sizeof(first));
+    for (int i = 0; i < 64; i++) {
+        unsigned char bytes[32] = {0};
+
+        crypto_random(bytes, sizeof(bytes));
+        for (size_t at = 0; at < sizeof(bytes); at++)
+            is_other[at] = is_other[at] || bytes[at] != first[at];
+    }
+    for (size_t at = 0; at < sizeof(first); at++)
+        assert_true(is_other[at]);
+}
+
+static void password_hash_depends_on_salt_and_rounds(void **state)
+{
+    CLEANUP(secret_done) struct secret password = SECRET_INIT;
+    char hexes[4][CRYPTO_HASH_HEX_BYTES];
+
+    (void)state;
+    secret_set(&password, "passwd");
+    crypto_password_hex(&password, "salt", 1, hexes[0]);
+    crypto_password_hex(&password, "salt", 2, hexes[1]);
+    crypto_password_hex(&password, "salT", 1, hexes[2]);
+    secret_set(&password, "passwe");
+    crypto_password_hex(&password, "salt", 1, hexes[3]);
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t k = i + 1; k < 4; k++)
+            assert_string_not_equal(hexes[i], hexes[k]);
+    }
+}
+
+static void seals_that_are_none_are_told_apart(void **state)
+{
+    static const struct {
+        const char *sealed;
+        const char *message;
+    } cases[] = {
+        {"", "not a sealed value"},
+        {"v2.AAAA", "not a sealed value"},
+        {"v1.A", "a sealed value: not base64url: wrong length"},
+        {"v1.!!!!", "a sealed value: not base64url: invalid character"},
+        {"v1.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "a sealed value is too short"},
+        {"v1.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "not sealed with this key for this record"},
+    };
+    struct keyring keyring;
+
+    (void)state;
+    keyring_of(ROOT, &keyring);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(secret_done) struct secret plain = SECRET_INIT;
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(keyring_open(&keyring, "a", cases[i].sealed, &plain, &err), -1);
+        assert_string_equal(err.message, cases[i].message);
+        assert_int_equal(err.code, ERROR_INTERNAL);
+        assert_false(secret_is_set(&plain));
+    }
+}
+
 int crypto_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +303,9 @@ int crypto_tests(void)
         cmocka_unit_test(empty_secret_can_be_sealed),
         cmocka_unit_test(every_changed_character_is_noticed),
         cmocka_unit_test(tokens_are_long_and_differ),
+        cmocka_unit_test(every_byte_is_random),
+        cmocka_unit_test(password_hash_depends_on_salt_and_rounds),
+        cmocka_unit_test(seals_that_are_none_are_told_apart),
     };
 
     return cmocka_run_group_tests_name("base/crypto", tests, NULL, NULL);

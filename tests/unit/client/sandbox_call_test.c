@@ -286,9 +286,16 @@ static void endpoint_of_before_keeps_no_key_of_another(void **state)
     (void)state;
     sandbox_endpoint_set_keys(&endpoint, SESSION_KEY, SANDBOX_KEYS_DERIVED);
     assert_true(secret_is_set(&endpoint.proof_key));
+    assert_string_equal(secret_reveal(&endpoint.session_key), SESSION_KEY);
     sandbox_endpoint_set_keys(&endpoint, "another", SANDBOX_KEYS_OLD);
     assert_false(secret_is_set(&endpoint.proof_key));
+    assert_string_equal(secret_reveal(&endpoint.session_key), "another");
     assert_string_equal(secret_reveal(&endpoint.call_key), "another");
+    sandbox_endpoint_done(&endpoint);
+    assert_false(secret_is_set(&endpoint.session_key));
+    assert_false(secret_is_set(&endpoint.call_key));
+    assert_null(endpoint.url);
+    sandbox_endpoint_done(NULL);
 }
 
 static void more_headers_than_there_is_room_for_are_refused(void **state)

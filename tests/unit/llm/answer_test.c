@@ -435,21 +435,22 @@ static void messages_events_are_put_together_by_index(void **state)
              "\"t\"") "," BEGIN("1",
                                 "\"type\":\"tool_use\","
                                 "\"id\":\"b\",\"name\":"
-                                "\"u\"") "," MORE("0", "\"partial_json\":\"{\"") "," MORE("1",
-                                                                                          "\"partia"
-                                                                                          "l_"
-                                                                                          "json\":"
-                                                                                          "\"1\"") "," MORE("0",
-                                                                                                            "\"partial_json\":\"}\"") "," MORE("7",
-                                                                                                                                               "\"p"
-                                                                                                                                               "art"
-                                                                                                                                               "ial"
-                                                                                                                                               "_js"
-                                                                                                                                               "on"
-                                                                                                                                               "\":"
-                                                                                                                                               "\"n"
-                                                                                                                                               "o"
-                                                                                                                                               "\"") "]",
+                                "\"u\"") "," MORE("0",
+                                                  "\"partial_json\":\"{\"") "," MORE("1",
+                                                                                     "\"partia"
+                                                                                     "l_"
+                                                                                     "json\":"
+                                                                                     "\"1\"") "," MORE("0",
+                                                                                                       "\"partial_json\":\"}\"") "," MORE("7",
+                                                                                                                                          "\"p"
+                                                                                                                                          "art"
+                                                                                                                                          "ial"
+                                                                                                                                          "_js"
+                                                                                                                                          "on"
+                                                                                                                                          "\":"
+                                                                                                                                          "\"n"
+                                                                                                                                          "o"
+                                                                                                                                          "\"") "]",
          "calls", "[[\"a\",\"t\",\"{}\"],[\"b\",\"u\",\"1\"]]"},
         {"[" START("") "," BEGIN("0", "\"type\":\"thinking\"") "," BEGIN(
              "1",
@@ -541,6 +542,10 @@ static void malformed_json_is_repaired(void **state)
                                "A"},
         {"\"\\\\ud800\xff\"", "\\ud800\xef\xbf\xbd"},
         {"\"\\n\\\"\xff\"", "\n\"\xef\xbf\xbd"},
+        {"\"\\nd800\xff\"", "\nd800\xef\xbf\xbd"},
+        {"\"\\ud83dxude00\"", "\xef\xbf\xbdxude00"},
+        {"\"\\ud83d\\nde00\"", "\xef\xbf\xbd\nde00"},
+        {"\"\xff\\t\"", "\xef\xbf\xbd\t"},
         {"\"\\u00e9\\u00E9\xff\"", "\xc3\xa9\xc3\xa9\xef\xbf\xbd"},
     };
 

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "llm/llm_fixture.h"
 #include "support/test_catalogue.h"
 
@@ -206,14 +207,14 @@ static void placeholders_are_filled_in_texts(void **state)
 static void long_message_is_shown_in_part(void **state)
 {
     struct llm *const *llm = *state;
-    char text[3 * 201 + 1] = "";
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     struct asked asked;
 
     for (size_t i = 0; i < 201; i++)
-        memcpy(text + 3 * i, "\xe2\x82\xac", 3);
+        strbuf_append(&text, "\xe2\x82\xac");
     asked_init(&asked, *llm, "scripted/words", NULL, "{}");
     json_array_clear(asked.messages);
-    add_message(&asked, "user", text);
+    add_message(&asked, "user", text.text);
     assert_int_equal(asked_run(&asked), 0);
     assert_int_equal(strchr(asked.reply.text, '|') - asked.reply.text, 3 * 200);
     asked_done(&asked);

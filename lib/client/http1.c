@@ -27,20 +27,18 @@ void http1_done(struct http1_reader *reader)
 /* --- lines --- */
 
 /*
- * Collects bytes up to the line's end; *whole_out once the line is complete, with surrounding white
- * space removed.
+ * Collects bytes of the input, which is not empty, up to the line's end; *whole_out once the line
+ * is complete, with surrounding white space removed.
  */
 static int take_line(struct http1_reader *reader, struct http1_input *input, bool *whole_out,
                      struct error *err)
 {
-    const char *end = NULL;
+    const char *end = memchr(input->bytes, '\n', input->len);
     size_t n = input->len;
 
     if (reader->is_line_used)
         strbuf_reset(&reader->line);
     reader->is_line_used = false;
-    if (input->len > 0)
-        end = memchr(input->bytes, '\n', input->len);
     if (end != NULL)
         n = (size_t)(end - input->bytes) + 1;
     if (reader->line.len + n > LINE_MAX_BYTES)

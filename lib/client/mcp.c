@@ -136,8 +136,6 @@ static int read_whole(struct http_call *call, const char *bytes, size_t len, jso
 
     while (len > 0) {
         strbuf_append_bytes(&text, bytes, len);
-        if (text.len > MAX_REPLY_BYTES)
-            return error_set(err, ERROR_TOO_LARGE, "The server's reply is too large");
         if (http_call_read(call, &bytes, &len, err) < 0)
             return -1;
     }

@@ -123,6 +123,86 @@ static void a_word_of_the_shell_holds_anything(void **state)
     assert_string_equal(out.text, "'' 'it'\\''s $x `y`\n\"z\"\\'");
 }
 
+static void bytes_of_all_values_come_back(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf padded = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf back = STRBUF_INIT;
+    unsigned char bytes[256];
+    unsigned char from_hex[256];
+    char hex[2 * sizeof(bytes) + 1];
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (unsigned char)i;
+    base64_append(&padded, bytes, sizeof(bytes));
+    base64url_append(&url, bytes, sizeof(bytes));
+    hex_encode(bytes, sizeof(bytes), hex);
+    assert_int_equal(base64_decode(padded.text, padded.len, &back, &err), 0);
+    assert_int_equal(back.len, sizeof(bytes));
+    assert_memory_equal(back.text, bytes, sizeof(bytes));
+    strbuf_reset(&back);
+    assert_int_equal(base64url_decode(url.text, &back, &err), 0);
+    assert_memory_equal(back.text, bytes, sizeof(bytes));
+    assert_int_equal(hex_decode(hex, from_hex, sizeof(from_hex), &err), 0);
+    assert_memory_equal(from_hex, bytes, sizeof(bytes));
+}
+
+static void digits_are_told_from_other_characters(void **state)
+{
+    static const char digits[] = "0123456789abcdefABCDEF";
+
+    (void)state;
+    for (int c = 0; c < 128; c++) {
+        const char *at = c == 0 ? NULL : strchr(digits, c);
+        int value = at == NULL ? -1 : (int)(at - digits);
+
+        assert_int_equal(hex_value((char)c), value > 15 ? value - 6 : value);
+    }
+}
+
+static void wrong_text_is_told_why(void **state)
+{
+    unsigned char bytes[2] = {0};
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(hex_decode("00", bytes, 2, &err), -1);
+    assert_string_equal(err.message, "expected 4 hex digits");
+    assert_int_equal(hex_decode("0g00", bytes, 2, &err), -1);
+    assert_int_equal(hex_decode("g000", bytes, 2, &err), -1);
+    assert_string_equal(err.message, "expected 4 hex digits");
+    assert_int_equal(base64url_decode("A", &out, &err), -1);
+    assert_string_equal(err.message, "not base64url: wrong length");
+    assert_int_equal(base64url_decode("A.", &out, &err), -1);
+    assert_string_equal(err.message, "not base64url: invalid character");
+    assert_int_equal(base64_decode("A", 1, &out, &err), -1);
+    assert_string_equal(err.message, "not base64: wrong length");
+    assert_int_equal(base64_decode("A.", 2, &out, &err), -1);
+    assert_string_equal(err.message, "not base64: invalid character");
+    /* What lies behind the length does not count. */
+    strbuf_reset(&out);
+    assert_int_equal(base64_decode("Zg==!", 4, &out, &err), 0);
+    assert_string_equal(out.text, "f");
+    strbuf_reset(&out);
+    assert_int_equal(base64_decode("=\r\n=", 4, &out, &err), 0);
+    assert_int_equal(out.len, 0);
+}
+
+static void percent_sign_decodes_up_to_the_end(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+    (void)state;
+    percent_decode(&out, "%41%4a%4A%4", 11, ' ');
+    percent_decode(&out, "%41", 2, ' ');
+    percent_decode(&out, "%g1%1g%00", 9, ' ');
+    assert_int_equal(out.len, 5 + 2 + 7);
+    assert_memory_equal(out.text, "AJJ%4%4%g1%1g\0", 15);
+}
+
 int encode_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +213,10 @@ int encode_tests(void)
         cmocka_unit_test(only_unreserved_characters_stay_plain),
         cmocka_unit_test(percent_signs_decode_or_stay),
         cmocka_unit_test(a_word_of_the_shell_holds_anything),
+        cmocka_unit_test(bytes_of_all_values_come_back),
+        cmocka_unit_test(digits_are_told_from_other_characters),
+        cmocka_unit_test(wrong_text_is_told_why),
+        cmocka_unit_test(percent_sign_decodes_up_to_the_end),
     };
 
     return cmocka_run_group_tests_name("base/encode", tests, NULL, NULL);

@@ -106,12 +106,72 @@ static void fresh_token_looks_like_one_and_opens_with_its_key_alone(void **state
     assert_int_equal(fernet_open(other, token.text, &opened, &err), -1);
 }
 
+/* Whole blocks and parts of them. */
+static void secrets_of_any_length_come_back(void **state)
+{
+    unsigned char key[CRYPTO_KEY_BYTES];
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    (void)state;
+    crypto_random(key, sizeof(key));
+    for (size_t n = 0; n <= 50; n++) {
+        CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
+        CLEANUP(secret_done) struct secret plain = SECRET_INIT;
+        CLEANUP(secret_done) struct secret opened = SECRET_INIT;
+        struct error err = ERROR_INIT;
+
+        secret_set(&plain, text.text);
+        fernet_append(key, &plain, &token);
+        assert_int_equal(token.len % 4, 0);
+        assert_int_equal(fernet_open(key, token.text, &opened, &err), 0);
+        assert_string_equal(secret_reveal(&opened), text.text);
+        /* Padding may be missing. */
+        while (token.text[token.len - 1] == '=')
+            strbuf_truncate(&token, token.len - 1);
+        assert_int_equal(fernet_open(key, token.text, &opened, &err), 0);
+        strbuf_append_char(&text, (char)('a' + n % 26));
+    }
+}
+
+static void tokens_that_are_none_are_told_apart(void **state)
+{
+    unsigned char key[CRYPTO_KEY_BYTES];
+    unsigned char other[CRYPTO_KEY_BYTES];
+    CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
+    CLEANUP(secret_done) struct secret plain = SECRET_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    crypto_random(key, sizeof(key));
+    memcpy(other, key, sizeof(other));
+    other[CRYPTO_KEY_BYTES - 1] ^= 1U;
+    assert_int_equal(fernet_open(key, "", &plain, &err), -1);
+    assert_string_equal(err.message, "not a sealed secret");
+    assert_int_equal(fernet_open(key, "gAAAA", &plain, &err), -1);
+    assert_string_equal(err.message, "not base64url: wrong length");
+    secret_set(&plain, "words");
+    fernet_append(key, &plain, &token);
+    /* The half that signs is right, the half that enciphers is not. */
+    assert_int_equal(fernet_open(other, token.text, &plain, &err), -1);
+    assert_string_equal(err.message, "a sealed secret is damaged");
+    other[0] ^= 1U;
+    assert_int_equal(fernet_open(other, token.text, &plain, &err), -1);
+    assert_string_equal(err.message, "a secret that was not sealed by this server");
+    token.text[0] = 'h';
+    assert_int_equal(fernet_open(key, token.text, &plain, &err), -1);
+    assert_string_equal(err.message, "not a sealed secret");
+    assert_int_equal(err.code, ERROR_INVALID);
+    assert_string_equal(secret_reveal(&plain), "words");
+}
+
 int fernet_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(token_is_the_specifications),
         cmocka_unit_test(invalid_tokens_of_the_specification_stay_shut),
         cmocka_unit_test(fresh_token_looks_like_one_and_opens_with_its_key_alone),
+        cmocka_unit_test(secrets_of_any_length_come_back),
+        cmocka_unit_test(tokens_that_are_none_are_told_apart),
     };
 
     return cmocka_run_group_tests_name("base/fernet", tests, NULL, NULL);

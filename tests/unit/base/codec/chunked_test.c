@@ -115,6 +115,78 @@ static void chunks_are_any_number(void **state)
     assert_int_equal(end, CHUNKED_OVER);
 }
 
+/* A body whose framing has exactly so many bytes. */
+static int read_framing(size_t n_bytes)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    enum chunked_state end = CHUNKED_SIZE;
+
+    strbuf_append(&body, "0;");
+    while (body.len < n_bytes - 4)
+        strbuf_append_char(&body, 'x');
+    strbuf_append(&body, "\r\n\r\n");
+    return read_body(body.text, 1000, &out, &end) == 0 && end == CHUNKED_OVER ? 0 : -1;
+}
+
+static void longest_framing_and_size_are_read(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    enum chunked_state end = CHUNKED_OVER;
+
+    (void)state;
+    assert_int_equal(read_framing(8192), 0);
+    assert_int_equal(read_framing(8193), -1);
+    assert_int_equal(read_body("000000000001\r\na\r\n000000000000\r\n\r\n", 5, &out, &end), 0);
+    assert_string_equal(out.text, "a");
+    assert_int_equal(end, CHUNKED_OVER);
+    assert_int_equal(read_body("0000000000001\r\n", 5, &out, &end), -1);
+    assert_int_equal(read_body("ffffffffffff\r\nx", 5, &out, &end), 0);
+    assert_int_equal(end, CHUNKED_DATA);
+}
+
+/* What follows a body belongs to the next message. */
+static void rest_of_the_input_is_left(void **state)
+{
+    static const char body[] = "1;a\tb\r\nx\r\n0\r\nT: 1\r\n\r\nrest";
+    struct chunked chunked = {.state = CHUNKED_SIZE};
+    struct chunked_input input = {body, sizeof(body) - 1};
+    struct error err = ERROR_INIT;
+    const char *data = NULL;
+    size_t n = 0;
+
+    (void)state;
+    assert_int_equal(chunked_next(&chunked, &input, &data, &n, &err), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(*data, 'x');
+    assert_int_equal(chunked_next(&chunked, &input, &data, &n, &err), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(chunked.state, CHUNKED_OVER);
+    assert_string_equal(input.bytes, "rest");
+    assert_int_equal(input.len, 4);
+}
+
+static void size_without_digits_is_refused_in_words(void **state)
+{
+    static const char *const bodies[] = {";a\r\n", " 1\r\n", "1\v\r\n", "1\r\nab\r\n", "1\r\na\rx"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+        struct chunked chunked = {.state = CHUNKED_SIZE};
+        struct chunked_input input = {bodies[i], strlen(bodies[i])};
+        struct error err = ERROR_INIT;
+        const char *data = NULL;
+        size_t n = 0;
+        int rc = 0;
+
+        while (rc == 0 && input.len > 0)
+            rc = chunked_next(&chunked, &input, &data, &n, &err);
+        assert_int_equal(rc, -1);
+        assert_string_equal(err.message, "The body is not valid chunked encoding");
+        assert_int_equal(err.code, ERROR_INVALID);
+    }
+}
+
 int chunked_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +195,9 @@ int chunked_tests(void)
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(framing_has_a_limit),
         cmocka_unit_test(chunks_are_any_number),
+        cmocka_unit_test(longest_framing_and_size_are_read),
+        cmocka_unit_test(rest_of_the_input_is_left),
+        cmocka_unit_test(size_without_digits_is_refused_in_words),
     };
 
     return cmocka_run_group_tests_name("chunked", tests, NULL, NULL);

@@ -8,7 +8,7 @@ CLIENT_TEST_LIBS = libtestserver.a $(CLIENT_LIBS) $(BASE_LIBS) $(CMOCKA_LIBS)
 HTTP_FIXTURE = tests/unit/client/http_fixture.c tests/unit/client/http_fixture.h
 
 check_PROGRAMS += address_filter_test http1_test http_direct_test http_limits_test http_proof_test http_stream_test http_test http_wait_test direct_request_test mcp_test oauth_discover_test oauth_test proof_test \
-	runtime_api_test sandbox_call_test sse_test
+	runtime_api_test sandbox_call_test sse_test tcp_test
 address_filter_test_SOURCES = tests/unit/client/address_filter_test.c
 address_filter_test_CPPFLAGS = $(TEST_CPPFLAGS)
 address_filter_test_LDADD = $(CLIENT_TEST_LIBS)
@@ -57,6 +57,9 @@ sandbox_call_test_LDADD = libtestsupport.a $(CLIENT_TEST_LIBS)
 sse_test_SOURCES = tests/unit/client/sse_test.c
 sse_test_CPPFLAGS = $(TEST_CPPFLAGS)
 sse_test_LDADD = $(CLIENT_TEST_LIBS)
+tcp_test_SOURCES = tests/unit/client/tcp_test.c
+tcp_test_CPPFLAGS = $(TEST_CPPFLAGS)
+tcp_test_LDADD = $(CLIENT_TEST_LIBS)
 
 check_PROGRAMS += replay-client_http1
 replay_client_http1_SOURCES = tests/fuzz/client_http1.c tests/fuzz/cut.h tests/fuzz/replay.c

@@ -141,6 +141,7 @@ static void prompt_does_not_fit_another_form(void **state)
         assert_true(fits(&prompt, cases[i].other));
     }
     assert_false(fits(&nothing, "{\"model\":\"openai/a\"}"));
+    llm_prompt_done(NULL);
 }
 
 /* What does not change the form: who serves it, and how it is asked. */
@@ -179,7 +180,13 @@ static void prompt_goes_back_to_an_earlier_end(void **state)
         assert_string_equal(prompt.messages.text, messages);
         assert_string_equal(prompt.system.text, system);
         assert_memory_equal(&prompt.end, &end, sizeof(end));
+        llm_prompt_done(&prompt);
+        assert_int_equal(prompt.messages.len + prompt.system.len, 0);
+        assert_null(prompt.format);
+        assert_null(prompt.model);
         /* A new beginning keeps nothing. */
+        begin(&prompt, models[i]);
+        add(&prompt, USER(TEXT("a")));
         begin(&prompt, models[i]);
         assert_int_equal(prompt.messages.len + prompt.system.len + prompt.tools.len, 0);
         assert_int_equal(prompt.end.role, LLM_ROLE_NONE);
@@ -305,6 +312,12 @@ static void mark_goes_to_the_last_message_that_can_have_one(void **state)
 #define A "{\"model\":\"anthropic/a\"}"
 #define TOLD(parts) "{\"role\":\"user\",\"content\":[" parts
 
+#define USE_OF(arguments)                                                                          \
+    "{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"t\",\"arguments\":\"" arguments  \
+    "\"}}"
+#define USED "{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"t\",\"input\":{}}"
+#define OPENING USER(TEXT("(The conversation begins with a message of the assistant.)")) ","
+
 static const struct {
     const char *spec;
     const char *message;
@@ -335,6 +348,10 @@ static const struct {
      TOLD(TEXT("[an image in a form that this model does not take]"))},
     {A, USER("{\"type\":\"image_url\"}"),
      TOLD(TEXT("[an image in a form that this model does not take]"))},
+    /* Arguments that are no object were answered with an error. */
+    {A,
+     "{\"role\":\"assistant\",\"tool_calls\":[" USE_OF("[1]") "," USE_OF("7") "," USE_OF("") "]}",
+     OPENING "{\"role\":\"assistant\",\"content\":[" USED "," USED "," USED},
 };
 
 static void messages_are_rendered_as_blocks(void **state)

@@ -39,6 +39,15 @@ static void bytes_of_lines_may_be_zero(void **state)
     assert_int_equal(line.len, 3);
     assert_memory_equal(line.text, "a\0b", 3);
     assert_int_equal(lines_pending(&lines), 0);
+    lines_add(&lines, "abc", 3);
+    assert_false(lines_next(&lines, &line));
+    lines_done(&lines);
+    assert_int_equal(lines_pending(&lines), 0);
+    /* A new line begins with nothing of the old one. */
+    lines_add(&lines, "d\n", 2);
+    assert_true(lines_next(&lines, &line));
+    assert_string_equal(line.text, "d");
+    lines_done(NULL);
 }
 
 int lines_tests(void)

@@ -52,6 +52,11 @@ static void head_and_tail_can_go(void **state)
     assert_string_equal(buf.text, "3456");
     strbuf_remove_head(&buf, 4);
     assert_string_equal(buf.text, "");
+    strbuf_append(&buf, "x");
+    strbuf_done(&buf);
+    assert_string_equal(buf.text, "");
+    assert_int_equal(buf.len + buf.size + buf.head, 0);
+    strbuf_done(NULL);
 }
 
 /* Against a plain copy: what is removed, appended, taken and forgotten in any order. */

@@ -160,6 +160,8 @@ static void files_are_sorted_and_know_where_they_are_from(void **state)
     assert_string_equal(file->path, path.text);
     text_folder_done(&folder);
     assert_int_equal(folder.n, 0);
+    assert_null(folder.files);
+    text_folder_done(NULL);
     /* Without a second folder. */
     assert_int_equal(text_folder_read(folders->dir, "", &folder, &err), 0);
     assert_int_equal(folder.n, 1);

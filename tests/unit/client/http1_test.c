@@ -269,6 +269,7 @@ static void reader_can_read_another_reply(void **state)
     assert_false(take_input(&reader, &second, &out));
     assert_string_equal(out.text, OK_LINE "[Connection: close][Content-Length: 0]");
     http1_done(&reader);
+    http1_done(NULL);
 }
 
 int main(void)

@@ -190,7 +190,9 @@ static void connect_with(struct client *client, const struct test_reply *replies
 
 static void disconnect(struct client *client)
 {
-    mcp_free(client->mcp);
+    mcp_freep(&client->mcp);
+    assert_null(client->mcp);
+    mcp_free(NULL);
     http_free(client->http);
     test_server_stop(client->server);
 }

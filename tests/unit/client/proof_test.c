@@ -270,6 +270,7 @@ static void server_that_has_gone_is_lost(void **state)
     assert_int_equal(proof_step(proof, pair[0], &why), PROOF_LOST);
     assert_string_equal(why.message, "connect: Broken pipe");
     proof_free(proof);
+    proof_free(NULL);
     fd_close(&pair[0]);
 }
 

@@ -145,6 +145,7 @@ static int read_long(const char *field, size_t n_bytes)
         strbuf_append_char(&text, 'x');
     strbuf_append(&text, "\n\n");
     input = (struct sse_input){text.text, text.len};
+    sse_done(NULL);
     return sse_next(&sse, &input, &event, &err);
 }
 

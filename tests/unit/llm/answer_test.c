@@ -576,6 +576,27 @@ static void other_faults_of_json_stay(void **state)
     }
 }
 
+static void released_parts_are_empty(void **state)
+{
+    struct response_builder builder = RESPONSE_BUILDER_INIT;
+    struct llm_reply reply = LLM_REPLY_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
+
+    (void)state;
+    builder.has_answer = true;
+    assert_int_equal(response_builder_add_call(&builder, "t", "{}", &llm_error), 0);
+    assert_int_equal(response_builder_finish(&builder, &reply, &llm_error), 0);
+    assert_int_equal(reply.n_calls, 1);
+    llm_reply_done(&reply);
+    assert_int_equal(reply.n_calls, 0);
+    assert_null(reply.calls);
+    response_builder_done(&builder);
+    assert_int_equal(builder.n_calls, 0);
+    assert_false(builder.has_answer);
+    llm_reply_done(NULL);
+    response_builder_done(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -592,6 +613,7 @@ int main(void)
         cmocka_unit_test(messages_tokens_are_sums_so_far),
         cmocka_unit_test(malformed_json_is_repaired),
         cmocka_unit_test(other_faults_of_json_stay),
+        cmocka_unit_test(released_parts_are_empty),
     };
 
     json_setup();

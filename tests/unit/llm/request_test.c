@@ -377,6 +377,7 @@ static void headers_over_the_maximum_are_left_out(void **state)
     assert_int_equal(headers.n, LLM_HEADERS_MAX - 1);
     assert_string_equal(headers.items[LLM_HEADERS_MAX - 2].name, "X-Last");
     assert_null(headers.items[LLM_HEADERS_MAX - 1].name);
+    llm_headers_done(NULL);
 }
 
 int main(void)

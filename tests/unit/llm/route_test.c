@@ -147,11 +147,26 @@ static void unknown_ways_are_refused_in_words(void **state)
     }
 }
 
+static void released_route_is_empty(void **state)
+{
+    struct llm_route route = LLM_ROUTE_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(llm_route_find("openai/m", NULL, &route, &llm_error), 0);
+    llm_route_done(&route);
+    assert_null(route.model);
+    assert_null(route.url);
+    assert_null(route.provider);
+    llm_route_done(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prefixes_lead_to_providers),
         cmocka_unit_test(unknown_ways_are_refused_in_words),
+        cmocka_unit_test(released_route_is_empty),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

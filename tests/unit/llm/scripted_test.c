@@ -359,6 +359,8 @@ static void without_a_folder_there_are_no_scripts(void **state)
     assert_string_equal(asked.failure.detail, "There is no script \"unit\".");
     asked_done(&asked);
     llm_free(llm);
+    llm_free(NULL);
+    llm_call_free(NULL);
 }
 
 int main(void)

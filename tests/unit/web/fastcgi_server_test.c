@@ -475,6 +475,7 @@ static void socket_that_cannot_be_made_is_named(void **state)
     /* A folder stands where the socket should be. */
     listeners[0].path = place->folder;
     assert_refused(listeners, 1, ERROR_UNAVAILABLE, "remove /tmp/fastcgi_test.");
+    fastcgi_server_free(NULL);
 }
 
 /* In a process of its own: libfcgi accepts nothing more once a server of the process was closed. */

@@ -128,6 +128,8 @@ static void parameters_are_decoded(void **state)
     path_params_done(&params);
     assert_int_equal(params.n, 0);
     assert_null(params.tail);
+    path_params_done(NULL);
+    url_path_done(NULL);
 }
 
 static void rest_of_one_segment_is_that_segment(void **state)

@@ -157,6 +157,7 @@ static void boundary_has_seventy_characters_at_most(void **state)
     assert_int_equal(init_with_boundary(70), 0);
     assert_int_equal(init_with_boundary(71), -1);
     assert_int_equal(init_with_boundary(5000), -1);
+    multipart_done(NULL);
 }
 
 static void only_the_first_part_of_that_name_is_the_field(void **state)

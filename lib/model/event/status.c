@@ -6,22 +6,6 @@
 static const char *const names[STATUS_N] = {EXECUTION_STATUSES(X)};
 #undef X
 
-static const bool may_become[STATUS_N][STATUS_N] = {
-    [STATUS_IDLE] = {[STATUS_RUNNING] = true, [STATUS_PAUSED] = true},
-    [STATUS_RUNNING] = {[STATUS_IDLE] = true,
-                        [STATUS_PAUSED] = true,
-                        [STATUS_WAITING_FOR_CONFIRMATION] = true,
-                        [STATUS_FINISHED] = true,
-                        [STATUS_ERROR] = true,
-                        [STATUS_STUCK] = true},
-    [STATUS_PAUSED] = {[STATUS_RUNNING] = true},
-    [STATUS_WAITING_FOR_CONFIRMATION] =
-        {[STATUS_RUNNING] = true, [STATUS_IDLE] = true, [STATUS_PAUSED] = true},
-    [STATUS_FINISHED] = {[STATUS_IDLE] = true},
-    [STATUS_ERROR] = {[STATUS_RUNNING] = true},
-    [STATUS_STUCK] = {[STATUS_IDLE] = true, [STATUS_RUNNING] = true},
-};
-
 const char *status_to_string(enum execution_status status)
 {
     return (unsigned)status < STATUS_N ? names[status] : "error";
@@ -36,11 +20,6 @@ bool status_from_string(const char *text, enum execution_status *status_out)
         }
     }
     return false;
-}
-
-bool status_may_become(enum execution_status from, enum execution_status to)
-{
-    return (unsigned)from < STATUS_N && (unsigned)to < STATUS_N && may_become[from][to];
 }
 
 enum execution_status status_on_run(enum execution_status status)

@@ -1,7 +1,7 @@
 /*
- * execution_status: the states of a conversation and the allowed transitions.
+ * execution_status: the states of a conversation.
  *
- * Source: the wire contract's status table; "deleting" is only sent to webhooks.
+ * Source: the wire contract; "deleting" is only sent to webhooks.
  */
 #ifndef DEFT_MODEL_EVENT_STATUS_H
 #define DEFT_MODEL_EVENT_STATUS_H
@@ -30,8 +30,6 @@ enum execution_status { EXECUTION_STATUSES(X) STATUS_N };
 const char *status_to_string(enum execution_status status) MUST_CHECK;
 /* False if text is none of them. */
 bool status_from_string(const char *text, enum execution_status *status_out) NONNULL MUST_CHECK;
-/* True if the table allows from → to. */
-bool status_may_become(enum execution_status from, enum execution_status to) MUST_CHECK;
 /* The status after a run request: `finished` stays, all others become `running`. */
 enum execution_status status_on_run(enum execution_status status) MUST_CHECK;
 

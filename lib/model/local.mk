@@ -105,8 +105,14 @@ model_test_SOURCES = \
 	tests/unit/model/catalogue/catalogue_test.c \
 	tests/unit/model/catalogue/model_table_test.c \
 	tests/unit/model/conversation/child_conversation_test.c \
+	tests/unit/model/conversation/conversation_info_test.c tests/unit/model/conversation/conversation_test.c \
+	tests/unit/model/conversation/goal_test.c tests/unit/model/conversation/llm_switch_test.c \
+	tests/unit/model/conversation/task_test.c \
 	tests/unit/model/event/content_test.c \
+	tests/unit/model/event/event_builders_test.c tests/unit/model/event/event_kinds_test.c \
 	tests/unit/model/event/event_test.c \
+	tests/unit/model/event/progress_test.c \
+	tests/unit/model/openai/openai_answer_test.c tests/unit/model/openai/openai_request_test.c \
 	tests/unit/model/masking/event_text_test.c \
 	tests/unit/model/golden_test.c \
 	tests/unit/model/masking/masker_test.c \
@@ -136,5 +142,5 @@ model_test_SOURCES = \
 	tests/unit/model/word_search_test.c
 model_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS) \
 	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"' -DTEST_CATALOGUE_DIR='"$(abs_top_srcdir)/catalogue"'
-model_test_LDADD = libtestcatalogue.a $(MODEL_LIBS) $(CMOCKA_LIBS)
+model_test_LDADD = libtestsupport.a libtestcatalogue.a $(MODEL_LIBS) $(CMOCKA_LIBS)
 EXTRA_DIST += tests/data/golden

@@ -179,6 +179,13 @@ void assert_json_equal(json_t *ours, json_t *theirs)
         assert_string_equal(left, right);
 }
 
+void assert_json_is(json_t *ours, const char *expected)
+{
+    json_auto_t *theirs = json_of(expected);
+
+    assert_json_equal(ours, theirs);
+}
+
 json_t *event_wire(const struct event *event)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -218,19 +225,28 @@ int main(void)
     json_setup();
     n_failed += agent_spec_tests();
     n_failed += child_tests();
+    n_failed += conversation_tests();
+    n_failed += conversation_info_tests();
     n_failed += content_tests();
     n_failed += catalogue_tests();
+    n_failed += event_builder_tests();
+    n_failed += event_kind_tests();
     n_failed += event_tests();
     n_failed += event_text_tests();
+    n_failed += goal_tests();
     n_failed += golden_tests();
+    n_failed += llm_switch_tests();
     n_failed += masker_tests();
     n_failed += model_table_tests();
     n_failed += observation_tests();
+    n_failed += openai_answer_tests();
+    n_failed += openai_request_tests();
     n_failed += package_tests();
     n_failed += pattern_tests();
     n_failed += plan_tests();
     n_failed += preview_answer_tests();
     n_failed += preview_tests();
+    n_failed += progress_tests();
     n_failed += web_origin_tests();
     n_failed += prompt_tests();
     n_failed += redact_tests();
@@ -245,6 +261,7 @@ int main(void)
     n_failed += start_request_tests();
     n_failed += stats_tests();
     n_failed += status_tests();
+    n_failed += task_tests();
     n_failed += title_tests();
     n_failed += webhook_tests();
     n_failed += resource_keys_tests();

@@ -44,6 +44,8 @@ const char *problem_at(json_t *problems, const char *path) NONNULL MUST_CHECK;
 void assert_same_schema(json_t *ours, json_t *theirs, const char *where) NONNULL;
 /* Equal values; prints both otherwise. */
 void assert_json_equal(json_t *ours, json_t *theirs) NONNULL;
+/* The same of the value that json_of() makes of a text. */
+void assert_json_is(json_t *ours, const char *expected) NONNULL;
 /* The event's wire form. A new reference. */
 json_t *event_wire(const struct event *event) NONNULL MUST_CHECK;
 /* "kind" or, of state updates, "key=value" of each event, separated by spaces. mem_free() it. */
@@ -52,19 +54,27 @@ char *event_order(const struct event_list *list) NONNULL MUST_CHECK;
 int agent_spec_tests(void);
 int catalogue_tests(void);
 int child_tests(void);
+int conversation_tests(void);
+int conversation_info_tests(void);
 int content_tests(void);
+int event_builder_tests(void);
+int event_kind_tests(void);
 int event_tests(void);
 int event_text_tests(void);
+int goal_tests(void);
 int golden_tests(void);
+int llm_switch_tests(void);
 int masker_tests(void);
 int model_table_tests(void);
 int observation_tests(void);
+int openai_answer_tests(void);
+int openai_request_tests(void);
 int package_tests(void);
 int pattern_tests(void);
 int plan_tests(void);
 int preview_answer_tests(void);
 int preview_tests(void);
-
+int progress_tests(void);
 int web_origin_tests(void);
 int prompt_tests(void);
 int redact_tests(void);
@@ -79,6 +89,7 @@ int source_tests(void);
 int start_request_tests(void);
 int stats_tests(void);
 int status_tests(void);
+int task_tests(void);
 int title_tests(void);
 int webhook_tests(void);
 int resource_keys_tests(void);

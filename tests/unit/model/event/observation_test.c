@@ -80,6 +80,72 @@ static void odd_observations_are_empty_texts(void **state)
     }
 }
 
+static void each_kind_has_its_text(void **state)
+{
+    static const struct {
+        const char *observation;
+        const char *text;
+    } cases[] = {
+        {"{'kind': 'TerminalObservation', 'content': [{'text': 'a'}, {'text': 'b'}],"
+         " 'metadata': {'exit_code': 2, 'working_dir': '', 'py_interpreter_path': '/py'}}",
+         "ab\n[Python interpreter: /py]\n[Command finished with exit code 2]"},
+        {"{'kind': 'TerminalObservation', 'content': [{'text': 'a'}]}", "a"},
+        {"{'kind': 'TaskObservation', 'task_id': 't', 'subagent': 's', 'status': 'done',"
+         " 'content': [{'text': 'a'}]}",
+         "[Task: t, sub-agent: s, status: done]\na"},
+        {"{'kind': 'TaskObservation'}", "[Task: , sub-agent: , status: ]\n"},
+        {"{'kind': 'FileEditorObservation', 'content': [{'text': 'a'}, {'text': 'b'}]}", "ab"},
+        {"{'kind': 'BrowserObservation', 'content': [{'text': 'a'}, {'text': 'b'}]}", "ab"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        json_auto_t *observation = json_of(cases[i].observation);
+
+        observation_append_text(observation, &text);
+        assert_string_equal(text.text, cases[i].text);
+    }
+}
+
+static void head_and_tail_of_long_output_have_one_length(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf long_text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *observation = json_of("{'content': [{'type': 'text'}]}");
+
+    (void)state;
+    for (int i = 0; i < TOOL_TEXT_MAX_CHARS + 2; i++) {
+        strbuf_append_char(&long_text, (char)('a' + i % 26));
+        if (i == TOOL_TEXT_MAX_CHARS / 2 || i == TOOL_TEXT_MAX_CHARS / 2 + 1)
+            continue;
+        if (i == TOOL_TEXT_MAX_CHARS / 2 + 2)
+            strbuf_append(&expected, "\n[... 2 characters left out ...]\n");
+        strbuf_append_char(&expected, (char)('a' + i % 26));
+    }
+    json_put_text(json_array_get(json_object_get(observation, "content"), 0), "text",
+                  long_text.text);
+    observation_append_text(observation, &text);
+    assert_string_equal(text.text, expected.text);
+}
+
+static void browsers_text_is_not_cut(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf long_text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *observation =
+        json_of("{'kind': 'BrowserObservation', 'content': [{'type': 'text'}]}");
+
+    (void)state;
+    while (long_text.len <= TOOL_TEXT_MAX_CHARS)
+        strbuf_append(&long_text, "0123456789");
+    json_put_text(json_array_get(json_object_get(observation, "content"), 0), "text",
+                  long_text.text);
+    observation_append_text(observation, &text);
+    assert_string_equal(text.text, long_text.text);
+}
+
 int observation_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -87,6 +153,9 @@ int observation_tests(void)
         cmocka_unit_test(long_output_loses_its_middle),
         cmocka_unit_test(output_that_just_fits_keeps_its_middle_beside_what_stands_around_it),
         cmocka_unit_test(odd_observations_are_empty_texts),
+        cmocka_unit_test(each_kind_has_its_text),
+        cmocka_unit_test(head_and_tail_of_long_output_have_one_length),
+        cmocka_unit_test(browsers_text_is_not_cut),
     };
 
     return cmocka_run_group_tests_name("model/observation", tests, NULL, NULL);

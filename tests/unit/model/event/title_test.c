@@ -16,6 +16,7 @@ static void title_is_the_first_line_cut_to_size(void **state)
     static const struct title_case cases[] = {
         {"Fix CI", "Fix CI"},
         {"\n  \n\t Fix \t the  CI \nnow", "Fix the CI"},
+        {"Fix\r\f\vthe CI\r\nnow", "Fix the CI"},
         {"", NULL},
         {" \n\t\r\n", NULL},
         {"Write a small program that prints the first twenty primes",
@@ -93,6 +94,33 @@ static void title_is_cut_between_what_is_seen_as_letters(void **state)
     assert_string_equal(accent, "1234567890123456789012345678901234567890123456...");
 }
 
+/* 46 letters, then a letter whose modifier would be cut off. */
+static void title_keeps_what_modifies_a_letter(void **state)
+{
+    static const struct {
+        const char *modifier;
+        bool is_kept_together;
+    } cases[] = {
+        {"\xCC\x80", true},          {"\xCD\xAF", true},         {"\xCD\xB0", false},
+        {"\xE2\x80\x8D", true},      {"\xEF\xB8\x8F", true},     {"\xEF\xB8\x8E", false},
+        {"\xF0\x9F\x8F\xBB", true},  {"\xF0\x9F\x8F\xBF", true}, {"\xF0\x9F\x8F\xBA", false},
+        {"\xF0\x9F\x8E\xBB", false}, {"\xE2\x80\x8C", false},
+    };
+    static const char head[] = "1234567890123456789012345678901234567890123456";
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+        CLEANUP(mem_freep) char *title = NULL;
+
+        strbuf_appendf(&text, "%sx%s12345", head, cases[i].modifier);
+        strbuf_appendf(&expected, "%s%s...", head, cases[i].is_kept_together ? "" : "x");
+        title = title_from_text(text.text);
+        assert_string_equal(title, expected.text);
+    }
+}
+
 static void title_of_endless_marks_takes_no_time(void **state)
 {
     static const char *const marks[] = {"[", "![", "*a ", "_a ", "`", "> ", "**", "](", "\\"};
@@ -135,6 +163,9 @@ static void answer_is_a_title_without_what_is_around_it(void **state)
         {"## **\"Learn C#\"**", "Learn C#"},
         {"one<think>never closed", "one"},
         {"<think>nothing else</think>", NULL},
+        {"one <think>a</think>two <think>b</think>three", "one two three"},
+        {" \t\r\n\f\v\"'`*#Fix \"it\"`*' \t\r\n\f\v", "Fix \"it"},
+        {"\"'", NULL},
         {" \n ", NULL},
     };
 
@@ -156,6 +187,7 @@ int title_tests(void)
         cmocka_unit_test(title_is_cut_between_characters),
         cmocka_unit_test(title_has_no_marks_of_markdown),
         cmocka_unit_test(title_is_cut_between_what_is_seen_as_letters),
+        cmocka_unit_test(title_keeps_what_modifies_a_letter),
         cmocka_unit_test(title_of_endless_marks_takes_no_time),
         cmocka_unit_test(answer_is_a_title_without_what_is_around_it),
     };

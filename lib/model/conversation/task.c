@@ -73,7 +73,5 @@ struct uuid task_conversation_id(const json_t *task)
 {
     struct uuid id = UUID_INIT;
 
-    if (!uuid_parse(json_text_or(task, CONVERSATION, ""), &id))
-        id = (struct uuid)UUID_INIT;
-    return id;
+    return uuid_parse(json_text_or(task, CONVERSATION, ""), &id) ? id : (struct uuid)UUID_INIT;
 }

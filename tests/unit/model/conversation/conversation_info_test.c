@@ -252,7 +252,8 @@ static void the_head_is_empty_before_the_first_event_of_a_branch(void **state)
         json_auto_t *full = NULL;
 
         conversation.is_branched = cases[i].is_branched;
-        (void)uuid_parse(cases[i].leaf, &conversation.leaf_event_id);
+        assert_int_equal(uuid_parse(cases[i].leaf, &conversation.leaf_event_id),
+                         cases[i].leaf[0] != '\0');
         full = conversation_full_state(&conversation);
         assert_int_equal(json_is_true(json_object_get(full, "head_is_empty")), cases[i].is_empty);
     }

@@ -62,7 +62,8 @@ static void tasks_are_found_by_name_and_by_their_last_call(void **state)
     (void)state;
     assert_null(task_find(agent_state, "task_00000001"));
     assert_null(task_of_call(agent_state, &call));
-    (void)task_add(agent_state, &first, "a");
+    task = task_add(agent_state, &first, "a");
+    assert_non_null(task);
     task = task_add(agent_state, &second, "b");
     task_set_call(task, &call);
     assert_ptr_equal(task_find(agent_state, "task_00000002"), task);

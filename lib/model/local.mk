@@ -123,7 +123,7 @@ model_test_SOURCES = \
 	tests/unit/model/conversation/preview_answer_test.c tests/unit/model/conversation/preview_test.c \
 	tests/unit/model/web_origin_test.c \
 	tests/unit/model/prompt/prompt_test.c \
-	tests/unit/model/schema/redact_test.c \
+	tests/unit/model/schema/members_test.c tests/unit/model/schema/redact_test.c \
 	tests/unit/model/plugins/repository_test.c \
 	tests/unit/model/secrets/secret_test.c \
 	tests/unit/model/agent/settings_test.c \
@@ -143,4 +143,4 @@ model_test_SOURCES = \
 model_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS) \
 	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"' -DTEST_CATALOGUE_DIR='"$(abs_top_srcdir)/catalogue"'
 model_test_LDADD = libtestsupport.a libtestcatalogue.a $(MODEL_LIBS) $(CMOCKA_LIBS)
-EXTRA_DIST += tests/data/golden
+EXTRA_DIST += tests/data/golden tests/data/members.txt

@@ -206,25 +206,10 @@ static json_t *label_of(const struct field_words *said, const char *name)
     return json_text_of(label);
 }
 
-/* Converts "a|b" to a list of strings. */
-static json_t *split_words(const char *text)
-{
-    json_t *list = json_array();
-
-    while (text != NULL) {
-        const char *end = strchr(text, '|');
-        size_t len = end != NULL ? (size_t)(end - text) : strlen(text);
-
-        json_push(list, json_text(text, len));
-        text = end != NULL ? end + 1 : NULL;
-    }
-    return list;
-}
-
 static json_t *choices_of(const struct field_words *said, const struct field *field)
 {
     const char *text = said != NULL && said->choices != NULL ? said->choices : field->words;
-    json_auto_t *values = split_words(text);
+    json_auto_t *values = words_to_json(text);
     json_t *choices = json_array();
     json_t *value = NULL;
     size_t i = 0;
@@ -266,7 +251,7 @@ static json_t *field_to_json(const struct section *section, const struct field *
     json_put_text(json, "value_type", value_types[field->kind]);
     json_put(json, "default", default_of(field));
     json_put_text(json, "prominence", prominence_names[said != NULL ? said->prominence : MINOR]);
-    json_put(json, "depends_on", split_words(said != NULL ? said->depends_on : NULL));
+    json_put(json, "depends_on", words_to_json(said != NULL ? said->depends_on : NULL));
     json_put(json, "secret", json_boolean(words_contain(secret_members, field->name)));
     json_put(json, "choices", choices_of(said, field));
     json_put(json, "variant", json_text_of(section->variant));

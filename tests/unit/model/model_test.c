@@ -235,6 +235,7 @@ int main(void)
     n_failed += event_text_tests();
     n_failed += goal_tests();
     n_failed += golden_tests();
+    n_failed += members_tests();
     n_failed += llm_switch_tests();
     n_failed += masker_tests();
     n_failed += model_table_tests();

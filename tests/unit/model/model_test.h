@@ -63,6 +63,7 @@ int event_tests(void);
 int event_text_tests(void);
 int goal_tests(void);
 int golden_tests(void);
+int members_tests(void);
 int llm_switch_tests(void);
 int masker_tests(void);
 int model_table_tests(void);

@@ -101,7 +101,8 @@ check_PROGRAMS += model-test
 model_test_SOURCES = \
 	tests/unit/model/model_test.c \
 	tests/unit/model/model_test.h \
-	tests/unit/model/agent/agent_spec_test.c \
+	tests/unit/model/agent/agent_spec_test.c tests/unit/model/agent/hooks_test.c \
+	tests/unit/model/agent/policy_test.c tests/unit/model/agent/settings_schema_test.c \
 	tests/unit/model/catalogue/catalogue_test.c \
 	tests/unit/model/catalogue/model_table_test.c \
 	tests/unit/model/conversation/child_conversation_test.c \
@@ -143,4 +144,4 @@ model_test_SOURCES = \
 model_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS) \
 	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"' -DTEST_CATALOGUE_DIR='"$(abs_top_srcdir)/catalogue"'
 model_test_LDADD = libtestsupport.a libtestcatalogue.a $(MODEL_LIBS) $(CMOCKA_LIBS)
-EXTRA_DIST += tests/data/golden tests/data/members.txt
+EXTRA_DIST += tests/data/golden tests/data/members.txt tests/data/settings_form.txt

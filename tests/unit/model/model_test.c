@@ -186,6 +186,28 @@ void assert_json_is(json_t *ours, const char *expected)
     assert_json_equal(ours, theirs);
 }
 
+void assert_is_listed(const char *ours, const char *file)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf listed = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    const char *line = NULL;
+
+    strbuf_appendf(&path, "%s/%s", DEFT_TEST_DATA, file);
+    if (file_read(path.text, GOLDEN_MAX_BYTES, &listed, &err) < 0)
+        fail_msg("%s", err.message);
+    line = listed.text;
+    while (*ours != '\0' || *line != '\0') {
+        size_t our_len = strcspn(ours, "\n");
+        size_t len = strcspn(line, "\n");
+
+        if (our_len != len || strncmp(ours, line, len) != 0)
+            fail_msg("'%.*s' is listed as '%.*s'", (int)our_len, ours, (int)len, line);
+        ours += our_len + (ours[our_len] == '\n');
+        line += len + (line[len] == '\n');
+    }
+}
+
 json_t *event_wire(const struct event *event)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -235,6 +257,7 @@ int main(void)
     n_failed += event_text_tests();
     n_failed += goal_tests();
     n_failed += golden_tests();
+    n_failed += hooks_tests();
     n_failed += members_tests();
     n_failed += llm_switch_tests();
     n_failed += masker_tests();
@@ -247,12 +270,14 @@ int main(void)
     n_failed += plan_tests();
     n_failed += preview_answer_tests();
     n_failed += preview_tests();
+    n_failed += policy_tests();
     n_failed += progress_tests();
     n_failed += web_origin_tests();
     n_failed += prompt_tests();
     n_failed += redact_tests();
     n_failed += repository_tests();
     n_failed += secret_tests();
+    n_failed += settings_schema_tests();
     n_failed += settings_tests();
     n_failed += schema_tests();
     n_failed += skill_file_tests();

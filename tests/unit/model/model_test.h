@@ -46,6 +46,8 @@ void assert_same_schema(json_t *ours, json_t *theirs, const char *where) NONNULL
 void assert_json_equal(json_t *ours, json_t *theirs) NONNULL;
 /* The same of the value that json_of() makes of a text. */
 void assert_json_is(json_t *ours, const char *expected) NONNULL;
+/* Compares a text with a file of tests/data line by line. */
+void assert_is_listed(const char *ours, const char *file) NONNULL;
 /* The event's wire form. A new reference. */
 json_t *event_wire(const struct event *event) NONNULL MUST_CHECK;
 /* "kind" or, of state updates, "key=value" of each event, separated by spaces. mem_free() it. */
@@ -63,6 +65,7 @@ int event_tests(void);
 int event_text_tests(void);
 int goal_tests(void);
 int golden_tests(void);
+int hooks_tests(void);
 int members_tests(void);
 int llm_switch_tests(void);
 int masker_tests(void);
@@ -75,12 +78,14 @@ int pattern_tests(void);
 int plan_tests(void);
 int preview_answer_tests(void);
 int preview_tests(void);
+int policy_tests(void);
 int progress_tests(void);
 int web_origin_tests(void);
 int prompt_tests(void);
 int redact_tests(void);
 int repository_tests(void);
 int secret_tests(void);
+int settings_schema_tests(void);
 int settings_tests(void);
 int schema_tests(void);
 int skill_file_tests(void);

@@ -21,7 +21,7 @@
 
 #define ROW_DEFAULTS                                                                               \
     "'id': '" ID "', 'persistence_dir': "                                                          \
-                 "'/workspace/conversations/0123456789ab4def8123456789abcdef'"
+    "'/workspace/conversations/0123456789ab4def8123456789abcdef'"
 
 #define SPEC_DEFAULTS                                                                              \
     "'agent': {}, 'workspace': {}, 'max_iterations': 500, 'stuck_detection': true,"                \

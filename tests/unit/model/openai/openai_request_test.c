@@ -72,9 +72,9 @@ static void messages_become_one(void **state)
         {CHAT(SYSTEM("A") ", " SYSTEM("") ", " USER("Hi") ", " SYSTEM("C")), "A\n\nC",
          "[" TEXT("Hi") "]", NULL},
         {CHAT(USER("1") ", " ASSISTANT("2") ", " USER("3")), "",
-         "[" TEXT("Said before, by the user:") ", " TEXT("1") ", " TEXT("Said before, by the "
-                                                                        "assistant:") ", " TEXT(
-             "2") ", " TEXT("Said now:") ", " TEXT("3") "]",
+         "[" TEXT("Said before, by the user:") ", " TEXT("1") ", " TEXT(
+             "Said before, by the "
+             "assistant:") ", " TEXT("2") ", " TEXT("Said now:") ", " TEXT("3") "]",
          NULL},
         {CHAT(USER("1") ", " ASSISTANT("2")), "",
          "[" TEXT("Said before, by the user:") ", " TEXT("1") ", " TEXT("Said now:") ", " TEXT(
@@ -225,9 +225,9 @@ static void responses_take_a_text_or_a_list(void **state)
         {"{'model': 'm', 'input': [" SYSTEM("B") ", " USER("1") ", " ASSISTANT("2") ", " USER(
              "3") "], 'instructions': 'A'}",
          "A\n\nB",
-         "[" TEXT("Said before, by the user:") ", " TEXT("1") ", " TEXT("Said before, by the "
-                                                                        "assistant:") ", " TEXT(
-             "2") ", " TEXT("Said now:") ", " TEXT("3") "]",
+         "[" TEXT("Said before, by the user:") ", " TEXT("1") ", " TEXT(
+             "Said before, by the "
+             "assistant:") ", " TEXT("2") ", " TEXT("Said now:") ", " TEXT("3") "]",
          NULL},
         {"{'model': 'm', 'input': ''}", "", "[" TEXT("") "]", no_input},
         {"{'model': 'm', 'input': 'Hi', 'store': true}", "", "[" TEXT("Hi") "]",

@@ -2,13 +2,8 @@
  * The members of the wire's objects: default, accepted values, allowed words, greatest length. What
  * the tables give is compared with tests/data/members.txt line by line.
  */
-#include <string.h>
-
 #include "base/attr.h"
-#include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/agent/agent_fields.h"
@@ -21,7 +16,7 @@
 #include "model/tools/tool_table.h"
 #include "unit/model/model_test.h"
 
-enum { FILE_MAX_BYTES = 1 << 20, LONG_TEXT_CHARS = 100000 };
+enum { LONG_TEXT_CHARS = 100000 };
 
 static const struct json_path body = {NULL, "body", 0};
 
@@ -143,26 +138,10 @@ static void append_all(struct strbuf *out)
 static void members_are_those_of_the_list(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf ours = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf listed = STRBUF_INIT;
-    const char *our_line = NULL;
-    const char *line = NULL;
-    struct error err = ERROR_INIT;
 
     (void)state;
     append_all(&ours);
-    if (file_read(DEFT_TEST_DATA "/members.txt", FILE_MAX_BYTES, &listed, &err) < 0)
-        fail_msg("%s", err.message);
-    our_line = ours.text;
-    line = listed.text;
-    while (*our_line != '\0' || *line != '\0') {
-        size_t our_len = strcspn(our_line, "\n");
-        size_t len = strcspn(line, "\n");
-
-        if (our_len != len || strncmp(our_line, line, len) != 0)
-            fail_msg("'%.*s' is listed as '%.*s'", (int)our_len, our_line, (int)len, line);
-        our_line += our_len + (our_line[our_len] == '\n');
-        line += len + (line[len] == '\n');
-    }
+    assert_is_listed(ours.text, "members.txt");
 }
 
 int members_tests(void)

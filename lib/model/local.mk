@@ -101,7 +101,8 @@ check_PROGRAMS += model-test
 model_test_SOURCES = \
 	tests/unit/model/model_test.c \
 	tests/unit/model/model_test.h \
-	tests/unit/model/agent/agent_spec_test.c tests/unit/model/agent/hooks_test.c \
+	tests/unit/model/agent/agent_profile_test.c tests/unit/model/agent/agent_spec_test.c \
+	tests/unit/model/agent/hooks_test.c \
 	tests/unit/model/agent/policy_test.c tests/unit/model/agent/settings_schema_test.c \
 	tests/unit/model/catalogue/catalogue_test.c \
 	tests/unit/model/catalogue/model_table_test.c \

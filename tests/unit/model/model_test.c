@@ -245,6 +245,7 @@ int main(void)
     int n_failed = 0;
 
     json_setup();
+    n_failed += agent_profile_tests();
     n_failed += agent_spec_tests();
     n_failed += child_tests();
     n_failed += conversation_tests();

@@ -53,6 +53,7 @@ json_t *event_wire(const struct event *event) NONNULL MUST_CHECK;
 /* "kind" or, of state updates, "key=value" of each event, separated by spaces. mem_free() it. */
 char *event_order(const struct event_list *list) NONNULL MUST_CHECK;
 
+int agent_profile_tests(void);
 int agent_spec_tests(void);
 int catalogue_tests(void);
 int child_tests(void);

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "base/json.h"
 #include "model/agent/agent_spec.h"
 #include "model/agent/llm_spec.h"
@@ -124,6 +126,261 @@ static void condenser_can_be_switched_off(void **state)
     assert_true(json_is_null(json_object_get(agent, "condenser")));
 }
 
+static void models_are_filled_in(void **state)
+{
+    static const struct conversation_defaults without_address = {RUNTIME_LOCAL, "openai/house",
+                                                                 NULL, false};
+    static const struct conversation_defaults without_model = {RUNTIME_LOCAL, NULL,
+                                                               "http://house.test/v1", false};
+    static const struct {
+        const struct conversation_defaults *defaults;
+        const char *llm;
+        const char *model;
+        const char *base_url; /* NULL: null */
+    } cases[] = {
+        {&without_address, "{}", "openai/house", NULL},
+        {&without_model, "{}", "gpt-5.6", NULL},
+        {&without_model, "{'model': 'm'}", "m", NULL},
+        {&with_server, "{'model': 'openai/house', 'api_key': ' '}", "openai/house",
+         "http://house.test/v1"},
+        {&with_server, "{'model': 'openai/house', 'api_key': '**********'}", "openai/house",
+         "http://house.test/v1"},
+        {&with_server, "{'model': 'openai/house', 'base_url': 'http://mine.test'}", "openai/house",
+         "http://mine.test"},
+        {&with_server, "{'api_key': 'k'}", "openai/house", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_auto_t *input = json_of(cases[i].llm);
+        json_auto_t *problems = json_array();
+        json_auto_t *llm = llm_spec_read(input, cases[i].defaults, &body, problems);
+
+        assert_string_equal(json_text_or(llm, "model", ""), cases[i].model);
+        assert_string_equal(json_text_or(llm, "base_url", "none"),
+                            cases[i].base_url != NULL ? cases[i].base_url : "none");
+    }
+}
+
+static void keys_that_say_nothing_are_null(void **state)
+{
+    static const char *const members[] = {"api_key", "aws_access_key_id", "aws_secret_access_key",
+                                          "aws_session_token"};
+    static const char *const values[] = {"", " ", "**********"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        for (size_t j = 0; j < ARRAY_SIZE(values); j++) {
+            json_auto_t *input = json_object();
+            json_auto_t *problems = json_array();
+            json_auto_t *llm = NULL;
+
+            json_put_text(input, members[i], values[j]);
+            llm = llm_spec_read(input, &with_server, &body, problems);
+            assert_true(json_is_null(json_object_get(llm, members[i])));
+            json_put_text(input, members[i], "k");
+            json_decref(llm);
+            llm = llm_spec_read(input, &with_server, &body, problems);
+            assert_string_equal(json_text_or(llm, members[i], ""), "k");
+        }
+    }
+}
+
+static void derived_members_of_a_model_are_filled_in(void **state)
+{
+    json_auto_t *own = llm_of("{'auth_type': 'api_key', 'usage_id': 'u', 'service_id': 's'}");
+    json_auto_t *subscription = llm_of("{'auth_type': 'subscription', 'service_id': 5}");
+
+    (void)state;
+    assert_json_is(json_object_get(own, "is_subscription"), "false");
+    assert_string_equal(json_text_or(own, "usage_id", ""), "u");
+    assert_json_is(json_object_get(subscription, "is_subscription"), "true");
+    assert_string_equal(json_text_or(subscription, "usage_id", ""), "default");
+}
+
+struct agent_problem {
+    const char *agent;
+    const char *path;
+    const char *type;
+};
+
+static void wrong_agents_are_refused(void **state)
+{
+    static const struct agent_problem cases[] = {
+        {"{'kind': 'ACPAgent', 'llm': {}}", "agent", "value_error"},
+        {"{}", "agent.llm", "missing"},
+        {"{'llm': {'timeout': 'x'}}", "agent.llm.timeout", "int_parsing"},
+        {"{'llm': {}, 'condenser': {}}", "agent.condenser", "value_error"},
+        {"{'llm': {}, 'condenser': {'kind': 'LLMSummarizingCondenser'}}", "agent.condenser.llm",
+         "missing"},
+        {"{'llm': {}, 'condenser': {'kind': 'LLMSummarizingCondenser', 'llm': {'stream': true}}}",
+         "agent.condenser.llm", "value_error"},
+        {"{'llm': {}, 'mcp_config': {'a': 5}}", "agent.mcp_config.a", "dict_type"},
+        {"{'llm': {}, 'mcp_config': {'mcpServers': {'a': 5}}}", "agent.mcp_config.a", "dict_type"},
+        {"{'llm': {}, 'tools': [{}]}", "agent.tools.0.name", "missing"},
+        {"{'llm': {}, 'persona': ''}", "agent.persona", "string_too_short"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_auto_t *input = json_of(cases[i].agent);
+        json_auto_t *problems = json_array();
+        json_auto_t *agent = agent_spec_read(input, &with_server, &body, problems);
+
+        assert_non_null(agent);
+        if (json_array_size(problems) != 1)
+            fail_msg("%s: %s", cases[i].agent, json_dumps(problems, 0));
+        assert_string_equal(problem_at(problems, cases[i].path), cases[i].type);
+    }
+}
+
+static void an_agent_gets_all_its_parts(void **state)
+{
+    json_auto_t *agent =
+        agent_of("{'llm': {}, 'agent_context': {'current_datetime': 'now'},"
+                 " 'mcp_config': {'a': {'url': 'u', 'enabled': false}},"
+                 " 'condenser': {'kind': 'LLMSummarizingCondenser', 'llm': {'model': 'm'}}}");
+
+    (void)state;
+    assert_string_equal(json_text_or(agent, "kind", ""), "Agent");
+    assert_string_equal(
+        json_text_or(json_object_get(agent, "agent_context"), "current_datetime", ""), "now");
+    assert_json_is(json_object_get(agent, "mcp_config"), "{'a': {'url': 'u', 'enabled': false}}");
+    assert_string_equal(json_text_or(json_object_get(agent, "condenser"), "kind", ""),
+                        "LLMSummarizingCondenser");
+    assert_string_equal(
+        json_text_or(json_object_get(json_object_get(agent, "condenser"), "llm"), "model", ""),
+        "m");
+    assert_json_is(
+        json_object_get(json_object_get(json_object_get(agent, "condenser"), "llm"), "timeout"),
+        "300");
+}
+
+/* A date in the form of the wire, only if there is a context. */
+static void a_context_has_a_date(void **state)
+{
+    json_auto_t *without = agent_of("{'llm': {}}");
+    json_auto_t *with = agent_of("{'llm': {}, 'agent_context': {}}");
+    const char *date = json_text_or(json_object_get(with, "agent_context"), "current_datetime", "");
+
+    (void)state;
+    assert_true(json_is_null(json_object_get(without, "agent_context")));
+    assert_int_equal(strlen(date), strlen("2026-01-01T00:00:00.000000Z"));
+    assert_int_equal(date[4], '-');
+    assert_int_equal(date[26], 'Z');
+}
+
+static void the_arguments_of_a_prompt_say_whether_risks_are_judged(void **state)
+{
+    json_auto_t *given = agent_of("{'llm': {}, 'system_prompt_kwargs':"
+                                  " {'llm_security_analyzer': false}}");
+
+    (void)state;
+    assert_json_is(json_object_get(given, "system_prompt_kwargs"),
+                   "{'llm_security_analyzer': false}");
+}
+
+static json_t *agent_of_settings(const char *text, bool has_browser, json_t *problems)
+{
+    const struct conversation_defaults defaults = {RUNTIME_LOCAL, "openai/house", NULL,
+                                                   has_browser};
+    json_auto_t *input = json_of(text);
+
+    return agent_spec_from_settings(input, &defaults, &body, problems);
+}
+
+#define TOOL(name) "{'name': '" name "', 'params': {}}"
+#define STANDARD TOOL("terminal") ", " TOOL("file_editor") ", " TOOL("task_tracker")
+
+static void tools_of_settings_are_the_standard_ones_or_those_given(void **state)
+{
+    static const struct {
+        const char *settings;
+        bool has_browser;
+        const char *tools;
+    } cases[] = {
+        {"{}", false, "[" STANDARD "]"},
+        {"{}", true, "[" STANDARD ", " TOOL("browser_tool_set") "]"},
+        {"{'tools': null}", true, "[" STANDARD ", " TOOL("browser_tool_set") "]"},
+        {"{'tools': []}", true, "[]"},
+        {"{'tools': [{'name': 'terminal'}]}", true, "[" TOOL("terminal") "]"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_auto_t *problems = json_array();
+        json_auto_t *agent = agent_of_settings(cases[i].settings, cases[i].has_browser, problems);
+
+        assert_json_is(problems, "[]");
+        assert_json_is(json_object_get(agent, "tools"), cases[i].tools);
+    }
+}
+
+static void settings_move_into_the_agent(void **state)
+{
+    json_auto_t *problems = json_array();
+    json_auto_t *agent =
+        agent_of_settings("{'llm': {'model': 'm', 'stream': true, 'usage_id': 'x'},"
+                          " 'mcp_config': {'a': {'url': 'u'}}, 'persona': 'p',"
+                          " 'agent_context': {'current_datetime': 'now'},"
+                          " 'tool_concurrency_limit': 3, 'condenser': {'max_size': 100,"
+                          " 'max_tokens': 7, 'keep_first': 4, 'minimum_progress': 0.5,"
+                          " 'hard_context_reset_max_retries': 6,"
+                          " 'hard_context_reset_context_scaling': 0.25}}",
+                          false, problems);
+    json_t *condenser = json_object_get(agent, "condenser");
+    json_t *llm = json_object_get(condenser, "llm");
+
+    (void)state;
+    assert_json_is(problems, "[]");
+    assert_json_is(json_object_get(agent, "mcp_config"), "{'a': {'url': 'u', 'enabled': true}}");
+    assert_json_is(json_object_get(agent, "persona"), "'p'");
+    assert_json_is(json_object_get(agent, "tool_concurrency_limit"), "3");
+    assert_json_is(json_object_get(json_object_get(agent, "agent_context"), "current_datetime"),
+                   "'now'");
+    assert_json_is(json_object_get(json_object_get(agent, "llm"), "usage_id"), "'agent'");
+    assert_json_is(json_object_get(json_object_get(agent, "llm"), "stream"), "true");
+    assert_json_is(json_object_get(llm, "usage_id"), "'condenser'");
+    assert_json_is(json_object_get(llm, "stream"), "false");
+    assert_json_is(json_object_get(llm, "model"), "'m'");
+    assert_int_equal(json_object_del(condenser, "llm"), 0);
+    assert_json_is(condenser,
+                   "{'kind': 'LLMSummarizingCondenser', 'max_size': 100, 'max_tokens': 7,"
+                   " 'keep_first': 4, 'minimum_progress': 0.5,"
+                   " 'hard_context_reset_max_retries': 6,"
+                   " 'hard_context_reset_context_scaling': 0.25}");
+}
+
+static void settings_without_a_context_give_none(void **state)
+{
+    json_auto_t *problems = json_array();
+    json_auto_t *agent = agent_of_settings("{}", false, problems);
+
+    (void)state;
+    assert_true(json_is_null(json_object_get(agent, "agent_context")));
+}
+
+static void a_condenser_without_work_is_none(void **state)
+{
+    json_auto_t *problems = json_array();
+    json_auto_t *agent =
+        agent_of_settings("{'condenser': {'condenser_kind': 'no_op'}}", false, problems);
+
+    (void)state;
+    assert_true(json_is_null(json_object_get(agent, "condenser")));
+}
+
+static void settings_of_another_program_are_refused(void **state)
+{
+    json_auto_t *problems = json_array();
+    json_auto_t *agent = agent_of_settings("{'agent_kind': 'acp'}", false, problems);
+
+    (void)state;
+    assert_json_is(agent, "{}");
+    assert_int_equal(json_array_size(problems), 1);
+    assert_string_equal(problem_at(problems, "agent"), "value_error");
+}
+
 int agent_spec_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +392,18 @@ int agent_spec_tests(void)
         cmocka_unit_test(condenser_gets_its_defaults_and_foreign_ones_stay),
         cmocka_unit_test(settings_make_a_whole_agent),
         cmocka_unit_test(condenser_can_be_switched_off),
+        cmocka_unit_test(models_are_filled_in),
+        cmocka_unit_test(keys_that_say_nothing_are_null),
+        cmocka_unit_test(derived_members_of_a_model_are_filled_in),
+        cmocka_unit_test(wrong_agents_are_refused),
+        cmocka_unit_test(an_agent_gets_all_its_parts),
+        cmocka_unit_test(a_context_has_a_date),
+        cmocka_unit_test(the_arguments_of_a_prompt_say_whether_risks_are_judged),
+        cmocka_unit_test(tools_of_settings_are_the_standard_ones_or_those_given),
+        cmocka_unit_test(settings_move_into_the_agent),
+        cmocka_unit_test(settings_without_a_context_give_none),
+        cmocka_unit_test(a_condenser_without_work_is_none),
+        cmocka_unit_test(settings_of_another_program_are_refused),
     };
 
     return cmocka_run_group_tests_name("model/agent_spec", tests, NULL, NULL);

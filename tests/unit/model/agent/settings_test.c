@@ -51,26 +51,162 @@ static void settings_of_another_program_have_no_model(void **state)
     assert_string_equal(json_text_or(settings, "acp_server", ""), "claude-code");
 }
 
+/* One problem each, at this place and of this type. */
 static void what_cannot_be_is_a_problem_each(void **state)
 {
-    static const char *const wrong[] = {
-        "{'condenser': {'max_size': 19}}",
-        "{'condenser': {'minimum_progress': 0}}",
-        "{'condenser': {'condenser_kind': 'magic'}}",
-        "{'verification': {'critic_threshold': 1.5}}",
-        "{'tool_concurrency_limit': 0}",
-        "{'mcp_config': {'a': {}}}",
-        "{'mcp_config': {'a': {'url': ''}}}",
-        "{'mcp_config': {'a': 'b'}}",
-        "{'llm': {'num_retries': 'many'}}",
-        "{'agent_kind': 'other'}",
+    static const struct {
+        const char *settings;
+        const char *path;
+        const char *type;
+    } cases[] = {
+        {"{'condenser': {'max_size': 19}}", "settings.condenser.max_size", "greater_than_equal"},
+        {"{'condenser': {'minimum_progress': 0}}", "settings.condenser.minimum_progress",
+         "greater_than"},
+        {"{'condenser': {'hard_context_reset_context_scaling': 0}}",
+         "settings.condenser.hard_context_reset_context_scaling", "greater_than"},
+        {"{'condenser': {'condenser_kind': 'magic'}}", "settings.condenser.condenser_kind",
+         "literal_error"},
+        {"{'verification': {'critic_threshold': 1.5}}", "settings.verification.critic_threshold",
+         "less_than_equal"},
+        {"{'tool_concurrency_limit': 0}", "settings.tool_concurrency_limit", "greater_than_equal"},
+        {"{'mcp_config': {'a': {}}}", "settings.mcp_config.a", "value_error"},
+        {"{'mcp_config': {'a': {'url': ''}}}", "settings.mcp_config.a", "value_error"},
+        {"{'mcp_config': {'a': {'command': ''}}}", "settings.mcp_config.a", "value_error"},
+        {"{'mcp_config': {'a': {'url': 'u', 'command': ''}}}", "settings.mcp_config.a",
+         "value_error"},
+        {"{'mcp_config': {'a': 'b'}}", "settings.mcp_config.a", "model_attributes_type"},
+        {"{'mcp_config': {'mcpServers': {'a': {}}}}", "settings.mcp_config.a", "value_error"},
+        {"{'llm': {'num_retries': 'many'}}", "settings.llm.num_retries", "int_parsing"},
+        {"{'meta_profile_llms': {'x': {'timeout': []}}}", "settings.meta_profile_llms.x.timeout",
+         "int_type"},
+        {"{'agent_kind': 'other'}", "settings.agent_kind", "literal_error"},
+        {"{'llm': 5}", "settings.llm", "dict_type"},
     };
 
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-        json_auto_t *settings = settings_of(wrong[i], 1);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_auto_t *input = json_of(cases[i].settings);
+        json_auto_t *problems = json_array();
+        json_auto_t *settings = agent_settings_read(input, &defaults, &place, problems);
 
         assert_non_null(settings);
+        if (json_array_size(problems) != 1)
+            fail_msg("%s: %s", cases[i].settings, json_dumps(problems, 0));
+        assert_string_equal(problem_at(problems, cases[i].path), cases[i].type);
+    }
+}
+
+static void limits_of_sections_are_allowed(void **state)
+{
+    json_auto_t *settings = settings_of("{'condenser': {'max_size': 20, 'minimum_progress': 0.01,"
+                                        " 'hard_context_reset_context_scaling': 0.01},"
+                                        " 'verification': {'critic_threshold': 1}}",
+                                        0);
+
+    (void)state;
+    assert_int_equal(json_int_or(json_object_get(settings, "condenser"), "max_size", 0), 20);
+}
+
+static void ranges_are_told(void **state)
+{
+    static const struct {
+        const char *settings;
+        const char *problem;
+    } cases[] = {
+        {"{'condenser': {'max_size': 19}}",
+         "{'type': 'greater_than_equal', 'loc': ['settings', 'condenser', 'max_size'],"
+         " 'msg': 'Input should be greater than or equal to 20', 'input': 19,"
+         " 'ctx': {'ge': 20.0}}"},
+        {"{'condenser': {'minimum_progress': 0}}",
+         "{'type': 'greater_than', 'loc': ['settings', 'condenser', 'minimum_progress'],"
+         " 'msg': 'Input should be greater than 0', 'input': 0, 'ctx': {'gt': 0}}"},
+        {"{'verification': {'critic_threshold': 2}}",
+         "{'type': 'less_than_equal', 'loc': ['settings', 'verification', 'critic_threshold'],"
+         " 'msg': 'Input should be less than or equal to 1', 'input': 2, 'ctx': {'le': 1.0}}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_auto_t *input = json_of(cases[i].settings);
+        json_auto_t *problems = json_array();
+        json_auto_t *settings = agent_settings_read(input, &defaults, &place, problems);
+
+        assert_non_null(settings);
+        assert_json_is(json_array_get(problems, 0), cases[i].problem);
+    }
+}
+
+static void sections_that_are_null_or_missing_get_their_defaults(void **state)
+{
+    json_auto_t *missing = settings_of("{}", 0);
+    json_auto_t *older = settings_of("{'schema_version': 1}", 0);
+    json_auto_t *null = settings_of("{'agent_context': null, 'condenser': null, 'llm': null,"
+                                    " 'mcp_config': null, 'verification': null}",
+                                    0);
+
+    (void)state;
+    assert_json_equal(null, missing);
+    assert_json_equal(older, missing);
+    assert_int_equal(json_int_or(missing, "schema_version", 0), 9);
+    assert_string_equal(json_text_or(json_object_get(missing, "llm"), "model", ""),
+                        "scripted/hello");
+    assert_int_equal(json_int_or(json_object_get(missing, "condenser"), "max_size", 0), 240);
+    assert_json_is(json_object_get(missing, "mcp_config"), "{}");
+    assert_json_is(json_object_get(json_object_get(missing, "agent_context"), "skills"), "[]");
+    assert_json_is(json_object_get(json_object_get(missing, "verification"), "critic_enabled"),
+                   "false");
+}
+
+static void servers_keep_only_what_was_given(void **state)
+{
+    json_auto_t *settings =
+        settings_of("{'mcp_config': {'mcpServers': {'a': {'url': 'http://x', 'cwd': null},"
+                    " 'b': {'command': 'c', 'args': ['d'], 'enabled': false}}}}",
+                    0);
+
+    (void)state;
+    assert_json_is(json_object_get(settings, "mcp_config"),
+                   "{'a': {'url': 'http://x', 'enabled': true},"
+                   " 'b': {'command': 'c', 'args': ['d'], 'enabled': false}}");
+}
+
+static void models_of_a_meta_profile_are_read(void **state)
+{
+    json_auto_t *settings = settings_of("{'meta_profile_llms': {'x': {}}}", 0);
+    const json_t *llm = json_object_get(json_object_get(settings, "meta_profile_llms"), "x");
+
+    (void)state;
+    assert_string_equal(json_text_or(llm, "model", ""), "scripted/hello");
+}
+
+static void settings_of_conversations_are_checked(void **state)
+{
+    static const struct {
+        const char *settings;
+        const char *path; /* of a problem; NULL: none */
+        const char *type;
+    } cases[] = {
+        {"{}", NULL, NULL},
+        {"{'container_cpus': 0.5, 'worktree_base': 'ref', 'worktree_base_ref': 'v1'}", NULL, NULL},
+        {"{'container_cpus': 0}", "settings.container_cpus", "greater_than"},
+        {"{'worktree_base': 'ref'}", "settings.worktree_base_ref", "value_error"},
+        {"{'worktree_base': 'ref', 'worktree_base_ref': ' '}", "settings.worktree_base_ref",
+         "value_error"},
+        {"{'worktree_base': 'head', 'worktree_base_ref': ' '}", NULL, NULL},
+        {"{'max_iterations': 0}", "settings.max_iterations", "greater_than_equal"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_auto_t *input = json_of(cases[i].settings);
+        json_auto_t *problems = json_array();
+        json_auto_t *settings = conversation_settings_read(input, &place, problems);
+
+        assert_non_null(settings);
+        if (cases[i].path == NULL)
+            assert_json_is(problems, "[]");
+        else
+            assert_string_equal(problem_at(problems, cases[i].path), cases[i].type);
     }
 }
 
@@ -264,6 +400,12 @@ int settings_tests(void)
         cmocka_unit_test(settings_are_read_as_they_were_written),
         cmocka_unit_test(settings_of_another_program_have_no_model),
         cmocka_unit_test(what_cannot_be_is_a_problem_each),
+        cmocka_unit_test(limits_of_sections_are_allowed),
+        cmocka_unit_test(ranges_are_told),
+        cmocka_unit_test(sections_that_are_null_or_missing_get_their_defaults),
+        cmocka_unit_test(servers_keep_only_what_was_given),
+        cmocka_unit_test(models_of_a_meta_profile_are_read),
+        cmocka_unit_test(settings_of_conversations_are_checked),
         cmocka_unit_test(merge_goes_into_maps_and_replaces_lists),
         cmocka_unit_test(secrets_leave_and_return),
         cmocka_unit_test(marker_without_a_secret_is_null),

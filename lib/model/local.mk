@@ -133,7 +133,7 @@ model_test_SOURCES = \
 	tests/unit/model/plugins/skill_file_test.c \
 	tests/unit/model/prompt/skills_test.c \
 	tests/unit/model/plugins/plugin_source_test.c \
-	tests/unit/model/start/start_request_test.c \
+	tests/unit/model/start/start_members_test.c tests/unit/model/start/start_request_test.c \
 	tests/unit/model/event/stats_test.c \
 	tests/unit/model/event/status_test.c \
 	tests/unit/model/event/title_test.c \

@@ -449,9 +449,7 @@ static struct uuid uuid_member(const json_t *values, const char *name)
 {
     struct uuid uuid = UUID_INIT;
 
-    if (!uuid_parse(json_text_or(values, name, ""), &uuid))
-        uuid = (struct uuid)UUID_INIT;
-    return uuid;
+    return uuid_parse(json_text_or(values, name, ""), &uuid) ? uuid : (struct uuid)UUID_INIT;
 }
 
 static void start_finish(struct start_reading *start, struct conversation *conversation_out)

@@ -285,6 +285,7 @@ int main(void)
     n_failed += skills_tests();
     n_failed += word_search_tests();
     n_failed += source_tests();
+    n_failed += start_members_tests();
     n_failed += start_request_tests();
     n_failed += stats_tests();
     n_failed += status_tests();

@@ -93,6 +93,7 @@ int skill_file_tests(void);
 int skills_tests(void);
 int word_search_tests(void);
 int source_tests(void);
+int start_members_tests(void);
 int start_request_tests(void);
 int stats_tests(void);
 int status_tests(void);

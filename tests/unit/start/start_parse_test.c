@@ -1,6 +1,8 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/strbuf.h"
+#include "model/limits.h"
 #include "start/start_parse.h"
 #include "unit/start/start_fixture.h"
 
@@ -120,6 +122,102 @@ static void a_span_name_has_few_characters(void **state)
     }
 }
 
+static void members_that_are_not_given_are_none(void **state)
+{
+    static const char *const bodies[] = {
+        "{}",
+        "{'title_llm_profile': null, 'secrets_encrypted': false, 'agent': null,"
+        " 'agent_settings': null, 'agent_profile_id': null, 'agent_launch_additions': null,"
+        " 'initial_message': null}",
+        "{'agent': 5, 'secrets_encrypted': 'true', 'initial_message': {'sender': null}}",
+        "{'agent': 5, 'agent_profile_id': '11111111-2222-4333-8444-555555555555'}",
+        "{'agent_launch_additions': {'system_message_suffix_append': null, 'skills': null,"
+        " 'llm_profile_ref': null}}",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+        CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+        CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
+        json_auto_t *body = start_json(bodies[i]);
+        struct error err = ERROR_INIT;
+
+        assert_done(start_parse(&context, body, NULL, &request, &err), &err);
+        assert_null(request.agent);
+        assert_null(request.secrets);
+        assert_null(request.title_llm_profile);
+        assert_null(request.sender);
+        assert_int_equal(request.sealing, START_SECRETS_PLAIN);
+        assert_false(uuid_is_set(&request.agent_profile_id));
+        assert_string_equal(request.additions.suffix, "");
+        assert_int_equal(json_array_size(request.additions.skills), 0);
+        assert_null(request.additions.llm_profile_ref);
+    }
+}
+
+/* It is refused later, with its place; a sandbox's key may not name one at all. */
+static void a_title_profile_that_is_no_text_counts_as_given(void **state)
+{
+    CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+    CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
+    json_auto_t *body = start_json("{'title_llm_profile': 5}");
+    struct error err = ERROR_INIT;
+
+    assert_done(start_parse(&context, body, NULL, &request, &err), &err);
+    assert_string_equal(request.title_llm_profile, "");
+}
+
+static void additions_are_read_up_to_their_limits(void **state)
+{
+    for (size_t extra = 0; extra < 2; extra++) {
+        CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+        CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
+        CLEANUP(strbuf_done) struct strbuf suffix = STRBUF_INIT;
+        json_auto_t *body = start_body(", 'agent_launch_additions': {'skills':"
+                                       " [{'name': 'a', 'content': 'b', 'more': 1}]}");
+        json_t *additions = json_object_get(body, "agent_launch_additions");
+        struct error err = ERROR_INIT;
+
+        for (size_t i = 0; i < SUFFIX_MAX_CHARS + extra; i++)
+            strbuf_append(&suffix, "\xc3\xa4");
+        json_put_text(additions, "system_message_suffix_append", suffix.text);
+        if (extra == 0) {
+            assert_done(start_parse(&context, body, NULL, &request, &err), &err);
+            assert_ptr_equal(request.additions.skills, json_object_get(additions, "skills"));
+            continue;
+        }
+        assert_int_equal(start_parse(&context, body, NULL, &request, &err), -1);
+        assert_problem(&context, "system_message_suffix_append");
+    }
+}
+
+static void a_problem_of_the_additions_tells_its_place(void **state)
+{
+    static const struct {
+        const char *additions;
+        const char *loc;
+    } cases[] = {
+        {"{'llm_profile_ref': 'x'}", "['body', 'agent_launch_additions', 'llm_profile_ref']"},
+        {"{'skills': [{'content': 'x'}]}",
+         "['body', 'agent_launch_additions', 'skills', 0, 'name']"},
+        {"{'system_message_suffix_append': 5}",
+         "['body', 'agent_launch_additions', 'system_message_suffix_append']"},
+        {"5", "['body', 'agent_launch_additions']"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+        CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
+        json_auto_t *body = start_body("");
+        json_auto_t *loc = start_json(cases[i].loc);
+        struct error err = ERROR_INIT;
+
+        json_put(body, "agent_launch_additions", start_json(cases[i].additions));
+        assert_int_equal(start_parse(&context, body, NULL, &request, &err), -1);
+        assert_int_equal(json_array_size(context.problems), 1);
+        assert_true(json_equal(json_object_get(json_array_get(context.problems, 0), "loc"), loc));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +226,10 @@ int main(void)
         cmocka_unit_test(additions_are_closed_and_need_a_profile),
         cmocka_unit_test(the_body_takes_precedence_over_tracing_headers),
         cmocka_unit_test(a_span_name_has_few_characters),
+        cmocka_unit_test(members_that_are_not_given_are_none),
+        cmocka_unit_test(a_title_profile_that_is_no_text_counts_as_given),
+        cmocka_unit_test(additions_are_read_up_to_their_limits),
+        cmocka_unit_test(a_problem_of_the_additions_tells_its_place),
     };
 
     return cmocka_run_group_tests(tests, start_set_up, start_tear_down);

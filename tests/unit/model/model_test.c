@@ -248,6 +248,7 @@ int main(void)
     n_failed += agent_profile_tests();
     n_failed += agent_spec_tests();
     n_failed += child_tests();
+    n_failed += client_arguments_tests();
     n_failed += conversation_tests();
     n_failed += conversation_info_tests();
     n_failed += content_tests();
@@ -277,6 +278,7 @@ int main(void)
     n_failed += prompt_tests();
     n_failed += redact_tests();
     n_failed += repository_tests();
+    n_failed += secret_place_tests();
     n_failed += secret_tests();
     n_failed += settings_schema_tests();
     n_failed += settings_tests();

@@ -122,12 +122,67 @@ static void is_bounded_in_time_and_size(void **state)
     assert_false(regex_matches(ahead, text.text));
 }
 
+static void a_refusal_tells_reason_and_position(void **state)
+{
+    CLEANUP(regex_freep) struct regex *pattern = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(regex_new("ab(", &pattern, &err), -1);
+    assert_string_equal(err.message, "missing closing parenthesis at position 3");
+    assert_null(pattern);
+}
+
+static void patterns_have_a_greatest_length(void **state)
+{
+    (void)state;
+    for (size_t extra = 0; extra < 2; extra++) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        CLEANUP(regex_freep) struct regex *pattern = NULL;
+        struct error err = ERROR_INIT;
+
+        for (size_t i = 0; i < 4096 + extra; i++)
+            strbuf_append_char(&text, 'a');
+        assert_int_equal(regex_new(text.text, &pattern, &err), extra == 0 ? 0 : -1);
+        if (extra > 0)
+            assert_string_equal(err.message, "the pattern is too large");
+    }
+}
+
+static void compiled_patterns_have_a_greatest_size(void **state)
+{
+    CLEANUP(regex_freep) struct regex *pattern = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    /* one copy of the letters for each repetition */
+    assert_refused("(?:abcdefghijklmnop){9999}");
+    assert_int_equal(regex_new("(?:abcdefghijklmnop){999}", &pattern, &err), 0);
+}
+
+static void letters_are_those_of_unicode(void **state)
+{
+    CLEANUP(regex_freep) struct regex *dot = NULL;
+    CLEANUP(regex_freep) struct regex *word = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(regex_new(".$", &dot, &err), 0);
+    assert_true(regex_matches(dot, "\xc3\xa4"));
+    assert_int_equal(regex_new("\\w+$", &word, &err), 0);
+    assert_true(regex_matches(word, "\xc3\xa4"));
+}
+
 int pattern_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matches_what_python_matches),
         cmocka_unit_test(refuses_what_is_no_pattern),
         cmocka_unit_test(is_bounded_in_time_and_size),
+        cmocka_unit_test(a_refusal_tells_reason_and_position),
+        cmocka_unit_test(patterns_have_a_greatest_length),
+        cmocka_unit_test(compiled_patterns_have_a_greatest_size),
+        cmocka_unit_test(letters_are_those_of_unicode),
     };
 
     return cmocka_run_group_tests_name("pattern", tests, NULL, NULL);

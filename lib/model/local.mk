@@ -138,11 +138,12 @@ model_test_SOURCES = \
 	tests/unit/model/event/status_test.c \
 	tests/unit/model/event/title_test.c \
 	tests/unit/model/tools/resource_keys_test.c \
-	tests/unit/model/tools/tool_call_test.c \
+	tests/unit/model/tools/mcp_test.c tests/unit/model/tools/sub_agents_test.c \
+	tests/unit/model/tools/tool_call_test.c tests/unit/model/tools/tool_list_test.c \
 	tests/unit/model/tools/tools_test.c \
 	tests/unit/model/conversation/webhook_test.c \
 	tests/unit/model/word_search_test.c
 model_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS) \
 	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"' -DTEST_CATALOGUE_DIR='"$(abs_top_srcdir)/catalogue"'
 model_test_LDADD = libtestsupport.a libtestcatalogue.a $(MODEL_LIBS) $(CMOCKA_LIBS)
-EXTRA_DIST += tests/data/golden tests/data/members.txt tests/data/settings_form.txt
+EXTRA_DIST += tests/data/golden tests/data/members.txt tests/data/settings_form.txt tests/data/tools.txt

@@ -260,6 +260,7 @@ int main(void)
     n_failed += goal_tests();
     n_failed += golden_tests();
     n_failed += hooks_tests();
+    n_failed += mcp_tests();
     n_failed += members_tests();
     n_failed += llm_switch_tests();
     n_failed += masker_tests();
@@ -291,11 +292,13 @@ int main(void)
     n_failed += start_request_tests();
     n_failed += stats_tests();
     n_failed += status_tests();
+    n_failed += sub_agents_tests();
     n_failed += task_tests();
     n_failed += title_tests();
     n_failed += webhook_tests();
     n_failed += resource_keys_tests();
     n_failed += tool_call_tests();
+    n_failed += tool_list_tests();
     n_failed += tools_tests();
     return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

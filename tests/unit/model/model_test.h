@@ -68,6 +68,7 @@ int event_text_tests(void);
 int goal_tests(void);
 int golden_tests(void);
 int hooks_tests(void);
+int mcp_tests(void);
 int members_tests(void);
 int llm_switch_tests(void);
 int masker_tests(void);
@@ -99,11 +100,13 @@ int start_members_tests(void);
 int start_request_tests(void);
 int stats_tests(void);
 int status_tests(void);
+int sub_agents_tests(void);
 int task_tests(void);
 int title_tests(void);
 int webhook_tests(void);
 int resource_keys_tests(void);
 int tool_call_tests(void);
+int tool_list_tests(void);
 int tools_tests(void);
 
 #endif

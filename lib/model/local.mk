@@ -140,6 +140,7 @@ model_test_SOURCES = \
 	tests/unit/model/tools/resource_keys_test.c \
 	tests/unit/model/tools/mcp_test.c tests/unit/model/tools/sub_agents_test.c \
 	tests/unit/model/tools/tool_call_test.c tests/unit/model/tools/tool_list_test.c \
+	tests/unit/model/tools/tool_repair_test.c \
 	tests/unit/model/tools/tools_test.c \
 	tests/unit/model/conversation/webhook_test.c \
 	tests/unit/model/word_search_test.c

@@ -299,6 +299,7 @@ int main(void)
     n_failed += resource_keys_tests();
     n_failed += tool_call_tests();
     n_failed += tool_list_tests();
+    n_failed += tool_repair_tests();
     n_failed += tools_tests();
     return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -107,6 +107,7 @@ int webhook_tests(void);
 int resource_keys_tests(void);
 int tool_call_tests(void);
 int tool_list_tests(void);
+int tool_repair_tests(void);
 int tools_tests(void);
 
 #endif

@@ -117,7 +117,7 @@ model_test_SOURCES = \
 	tests/unit/model/openai/openai_answer_test.c tests/unit/model/openai/openai_request_test.c \
 	tests/unit/model/masking/event_text_test.c \
 	tests/unit/model/golden_test.c \
-	tests/unit/model/masking/masker_test.c \
+	tests/unit/model/masking/mask_escapes_test.c tests/unit/model/masking/masker_test.c \
 	tests/unit/model/event/observation_test.c \
 	tests/unit/model/plugins/plugin_folder_test.c \
 	tests/unit/model/schema/regex_test.c \

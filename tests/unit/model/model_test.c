@@ -263,6 +263,7 @@ int main(void)
     n_failed += mcp_tests();
     n_failed += members_tests();
     n_failed += llm_switch_tests();
+    n_failed += mask_escapes_tests();
     n_failed += masker_tests();
     n_failed += model_table_tests();
     n_failed += observation_tests();

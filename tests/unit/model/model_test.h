@@ -71,6 +71,7 @@ int hooks_tests(void);
 int mcp_tests(void);
 int members_tests(void);
 int llm_switch_tests(void);
+int mask_escapes_tests(void);
 int masker_tests(void);
 int model_table_tests(void);
 int observation_tests(void);

@@ -50,6 +50,15 @@ static void faults_name_the_file_and_the_line(void **state)
         {"a\n@@ more\n\n{{ a }}", "x.txt:4: no value is called \" a \""},
         {"a\n@@ more\n{{a", "x.txt:3: \"{{\" without a name and \"}}\""},
         {"a\n{{a\n}}\n@@ more\nx", "x.txt:2: \"{{\" without a name and \"}}\""},
+        {"a\nb\n{{a}}\n\n@@ more\nx\ny {{c}}", "x.txt:7: no value is called \"c\""},
+        {"a {{a}} {{c}}\n@@ more\nx", "x.txt:1: no value is called \"c\""},
+        {"a {{a}", "x.txt:1: \"{{\" without a name and \"}}\""},
+        {"a {{}}", "x.txt:1: no value is called \"\""},
+        {"a {{aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}}",
+         "x.txt:1: no value is called \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+         "aaaaaa\""},
+        {"a {{aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}}",
+         "x.txt:1: \"{{\" without a name and \"}}\""},
         {"a\n@@ other\nx", "x.txt:2: no part is called \"other\""},
         {"a\n@@ \nx", "x.txt:2: no part is called \"\""},
         {"a\n@@ more\nx\n@@ more\ny", "x.txt:4: the part \"more\" was there before"},
@@ -189,6 +198,57 @@ static void an_override_adds_a_family(void **state)
     assert_string_equal(catalogue_family_text(catalogue, "claude-x"), "");
 }
 
+/* Files that a catalogue may have besides its texts. */
+static void tables_may_be_overridden(void **state)
+{
+    static const char *const names[] = {"prompt/families.tsv", "models.tsv", "model_names.tsv",
+                                        "model_features.tsv", "prompt/important_new.txt"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        CLEANUP(text_folder_done) struct text_folder folder = TEXT_FOLDER_INIT;
+        CLEANUP(catalogue_freep) struct catalogue *catalogue = NULL;
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(text_folder_read(TEST_CATALOGUE_DIR, "", &folder, &err), 0);
+        change(&folder, names[i], "# nothing\n");
+        for (size_t j = 0; j < folder.n; j++) {
+            if (strcmp(folder.files[j].name, names[i]) == 0)
+                folder.files[j].is_override = true;
+        }
+        if (catalogue_new(&folder, &catalogue, &err) < 0)
+            fail_msg("%s", err.message);
+    }
+}
+
+static void features_are_read_from_the_table(void **state)
+{
+    static const struct {
+        enum model_feature feature;
+        const char *model;
+        enum model_answer answer;
+    } cases[] = {
+        {MODEL_PLAIN_TEXT, "x-ab", MODEL_YES},      {MODEL_PLAIN_TEXT, "ABC", MODEL_NO},
+        {MODEL_PLAIN_TEXT, "xabc", MODEL_YES},      {MODEL_PLAIN_TEXT, "a", MODEL_UNKNOWN},
+        {MODEL_REASONING_BACK, "r", MODEL_YES},     {MODEL_EFFORT, "e", MODEL_NO},
+        {MODEL_CACHE_RETENTION, "c", MODEL_YES},    {MODEL_CACHE_RETENTION, "r", MODEL_UNKNOWN},
+        {MODEL_REASONING_BACK, "ab", MODEL_UNKNOWN}};
+    CLEANUP(catalogue_freep) struct catalogue *catalogue = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(read_changed("model_features.tsv",
+                                  "plain_text\tyes\tAb\nplain_text\tno\t^abc\n"
+                                  "reasoning_back\tyes\tr\neffort\tno\te\n\n# c\n"
+                                  "cache_retention\tyes\tc",
+                                  &catalogue, &err),
+                     0);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        if (catalogue_ask_feature(catalogue, cases[i].feature, cases[i].model) != cases[i].answer)
+            fail_msg("%s", cases[i].model);
+    }
+}
+
 static void a_folder_that_does_not_parse_is_refused(void **state)
 {
     static const struct {
@@ -203,6 +263,15 @@ static void a_folder_that_does_not_parse_is_refused(void **state)
         {"model_features.tsv", "# x\neffort\tyes\n", "model_features.tsv:2: a rule is"},
         {"model_features.tsv", "taste\tyes\tgpt\n", ":1: no feature is called \"taste\""},
         {"models.tsv", NULL, "the catalogue has no file models.tsv"},
+        {"model_names.tsv", NULL, "the catalogue has no file model_names.tsv"},
+        {"model_features.tsv", NULL, "the catalogue has no file model_features.tsv"},
+        {"model_features.tsv", "effort\tmaybe\tgpt\n", ":1: a rule is"},
+        {"model_features.tsv", "effort\tyes\t\n", ":1: a rule is"},
+        {"model_features.tsv", "effort\tno\tgpt\tmore\n", ":1: a rule is"},
+        {"prompt/families.tsv", "\tgpt\n", "families.tsv:1: a row is"},
+        {"prompt/families.tsv", "a\t-\tb\n", "families.tsv:1: a row is"},
+        {"tools/all_tools.txt", "Text.\n@@ security_risk\nx\n@@ summary\nx\n",
+         ":1: the file must begin with its first part"},
         {"prompt/families.tsv", NULL, "the catalogue has no file prompt/families.tsv"},
         {"prompt/families.tsv", "gpt-\t-\nqwen\n", "families.tsv:2: a row is"},
         {"prompt/families.tsv", "qwen\tqwen\n", ":1: there is no file prompt/important_qwen.txt"},
@@ -230,6 +299,8 @@ int catalogue_tests(void)
         cmocka_unit_test(the_first_family_that_matches_counts),
         cmocka_unit_test(an_override_replaces_one_text),
         cmocka_unit_test(an_override_adds_a_family),
+        cmocka_unit_test(tables_may_be_overridden),
+        cmocka_unit_test(features_are_read_from_the_table),
         cmocka_unit_test(a_folder_that_does_not_parse_is_refused),
     };
 

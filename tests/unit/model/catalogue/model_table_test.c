@@ -160,6 +160,172 @@ static void an_operators_table_stands_alone(void **state)
     assert_null(model_table_find(&table, "openai/gpt-4o"));
 }
 
+static void each_column_is_a_fact(void **state)
+{
+    static const char rows[] =
+        "a/none\t-\t-\t-\t-\t-\t-\t-\t-\n"
+        "a/some\t0\t1.5\t0.25\t1000000\t1\t1000000000\tvision\tchat,messages\n"
+        "b/more\t2\t3\t-\t4\t5\t6\treasoning,vision\tresponses\n";
+    static const struct model_facts expected[] = {
+        {.input = -1, .output = -1, .cache_read = -1, .cache_write = -1},
+        {.input = 0,
+         .output = 1.5,
+         .cache_read = 0.25,
+         .cache_write = 1000000,
+         .window_tokens = 1,
+         .max_output_tokens = 1000000000,
+         .has_vision = true,
+         .speaks_chat = true,
+         .speaks_messages = true},
+        {.input = 2,
+         .output = 3,
+         .cache_read = -1,
+         .cache_write = 4,
+         .window_tokens = 5,
+         .max_output_tokens = 6,
+         .has_vision = true,
+         .is_reasoning = true,
+         .speaks_responses = true},
+    };
+    CLEANUP(model_table_done) struct model_table table = {NULL, 0, NULL, 0};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(read_tables(rows, NULL, &table, &err), 0);
+    assert_int_equal(table.n, ARRAY_SIZE(expected));
+    for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+        const struct model_facts *facts = &table.rows[i];
+
+        assert_float_equal(facts->input, expected[i].input, 1e-9);
+        assert_float_equal(facts->output, expected[i].output, 1e-9);
+        assert_float_equal(facts->cache_read, expected[i].cache_read, 1e-9);
+        assert_float_equal(facts->cache_write, expected[i].cache_write, 1e-9);
+        assert_int_equal(facts->window_tokens, expected[i].window_tokens);
+        assert_int_equal(facts->max_output_tokens, expected[i].max_output_tokens);
+        assert_int_equal(facts->has_vision, expected[i].has_vision);
+        assert_int_equal(facts->is_reasoning, expected[i].is_reasoning);
+        assert_int_equal(facts->speaks_chat, expected[i].speaks_chat);
+        assert_int_equal(facts->speaks_responses, expected[i].speaks_responses);
+        assert_int_equal(facts->speaks_messages, expected[i].speaks_messages);
+    }
+}
+
+static void other_rows_are_refused(void **state)
+{
+    static const char *const rows[] = {
+        "a/b\t1\t2\t-\t-\t10\t5\t-\tchat\tmore",
+        "a/b\t1\t2\t1000001\t-\t10\t5\t-\tchat",
+        "a/b\t1\t2\t-\tx\t10\t5\t-\tchat",
+        "a/b\t1\t2\t-\t-\t1000000001\t5\t-\tchat",
+        "a/b\t1\t2\t-\t-\t10\tx\t-\tchat",
+        "a/b\t-\t2\t-\t-\t10\t5\t-\tchat",
+        "a/b\t1\t2\t-\t-\t10\t5\tchat\tchat",
+        "a/b\t1\t2\t-\t-\t10\t5\t\tchat",
+        "b/b\t1\t2\t-\t-\t10\t5\t-\tchat\na/b\t1\t2\t-\t-\t10\t5\t-\tchat",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(model_table_done) struct model_table table = {NULL, 0, NULL, 0};
+        struct error err = ERROR_INIT;
+
+        if (read_tables(rows[i], NULL, &table, &err) == 0)
+            fail_msg("%s", rows[i]);
+        assert_int_equal(err.code, ERROR_INVALID);
+        assert_int_equal(table.n, 0);
+    }
+}
+
+/* A row's name without its rest. */
+#define ROW(name) name "\t1\t2\t-\t-\t10\t5\t-\tchat\n"
+
+static void names_are_found_by_the_rules(void **state)
+{
+    static const char rows[] =
+        ROW("a/m-1-5") ROW("a/n-20250101") ROW("b/x/y") ROW("c/m-latest") ROW("d/m");
+    static const char rules[] = "strip\tvia/\nsame\told/\ta/\nbare\tc/\nbare\td/\nsame\tw/\td/\n";
+    static const struct {
+        const char *name;
+        const char *row; /* NULL: none */
+    } cases[] = {
+        {"a/m-1-5", "a/m-1-5"},
+        {"A/M-1.5", "a/m-1-5"},
+        {"a/m-1.5-20250929", "a/m-1-5"},
+        {"a/m-1-5-2025-08-07", "a/m-1-5"},
+        {"a/m-1-5-latest", "a/m-1-5"},
+        {"a/m-1-5-2025092", NULL},
+        {"a/m-1-5-2025-8-07", NULL},
+        {"a/m-1-5-2025092x", NULL},
+        {"a/m-1-5-newest", NULL},
+        {"a/n-20250101", "a/n-20250101"},
+        {"a/n", NULL},
+        {"c/m-latest", "c/m-latest"},
+        {"via/a/m-1-5", "a/m-1-5"},
+        {"via/via/a/m-1-5", "a/m-1-5"},
+        {"via/old/m-1.5", "a/m-1-5"},
+        {"old/m-1-5", "a/m-1-5"},
+        {"w/m", "d/m"},
+        {"m", "d/m"},
+        {"via/m", "d/m"},
+        {"m-latest", "c/m-latest"},
+        {"x/y", NULL},
+        {"b/x/y", "b/x/y"},
+        {"other/m", NULL},
+        {"via/", NULL},
+        {"", NULL},
+    };
+    CLEANUP(model_table_done) struct model_table table = {NULL, 0, NULL, 0};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(read_tables(rows, rules, &table, &err), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct model_facts *facts = model_table_find(&table, cases[i].name);
+        const char *row = facts != NULL ? facts->name : "none";
+
+        if (strcmp(row, cases[i].row != NULL ? cases[i].row : "none") != 0)
+            fail_msg("%s: found %s", cases[i].name, row);
+    }
+}
+
+static void names_have_a_greatest_length(void **state)
+{
+    (void)state;
+    for (size_t extra = 0; extra < 2; extra++) {
+        CLEANUP(model_table_done) struct model_table table = {NULL, 0, NULL, 0};
+        CLEANUP(model_table_done) struct model_table longer = {NULL, 0, NULL, 0};
+        CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf row = STRBUF_INIT;
+        struct error err = ERROR_INIT;
+
+        strbuf_append(&name, "via/");
+        strbuf_append(&row, "a/");
+        while (row.len < 300 + extra)
+            strbuf_append_char(&row, 'x');
+        strbuf_append(&row, "\t1\t2\t-\t-\t10\t5\t-\tchat\n");
+        assert_int_equal(read_tables(row.text, NULL, &longer, &err), extra == 0 ? 0 : -1);
+        assert_int_equal(read_tables(ROW("a/b"), "strip\tvia/\n", &table, &err), 0);
+        while (name.len < 297 + extra)
+            strbuf_append(&name, name.len + 4 <= 297 + extra ? "via/" : "x");
+        assert_null(model_table_find(&table, name.text));
+    }
+}
+
+static void rules_that_do_not_parse_are_refused(void **state)
+{
+    static const char *const rules[] = {"strip\tx/\ty/", "bare\tx/\ty/", "same\tx/\ty/\tz/",
+                                        "bare\tx",       "same\tx\ty/",  "same"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+        CLEANUP(model_table_done) struct model_table table = {NULL, 0, NULL, 0};
+        struct error err = ERROR_INIT;
+
+        if (read_tables(HEAD, rules[i], &table, &err) == 0)
+            fail_msg("%s", rules[i]);
+    }
+}
+
 static void features_go_by_the_last_rule_that_matches(void **state)
 {
     static const struct {
@@ -194,6 +360,11 @@ int model_table_tests(void)
         cmocka_unit_test(a_model_without_a_price_is_not_free),
         cmocka_unit_test(rows_that_do_not_parse_are_refused_by_line),
         cmocka_unit_test(an_operators_table_stands_alone),
+        cmocka_unit_test(each_column_is_a_fact),
+        cmocka_unit_test(other_rows_are_refused),
+        cmocka_unit_test(names_are_found_by_the_rules),
+        cmocka_unit_test(names_have_a_greatest_length),
+        cmocka_unit_test(rules_that_do_not_parse_are_refused),
         cmocka_unit_test(features_go_by_the_last_rule_that_matches),
     };
 

@@ -327,6 +327,29 @@ static void parts_of_other_forms_at_a_border_are_hidden(void **state)
     }
 }
 
+/* A short one would be found in words; one with white space or a colon is not written so. */
+static void only_long_values_are_found_when_wrapped(void **state)
+{
+    static const char *const values[] = {
+        "abcdefghijklmnopqrstuvwx", /* 24 bytes */
+        "ABCDEFGHIJKLMNOPQRSTUVW",  /* 23 bytes */
+        "0123456789:0123456789abcdefgh",
+    };
+    CLEANUP(masker_freep) struct masker *masker = masker_of(values, ARRAY_SIZE(values));
+
+    (void)state;
+    assert_masked_in_pieces(masker, "(abcdefghijkl\r\n\t mnopqrstuvwx)", "(<secret-hidden>)");
+    assert_masked_in_pieces(masker, "(a:b:cdefghijklmnopqrstuvwx)", "(<secret-hidden>)");
+    assert_masked_in_pieces(masker, "(ABCDEFGHIJKL\nMNOPQRSTUVW)", "(ABCDEFGHIJKL\nMNOPQRSTUVW)");
+    assert_masked_in_pieces(masker, "(01234\n56789:0123456789abcdefgh)",
+                            "(01234\n56789:0123456789abcdefgh)");
+    /* up to 32 bytes between two of a value */
+    assert_masked(masker, "(abcdefghijkl                                mnopqrstuvwx)",
+                  "(<secret-hidden>)");
+    assert_masked(masker, "(abcdefghijkl                                 mnopqrstuvwx)",
+                  "(abcdefghijkl                                 mnopqrstuvwx)");
+}
+
 /* A stream gives out what can be no value's beginning any more. */
 static void little_is_held_back(void **state)
 {
@@ -362,6 +385,7 @@ int masker_tests(void)
         cmocka_unit_test(values_added_later_are_known),
         cmocka_unit_test(parts_at_a_border_are_hidden),
         cmocka_unit_test(parts_of_other_forms_at_a_border_are_hidden),
+        cmocka_unit_test(only_long_values_are_found_when_wrapped),
         cmocka_unit_test(little_is_held_back),
     };
 

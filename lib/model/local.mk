@@ -124,7 +124,7 @@ model_test_SOURCES = \
 	tests/unit/model/prompt/planned_events_test.c \
 	tests/unit/model/conversation/preview_answer_test.c tests/unit/model/conversation/preview_test.c \
 	tests/unit/model/web_origin_test.c \
-	tests/unit/model/prompt/prompt_test.c \
+	tests/unit/model/prompt/prompt_forms_test.c tests/unit/model/prompt/prompt_test.c \
 	tests/unit/model/schema/client_arguments_test.c tests/unit/model/schema/members_test.c tests/unit/model/schema/redact_test.c \
 	tests/unit/model/plugins/repository_test.c \
 	tests/unit/model/secrets/secret_places_test.c tests/unit/model/secrets/secret_test.c \

@@ -277,6 +277,7 @@ int main(void)
     n_failed += policy_tests();
     n_failed += progress_tests();
     n_failed += web_origin_tests();
+    n_failed += prompt_form_tests();
     n_failed += prompt_tests();
     n_failed += redact_tests();
     n_failed += repository_tests();

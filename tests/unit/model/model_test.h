@@ -85,6 +85,7 @@ int preview_tests(void);
 int policy_tests(void);
 int progress_tests(void);
 int web_origin_tests(void);
+int prompt_form_tests(void);
 int prompt_tests(void);
 int redact_tests(void);
 int repository_tests(void);

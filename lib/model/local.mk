@@ -126,11 +126,11 @@ model_test_SOURCES = \
 	tests/unit/model/web_origin_test.c \
 	tests/unit/model/prompt/prompt_forms_test.c tests/unit/model/prompt/prompt_test.c \
 	tests/unit/model/schema/client_arguments_test.c tests/unit/model/schema/members_test.c tests/unit/model/schema/redact_test.c \
-	tests/unit/model/plugins/repository_test.c \
+	tests/unit/model/plugins/repository_steps_test.c tests/unit/model/plugins/repository_test.c \
 	tests/unit/model/secrets/secret_places_test.c tests/unit/model/secrets/secret_test.c \
 	tests/unit/model/agent/settings_test.c \
 	tests/unit/model/schema/object_schema_test.c \
-	tests/unit/model/plugins/skill_file_test.c \
+	tests/unit/model/plugins/skill_file_test.c tests/unit/model/plugins/skill_members_test.c \
 	tests/unit/model/prompt/skills_test.c \
 	tests/unit/model/plugins/plugin_source_test.c \
 	tests/unit/model/start/start_members_test.c tests/unit/model/start/start_request_test.c \

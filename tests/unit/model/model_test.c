@@ -280,6 +280,7 @@ int main(void)
     n_failed += prompt_form_tests();
     n_failed += prompt_tests();
     n_failed += redact_tests();
+    n_failed += repository_step_tests();
     n_failed += repository_tests();
     n_failed += secret_place_tests();
     n_failed += secret_tests();
@@ -287,6 +288,7 @@ int main(void)
     n_failed += settings_tests();
     n_failed += schema_tests();
     n_failed += skill_file_tests();
+    n_failed += skill_member_tests();
     n_failed += skills_tests();
     n_failed += word_search_tests();
     n_failed += source_tests();

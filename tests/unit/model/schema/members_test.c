@@ -10,6 +10,7 @@
 #include "model/agent/agent_settings.h"
 #include "model/agent/hooks.h"
 #include "model/openai/openai_request.h"
+#include "model/plugins/repository.h"
 #include "model/schema/object_schema.h"
 #include "model/schema/start_fields.h"
 #include "model/schema/validation_error.h"
@@ -123,6 +124,8 @@ static void append_all(struct strbuf *out)
         {&profile_verification_schema, "profile_verification."},
         {&openai_chat_schema, "openai_chat."},
         {&openai_response_schema, "openai_response."},
+        {&repository_request_schema, "repository."},
+        {&repository_credentials_request_schema, "repository_credentials."},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(objects); i++)

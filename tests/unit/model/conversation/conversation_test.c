@@ -38,16 +38,18 @@ static void an_own_session_is_of_the_user_and_the_conversation(void **state)
 static void sessions_of_others_are_of_sandbox_clients(void **state)
 {
     static const struct {
-        char *session;
+        const char *session; /* "": none */
         bool is_client;
     } cases[] = {
-        {NULL, false}, {"c-0123", false}, {"u-0123", false}, {"0123", true}, {"x-c-1", true},
+        {"", false}, {"c-0123", false}, {"u-0123", false}, {"0123", true}, {"x-c-1", true},
     };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const struct conversation conversation = {.runtime_session = cases[i].session};
+        CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
 
+        if (cases[i].session[0] != '\0')
+            conversation.runtime_session = mem_dup_text(cases[i].session);
         assert_int_equal(conversation_is_sandbox_clients(&conversation), cases[i].is_client);
     }
 }

@@ -15,6 +15,7 @@
 #include "model/prompt/prompt.h"
 #include "model/prompt/skills.h"
 #include "unit/model/model_test.h"
+#include "unit/support/json_path.h"
 #include "unit/support/test_catalogue.h"
 
 /* The names of the sections, that is, of the tags at the beginning of a line. */
@@ -179,20 +180,15 @@ static void the_first_message_counts_the_models(void **state)
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
     CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
-    json_auto_t *stats = NULL;
-    struct error err = ERROR_INIT;
-    json_t *usages = NULL;
 
     (void)state;
     make("{'llm': {'model': 'm', 'usage_id': 'agent'},"
          " 'condenser': {'llm': {'model': 'c', 'usage_id': 'condenser'}}}",
          &conversation);
     plan(&conversation, "[]", &list, &change);
-    assert_int_equal(json_parse(change.stats, strlen(change.stats), &stats, &err), 0);
-    usages = json_object_get(stats, "usage_to_metrics");
-    assert_int_equal(json_object_size(usages), 2);
-    assert_string_equal(json_text_or(json_object_get(usages, "agent"), "model_name", ""), "m");
-    assert_string_equal(json_text_or(json_object_get(usages, "condenser"), "model_name", ""), "c");
+    assert_json_at(change.stats, "usage_to_metrics.agent.model_name", "\"m\"");
+    assert_json_at(change.stats, "usage_to_metrics.condenser.model_name", "\"c\"");
+    assert_json_at(change.stats, "usage_to_metrics.default", NULL);
     conversation_change_done(&change);
     assert_null(change.stats);
     conversation.is_begun = true;
@@ -210,8 +206,8 @@ static void a_model_without_names_is_counted_by_default(void **state)
     (void)state;
     make("{'llm': {}}", &conversation);
     plan(&conversation, "[]", &list, &change);
-    assert_non_null(strstr(change.stats, "\"default\":{\"model_name\":\"\""));
-    assert_null(strstr(change.stats, "condenser"));
+    assert_json_at(change.stats, "usage_to_metrics.default.model_name", "\"\"");
+    assert_json_at(change.stats, "usage_to_metrics.condenser", NULL);
 }
 
 static void the_prompt_is_the_first_event(void **state)

@@ -9,6 +9,7 @@ int main(int argc, char **argv)
     (void)argc;
     test_need_postgres(argv);
     n_failed += condensed_history_tests();
+    n_failed += delta_outbox_tests();
     n_failed += event_writer_tests();
     n_failed += pending_call_tests();
     n_failed += sandbox_call_tests();

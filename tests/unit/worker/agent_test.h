@@ -25,6 +25,7 @@
 #define CALLS(calls) "{\"turns\": [{\"steps\": [{\"calls\": [" calls "]}]}]}"
 
 int condensed_history_tests(void);
+int delta_outbox_tests(void);
 int event_writer_tests(void);
 int pending_call_tests(void);
 int sandbox_call_tests(void);

@@ -12,7 +12,7 @@ WORKER_TEST_LIBS = libworkertest.a libtestsupport.a libtestcatalogue.a $(START_L
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \
-	worker_test worker_agent_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_pool_test worker_run_test \
+	worker_test worker_agent_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_jobs_test worker_pool_test worker_run_test worker_sender_test \
 	worker_worktree_job_test
 worker_test_SOURCES = \
 	tests/unit/worker/core/run_control_test.c \
@@ -26,7 +26,9 @@ worker_test_SOURCES = \
 	tests/unit/worker/llm/policy_test.c \
 	tests/unit/worker/stuck_test.c \
 	tests/unit/worker/sandbox/takeover_test.c \
-	tests/unit/worker/task_tracker_test.c \
+	tests/unit/worker/tools/task_tracker_test.c \
+	tests/unit/worker/tools/worker_tool_test.c \
+	tests/unit/worker/webhooks/receivers_test.c \
 	tests/unit/worker/core/model_view_test.c \
 	tests/unit/worker/worker_test.c \
 	tests/unit/worker/worker_test.h
@@ -37,6 +39,7 @@ worker_agent_test_SOURCES = \
 	tests/unit/worker/calls/pending_call_test.c \
 	tests/unit/worker/core/condensed_history_test.c \
 	tests/unit/worker/core/event_writer_test.c \
+	tests/unit/worker/delta_outbox_test.c \
 	tests/unit/worker/sandbox/sandbox_call_test.c \
 	tests/unit/worker/sandbox/sandbox_test.c
 worker_agent_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
@@ -56,6 +59,20 @@ worker_worktree_job_test_LDADD = $(WORKER_TEST_LIBS)
 worker_delivery_test_SOURCES = tests/unit/worker/webhooks/delivery_test.c
 worker_delivery_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_delivery_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
+worker_jobs_test_SOURCES = \
+	tests/unit/worker/jobs/ask_agent_test.c \
+	tests/unit/worker/jobs/condense_test.c \
+	tests/unit/worker/jobs/goal_test.c \
+	tests/unit/worker/jobs/job_conversation_test.c \
+	tests/unit/worker/jobs/job_fixture.c tests/unit/worker/jobs/job_fixture.h \
+	tests/unit/worker/jobs/job_test.c \
+	tests/unit/worker/jobs/jobs_test.c tests/unit/worker/jobs/jobs_test.h \
+	tests/unit/worker/jobs/title_test.c
+worker_jobs_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_jobs_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
 worker_pool_test_SOURCES = tests/unit/worker/pool_test.c
 worker_pool_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_pool_test_LDADD = $(WORKER_TEST_LIBS)
+worker_sender_test_SOURCES = tests/unit/worker/webhooks/sender_test.c
+worker_sender_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_sender_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)

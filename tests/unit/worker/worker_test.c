@@ -16,9 +16,11 @@ int main(void)
     n_failed += model_tests();
     n_failed += observation_tests();
     n_failed += policy_tests();
+    n_failed += receivers_tests();
     n_failed += stuck_tests();
     n_failed += takeover_tests();
     n_failed += task_tracker_tests();
     n_failed += model_view_tests();
+    n_failed += worker_tool_tests();
     return n_failed > 0;
 }

@@ -20,9 +20,11 @@ int messages_tests(void);
 int model_tests(void);
 int observation_tests(void);
 int policy_tests(void);
+int receivers_tests(void);
 int stuck_tests(void);
 int takeover_tests(void);
 int task_tracker_tests(void);
 int model_view_tests(void);
+int worker_tool_tests(void);
 
 #endif

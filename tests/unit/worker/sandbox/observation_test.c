@@ -6,8 +6,13 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/limits.h"
+#include "support/json_path.h"
 #include "worker/agent/sandbox/observation.h"
 #include "worker/events.h"
+
+/* Room that an observation leaves for the event's other members. */
+#define EVENT_MARGIN_BYTES ((size_t)4000)
 
 static int take(const char *reply, const char *kind, json_t **out)
 {
@@ -30,6 +35,7 @@ static void impossible_replies_are_refused(void **state)
     assert_int_equal(
         take("{\"kind\": \"TerminalObservation\", \"content\": [1]}", "TerminalObservation", &out),
         -1);
+    assert_int_equal(take("{\"kind\": \"TerminalObservation\"}", "TerminalObservation", &out), -1);
     assert_null(out);
 }
 
@@ -139,21 +145,167 @@ static void a_browser_tells_its_picture_only(void **state)
     json_decref(out);
 }
 
-static void edits_too_large_for_an_event_lose_their_contents(void **state)
+/* Each member with a value of its type and one of another; metadata: of its nested object. */
+static const struct {
+    const char *kind;
+    const char *name;
+    const char *value;
+    const char *wrong;
+} members[] = {
+    {"TerminalObservation", "command", "\"ls\"", "7"},
+    {"TerminalObservation", "exit_code", "7", "\"7\""},
+    {"TerminalObservation", "timeout", "true", "1"},
+    {"TerminalObservation", "full_output_save_dir", "\"/o\"", "false"},
+    {"FileEditorObservation", "command", "\"view\"", "null"},
+    {"FileEditorObservation", "path", "\"/p\"", "7"},
+    {"FileEditorObservation", "prev_exist", "false", "0"},
+    {"FileEditorObservation", "old_content", "\"a\"", "[]"},
+    {"FileEditorObservation", "new_content", "\"b\"", "{}"},
+    {"BrowserObservation", "screenshot_data", "\"aGk=\"", "7"},
+    {"BrowserObservation", "full_output_save_dir", "\"/o\"", "7"},
+    {"metadata", "exit_code", "-1", "1.5"},
+    {"metadata", "pid", "3", "true"},
+    {"metadata", "username", "\"u\"", "7"},
+    {"metadata", "hostname", "\"h\"", "7"},
+    {"metadata", "working_dir", "\"/w\"", "7"},
+    {"metadata", "py_interpreter_path", "\"/py\"", "7"},
+    {"metadata", "prefix", "\"[\"", "7"},
+    {"metadata", "suffix", "\"]\"", "7"},
+};
+
+/* What becomes of a reply with that member, as text. */
+static void take_member(const char *kind, const char *place, const char *name, const char *value,
+                        struct strbuf *out)
 {
     CLEANUP(strbuf_done) struct strbuf reply = STRBUF_INIT;
-    json_t *out = NULL;
+    json_auto_t *observation = NULL;
+    bool is_nested = text_equal(place, "metadata");
+
+    strbuf_appendf(&reply, "{\"kind\": \"%s\", \"content\": [], %s\"%s\": %s%s}", kind,
+                   is_nested ? "\"metadata\": {" : "", name, value, is_nested ? "}" : "");
+    assert_int_equal(take(reply.text, kind, &observation), 0);
+    strbuf_reset(out);
+    json_append_text(out, observation);
+}
+
+static void each_member_passes_with_its_type_only(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        bool is_nested = text_equal(members[i].kind, "metadata");
+        const char *kind = is_nested ? "TerminalObservation" : members[i].kind;
+        CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf seen = STRBUF_INIT;
+
+        strbuf_appendf(&path, "%s%s", is_nested ? "metadata." : "", members[i].name);
+        take_member(kind, members[i].kind, members[i].name, members[i].value, &seen);
+        assert_json_at(seen.text, path.text, members[i].value);
+        assert_json_at(seen.text, "is_error", "false");
+        assert_json_at(seen.text, "content", "[]");
+        take_member(kind, members[i].kind, members[i].name, members[i].wrong, &seen);
+        assert_json_at(seen.text, path.text, NULL);
+    }
+}
+
+static void members_of_other_kinds_do_not_pass(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf seen = STRBUF_INIT;
 
     (void)state;
-    strbuf_append(&reply, "{\"kind\": \"FileEditorObservation\", \"content\": [], \"path\": \"/a\","
-                          " \"old_content\": \"");
-    for (int i = 0; i < 1200000; i++)
+    take_member("FileEditorObservation", "", "exit_code", "1", &seen);
+    assert_json_at(seen.text, "exit_code", NULL);
+    take_member("TerminalObservation", "", "pid", "1", &seen);
+    assert_json_at(seen.text, "pid", NULL);
+    take_member("TerminalObservation", "metadata", "command", "\"x\"", &seen);
+    assert_json_at(seen.text, "metadata", "{}");
+    take_member("FileEditorObservation", "metadata", "pid", "1", &seen);
+    assert_json_at(seen.text, "metadata", NULL);
+    take_member("TerminalObservation", "", "metadata", "[]", &seen);
+    assert_json_at(seen.text, "metadata", NULL);
+    take_member("TerminalObservation", "", "is_error", "true", &seen);
+    assert_json_at(seen.text, "is_error", "true");
+}
+
+/* What is taken of a reply whose member and whose text have so many letters. */
+static int take_large(const char *kind, const char *member, size_t n_member, size_t n_text,
+                      json_t **out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf reply = STRBUF_INIT;
+    json_auto_t *json = NULL;
+
+    strbuf_appendf(&reply, "{\"kind\": \"%s\", \"path\": \"/a\", \"%s\": \"", kind, member);
+    for (size_t i = 0; i < n_member; i++)
         strbuf_append_char(&reply, 'x');
-    strbuf_append(&reply, "\"}");
-    assert_int_equal(take(reply.text, "FileEditorObservation", &out), 0);
-    assert_null(json_object_get(out, "old_content"));
-    assert_string_equal(json_text_or(out, "path", ""), "/a");
-    json_decref(out);
+    strbuf_append(&reply, "\", \"content\": [{\"type\": \"text\", \"text\": \"");
+    for (size_t i = 0; i < n_text; i++)
+        strbuf_append_char(&reply, 'y');
+    strbuf_append(&reply, "\"}]}");
+    json = test_json(reply.text);
+    return observation_from_sandbox(json, kind, out, err);
+}
+
+static size_t size_of(const json_t *json)
+{
+    return json_dumpb(json, NULL, 0, JSON_COMPACT);
+}
+
+static void contents_are_dropped_where_the_event_would_be_too_large(void **state)
+{
+    static const struct {
+        const char *kind;
+        const char *member;
+    } cases[] = {
+        {"FileEditorObservation", "old_content"},
+        {"FileEditorObservation", "new_content"},
+        {"BrowserObservation", "screenshot_data"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_auto_t *small = NULL;
+        json_auto_t *most = NULL;
+        json_auto_t *large = NULL;
+        struct error err = ERROR_INIT;
+        size_t room = 0;
+
+        assert_int_equal(take_large(cases[i].kind, cases[i].member, 1, 1, &small, &err), 0);
+        room = EVENT_MAX_BYTES - EVENT_MARGIN_BYTES - size_of(small);
+        assert_int_equal(take_large(cases[i].kind, cases[i].member, room + 1, 1, &most, &err), 0);
+        assert_int_equal(size_of(most), EVENT_MAX_BYTES - EVENT_MARGIN_BYTES);
+        assert_non_null(json_object_get(most, cases[i].member));
+        assert_int_equal(take_large(cases[i].kind, cases[i].member, room + 2, 1, &large, &err), 0);
+        assert_null(json_object_get(large, cases[i].member));
+        assert_int_equal(json_array_size(json_object_get(large, "content")), 1);
+    }
+}
+
+static void text_that_is_too_large_is_refused(void **state)
+{
+    json_auto_t *small = NULL;
+    json_auto_t *most = NULL;
+    json_t *none = NULL;
+    struct error err = ERROR_INIT;
+    size_t room = 0;
+
+    (void)state;
+    assert_int_equal(take_large("TerminalObservation", "command", 1, 1, &small, &err), 0);
+    room = EVENT_MAX_BYTES - EVENT_MARGIN_BYTES - size_of(small);
+    assert_int_equal(take_large("TerminalObservation", "command", 1, room + 1, &most, &err), 0);
+    assert_int_equal(take_large("TerminalObservation", "command", 1, room + 2, &none, &err), -1);
+    assert_int_equal(err.code, ERROR_TOO_LARGE);
+    assert_null(none);
+}
+
+static void text_of_deft_is_an_observation(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *seen = observation_from_text("XObservation", "words");
+
+    (void)state;
+    json_append_text(&text, seen);
+    assert_json_at(text.text, "",
+                   "{\"kind\": \"XObservation\", \"is_error\": false, \"content\": [{\"type\":"
+                   " \"text\", \"text\": \"words\", \"cache_prompt\": false}]}");
 }
 
 int observation_tests(void)
@@ -163,7 +315,11 @@ int observation_tests(void)
         cmocka_unit_test(only_known_members_pass),
         cmocka_unit_test(observations_of_file_tools_have_their_form),
         cmocka_unit_test(a_browser_tells_its_picture_only),
-        cmocka_unit_test(edits_too_large_for_an_event_lose_their_contents),
+        cmocka_unit_test(each_member_passes_with_its_type_only),
+        cmocka_unit_test(members_of_other_kinds_do_not_pass),
+        cmocka_unit_test(contents_are_dropped_where_the_event_would_be_too_large),
+        cmocka_unit_test(text_that_is_too_large_is_refused),
+        cmocka_unit_test(text_of_deft_is_an_observation),
     };
 
     return cmocka_run_group_tests_name("observation", tests, NULL, NULL);

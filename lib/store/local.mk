@@ -57,6 +57,7 @@ STORE_LIBS = libstore.a $(PQ_LIBS)
 # Each has a PostgreSQL of its own.
 STORE_TESTS = \
 	tests/unit/store/async_post_test \
+	tests/unit/store/build_store_test \
 	tests/unit/store/condensed_view_store_test \
 	tests/unit/store/conversation_delete_test \
 	tests/unit/store/conversation_lease_test \
@@ -66,6 +67,7 @@ STORE_TESTS = \
 	tests/unit/store/egress_store_test \
 	tests/unit/store/event_store_test \
 	tests/unit/store/hints_test \
+	tests/unit/store/idle_store_test \
 	tests/unit/store/info_store_test \
 	tests/unit/store/mcp_sign_in_store_test \
 	tests/unit/store/preview_store_test \
@@ -74,6 +76,7 @@ STORE_TESTS = \
 	tests/unit/store/sandbox_store_test \
 	tests/unit/store/task_store_test \
 	tests/unit/store/user_store_test \
+	tests/unit/store/warm_config_store_test \
 	tests/unit/store/warm_store_test \
 	tests/unit/store/webhook_store_test \
 	tests/unit/store/write_guard_test \
@@ -150,3 +153,12 @@ tests_unit_store_write_hints_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_write_guard_test_SOURCES = tests/unit/store/conversation/write_guard_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_write_guard_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_write_guard_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_build_store_test_SOURCES = tests/unit/store/runtime/build_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_build_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_build_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_idle_store_test_SOURCES = tests/unit/store/runtime/idle_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_idle_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_idle_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_warm_config_store_test_SOURCES = tests/unit/store/runtime/warm_config_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_warm_config_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_warm_config_store_test_LDADD = $(STORE_TEST_LIBS)

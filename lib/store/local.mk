@@ -57,6 +57,7 @@ STORE_LIBS = libstore.a $(PQ_LIBS)
 # Each has a PostgreSQL of its own.
 STORE_TESTS = \
 	tests/unit/store/async_post_test \
+	tests/unit/store/async_store_test \
 	tests/unit/store/build_store_test \
 	tests/unit/store/condensed_view_store_test \
 	tests/unit/store/conversation_delete_test \
@@ -162,3 +163,6 @@ tests_unit_store_idle_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_warm_config_store_test_SOURCES = tests/unit/store/runtime/warm_config_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_warm_config_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_warm_config_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_async_store_test_SOURCES = tests/unit/store/conversation/async_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_async_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_async_store_test_LDADD = $(STORE_TEST_LIBS)

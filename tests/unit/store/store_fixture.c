@@ -103,9 +103,11 @@ struct runtime store_add_runtime(const struct store_fixture *fixture)
 {
     struct runtime runtime = RUNTIME_INIT;
     struct uuid random = uuid_random();
+    char hex[UUID_HEX_BYTES];
     struct error err = ERROR_INIT;
 
-    memcpy(runtime.id, random.text, sizeof(runtime.id) - 1);
+    uuid_to_hex(&random, hex);
+    memcpy(runtime.id, hex, sizeof(runtime.id) - 1);
     runtime.session_id = mem_dup_text(random.text);
     runtime.owner_id = fixture->user_id;
     runtime.image = mem_dup_text("deft-sandbox:1");

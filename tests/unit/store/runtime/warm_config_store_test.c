@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "store/runtime/admin_store.h"
@@ -31,7 +32,7 @@ static int remove_all(void **state)
 static int put(const struct store_fixture *fixture, const char *name, const char *image,
                int64_t most, struct error *err)
 {
-    json_auto_t *config = json_pack("{s:s}", "as", image);
+    json_auto_t *config = json_object();
     const struct warm_config row = {.name = (char[]){"x"},
                                     .image = (char *)(uintptr_t)image,
                                     .memory_bytes = 1LL << 33,
@@ -39,6 +40,7 @@ static int put(const struct store_fixture *fixture, const char *name, const char
                                     .count = 7,
                                     .config = config};
 
+    json_put_text(config, "as", image);
     row.name[0] = name[0];
     return warm_config_store_put(fixture->db, &row, most, err);
 }

@@ -13,6 +13,7 @@ int main(int argc, char **argv)
     n_failed += event_writer_tests();
     n_failed += pending_call_tests();
     n_failed += sandbox_call_tests();
+    n_failed += sandbox_http_tests();
     n_failed += sandbox_tests();
     return n_failed > 0;
 }

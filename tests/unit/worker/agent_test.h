@@ -29,6 +29,7 @@ int delta_outbox_tests(void);
 int event_writer_tests(void);
 int pending_call_tests(void);
 int sandbox_call_tests(void);
+int sandbox_http_tests(void);
 int sandbox_tests(void);
 
 #endif

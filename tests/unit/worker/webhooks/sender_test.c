@@ -322,6 +322,23 @@ static void deferred_start_brings_a_receiver(void **state)
     }
 }
 
+/* Without OH_DEFERRED_INIT, what an earlier deferred start brought is not used. */
+static void earlier_deferred_start_brings_nothing(void **state)
+{
+    struct bench bench;
+
+    begin(&bench, *state, &(struct test_reply){.bytes = NULL}, 1);
+    complete_start(&bench);
+    add_receiver(&bench);
+    add_conversations(&bench, 1);
+    start(&bench);
+    wait_for_requests(&bench, 2);
+    stop(&bench);
+    for (size_t i = 0; i < test_server_n_requests(bench.server); i++)
+        assert_true(is_asked(&bench, i, "POST /hook/"));
+    end(&bench);
+}
+
 /* Its content was sealed by another server: the worker's own receivers are served all the same. */
 static void unreadable_deferred_start_is_left_out(void **state)
 {
@@ -352,6 +369,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(failing_receiver_gets_one_call_at_a_time),
         cmocka_unit_test(private_receiver_is_called_only_where_it_is_allowed),
         cmocka_unit_test(deferred_start_brings_a_receiver),
+        cmocka_unit_test(earlier_deferred_start_brings_nothing),
         cmocka_unit_test(unreadable_deferred_start_is_left_out),
     };
 

@@ -70,11 +70,13 @@ STORE_TESTS = \
 	tests/unit/store/hints_test \
 	tests/unit/store/idle_store_test \
 	tests/unit/store/info_store_test \
+	tests/unit/store/job_store_test \
 	tests/unit/store/mcp_sign_in_store_test \
 	tests/unit/store/preview_store_test \
 	tests/unit/store/refusal_store_test \
 	tests/unit/store/runtime_store_test \
 	tests/unit/store/sandbox_store_test \
+	tests/unit/store/secret_read_store_test \
 	tests/unit/store/task_store_test \
 	tests/unit/store/user_store_test \
 	tests/unit/store/warm_config_store_test \
@@ -166,3 +168,9 @@ tests_unit_store_warm_config_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_async_store_test_SOURCES = tests/unit/store/conversation/async_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_async_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_async_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_job_store_test_SOURCES = tests/unit/store/conversation/job_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_job_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_job_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_secret_read_store_test_SOURCES = tests/unit/store/user/secret_read_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_secret_read_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_secret_read_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -15,11 +15,14 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation/worktree.h"
+#include "model/event/event.h"
+#include "model/limits.h"
 #include "start/start.h"
 #include "start/start_context.h"
 #include "start/start_store.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/job_store.h"
+#include "support/json_path.h"
 #include "support/pg.h"
 #include "support/sql.h"
 #include "worker/jobs/job.h"
@@ -73,7 +76,8 @@ static void load(struct run_fixture *fixture, const struct uuid *id,
     check(conversation_store_load_any(fixture->context.db, id, conversation_out, &err), &err);
 }
 
-static void run_job(struct run_fixture *fixture)
+/* text: NULL, or of the message's only part; sender: NULL, or the message's. */
+static void run_job_with(struct run_fixture *fixture, const char *text, const char *sender)
 {
     struct job job = {.kind = NULL};
     struct run_control control;
@@ -85,9 +89,21 @@ static void run_job(struct run_fixture *fixture)
           &err);
     assert_true(is_claimed);
     assert_string_equal(job.kind, "worktree");
+    if (text != NULL) {
+        json_t *content = json_array();
+
+        json_push(content, text_content(text));
+        json_put(job.payload, "content", content);
+    }
+    json_put_text(job.payload, "sender", sender);
     job_run(&fixture->context, &control, &job);
     job_done(&job);
     run_control_done(&control);
+}
+
+static void run_job(struct run_fixture *fixture)
+{
+    run_job_with(fixture, NULL, NULL);
 }
 
 /* A new reference to the result for the waiting handler. */
@@ -280,6 +296,47 @@ static void stored_refusal_holds_no_secret(void **state)
     assert_null(strstr(event.text, "hush-hush-71"));
 }
 
+static void first_message_has_its_sender(void **state)
+{
+    static const char *const senders[] = {NULL, "bob"};
+    struct run_fixture *fixture = *state;
+
+    stub_set_command(fixture->stub, 0, "/tmp/conversation-worktrees/x/project");
+    for (size_t i = 0; i < 2; i++) {
+        CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+        struct uuid id = start(fixture);
+
+        run_job_with(fixture, "from whom?", senders[i]);
+        json_decref(take_result(fixture, &id));
+        run_last_event(fixture, &id, "MessageEvent", &event);
+        assert_json_at(event.text, "llm_message.content[0].text", "\"from whom?\"");
+        assert_json_at(event.text, "sender", i == 0 ? NULL : "\"bob\"");
+        test_sql("UPDATE conversations SET wanted_at = NULL");
+    }
+}
+
+/* The worktree is there by then; its conversation cannot begin. */
+static void message_that_is_too_large_ends_the_start(void **state)
+{
+    struct run_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct uuid id = start(fixture);
+    json_auto_t *result = NULL;
+
+    for (int i = 0; i < EVENT_MAX_BYTES; i++)
+        strbuf_append_char(&text, 'x');
+    stub_set_command(fixture->stub, 0, "/tmp/conversation-worktrees/x/project");
+    run_job_with(fixture, text.text, NULL);
+    load(fixture, &id, &conversation);
+    assert_int_equal(conversation.status, STATUS_ERROR);
+    assert_false(conversation.is_wanted);
+    assert_log(fixture, &id, "ConversationError S(error)");
+    result = take_result(fixture, &id);
+    assert_non_null(json_text_or(result, "too_large", NULL));
+    assert_int_equal(json_object_size(result), 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +349,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(missing_sandbox_leaves_the_start_to_the_next_attempt),
         cmocka_unit_test(job_is_given_up_after_five_attempts),
         cmocka_unit_test(stored_refusal_holds_no_secret),
+        cmocka_unit_test(first_message_has_its_sender),
+        cmocka_unit_test(message_that_is_too_large_ends_the_start),
     };
 
     (void)argc;

@@ -88,11 +88,130 @@ static void action_runs_in_the_sandbox_that_it_is_for(void **state)
     claimed_agent_end(&claimed);
 }
 
+static void state_of_an_action_is_asked_for_without_running_it(void **state)
+{
+    CLEANUP(action_result_done) struct action_result before = ACTION_RESULT_INIT;
+    CLEANUP(action_result_done) struct action_result ran = ACTION_RESULT_INIT;
+    CLEANUP(action_result_done) struct action_result after = ACTION_RESULT_INIT;
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub);
+    json_auto_t *args = json_object();
+    struct action_request order = {.args = NULL};
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state);
+    order = order_for(sandbox_runtime_id(claimed.agent.sandbox), args);
+    json_put_text(args, "command", "x");
+    assert_int_equal(sandbox_query_action(claimed.agent.sandbox, &order, &before, &err), 0);
+    assert_int_equal(before.state, SANDBOX_UNKNOWN);
+    assert_null(before.observation);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_int_equal(run_action(claimed.agent.sandbox, &order, &ran, &err), 0);
+    assert_int_equal(sandbox_query_action(claimed.agent.sandbox, &order, &after, &err), 0);
+    assert_int_equal(after.state, SANDBOX_FINISHED);
+    assert_string_equal(json_text_or(after.observation, "command", ""), "x");
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
+    claimed_agent_end(&claimed);
+}
+
+/* The sandbox keeps its result: the same action is not run again. */
+static void repeated_action_gives_the_kept_result(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub);
+    json_auto_t *args = json_object();
+    struct action_request order = {.args = NULL};
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state);
+    order = order_for(sandbox_runtime_id(claimed.agent.sandbox), args);
+    for (int i = 0; i < 2; i++) {
+        CLEANUP(action_result_done) struct action_result result = ACTION_RESULT_INIT;
+
+        assert_int_equal(run_action(claimed.agent.sandbox, &order, &result, &err), 0);
+        assert_int_equal(result.state, SANDBOX_FINISHED);
+        assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
+    }
+    claimed_agent_end(&claimed);
+}
+
+static void own_command_gives_its_answer(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_commands = stub_n_commands(fixture->stub);
+    struct claimed_agent claimed;
+    json_auto_t *answer = NULL;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state);
+    stub_set_command(fixture->stub, 3, "words");
+    assert_int_equal(sandbox_execute(claimed.agent.sandbox, "ls", 5, &answer, &err), 0);
+    assert_int_equal(json_int_or(answer, "exit_code", 0), 3);
+    assert_string_equal(json_text_or(answer, "stderr", ""), "words");
+    assert_int_equal(stub_n_commands(fixture->stub), n_commands + 1);
+    claimed_agent_end(&claimed);
+}
+
+static void acknowledge(struct sandbox *sandbox, int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct uuid id = uuid_random();
+
+        sandbox_acknowledge(sandbox, &id);
+    }
+}
+
+static void acknowledgements_are_sent_in_batches(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_before = stub_n_acknowledged(fixture->stub);
+    struct claimed_agent claimed;
+    struct sandbox *sandbox = NULL;
+
+    begin(&claimed, state);
+    sandbox = claimed.agent.sandbox;
+    sandbox_send_acknowledged(sandbox);
+    acknowledge(sandbox, 15);
+    sandbox_settle(sandbox);
+    assert_int_equal(stub_n_acknowledged(fixture->stub), n_before);
+    acknowledge(sandbox, 1);
+    sandbox_settle(sandbox);
+    assert_int_equal(stub_n_acknowledged(fixture->stub), n_before + 16);
+    acknowledge(sandbox, 2);
+    sandbox_send_acknowledged(sandbox);
+    sandbox_settle(sandbox);
+    assert_int_equal(stub_n_acknowledged(fixture->stub), n_before + 18);
+    claimed_agent_end(&claimed);
+}
+
+static void interrupt_and_end_of_a_conversation_reach_the_sandbox(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_interrupts = stub_n_interrupts(fixture->stub);
+    size_t n_forgotten = stub_n_forgotten(fixture->stub);
+    struct claimed_agent claimed;
+
+    begin(&claimed, state);
+    sandbox_interrupt(claimed.agent.sandbox);
+    assert_int_equal(stub_n_interrupts(fixture->stub), n_interrupts + 1);
+    assert_int_equal(stub_n_forgotten(fixture->stub), n_forgotten);
+    sandbox_forget(claimed.agent.sandbox);
+    assert_int_equal(stub_n_forgotten(fixture->stub), n_forgotten + 1);
+    claimed_agent_end(&claimed);
+}
+
 int sandbox_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(action_for_another_sandbox_is_not_sent),
         cmocka_unit_test(action_runs_in_the_sandbox_that_it_is_for),
+        cmocka_unit_test(state_of_an_action_is_asked_for_without_running_it),
+        cmocka_unit_test(repeated_action_gives_the_kept_result),
+        cmocka_unit_test(own_command_gives_its_answer),
+        cmocka_unit_test(acknowledgements_are_sent_in_batches),
+        cmocka_unit_test(interrupt_and_end_of_a_conversation_reach_the_sandbox),
     };
 
     return cmocka_run_group_tests_name("worker/sandbox", tests, run_fixture_set_up,

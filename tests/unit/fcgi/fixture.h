@@ -23,6 +23,7 @@ struct fixture {
     struct uuid bob;
     char alice_key[64];
     char bob_key[64];
+    char sandbox_id[17]; /* of the sandbox that was added last (fake_sandbox.h) */
 };
 
 enum caller { NOBODY, ALICE, BOB };

@@ -1,6 +1,8 @@
 # Tests of fcgi
 check_LIBRARIES += libfcgifixture.a
-libfcgifixture_a_SOURCES = tests/unit/fcgi/fixture.c tests/unit/fcgi/fixture.h
+libfcgifixture_a_SOURCES = \
+	tests/unit/fcgi/fake_sandbox.c tests/unit/fcgi/fake_sandbox.h tests/unit/fcgi/fixture.c tests/unit/fcgi/fixture.h \
+	tests/unit/client/test_server.c tests/unit/client/test_server.h
 libfcgifixture_a_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 
 FCGI_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit/fcgi \
@@ -10,7 +12,8 @@ FCGI_TEST_LIBS = \
 
 check_PROGRAMS += \
 	fcgi_conversation_run_test fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_init_test fcgi_request_test \
-	fcgi_openai_test fcgi_openapi_test fcgi_preview_check_test fcgi_router_test fcgi_sandbox_test fcgi_sandbox_key_test fcgi_sandboxes_test fcgi_settings_test fcgi_socket_access_test fcgi_wait_slots_test fcgi_workspace_path_test
+	fcgi_openai_test fcgi_openapi_test fcgi_preview_check_test fcgi_router_test fcgi_sandbox_test fcgi_sandbox_key_test fcgi_sandboxes_test fcgi_settings_test fcgi_socket_access_test fcgi_wait_slots_test fcgi_workspace_path_test \
+	fcgi_install_test fcgi_plugins_test fcgi_repository_test fcgi_skills_test fcgi_workspace_calls_test fcgi_workspace_test
 fcgi_conversations_test_SOURCES = tests/unit/fcgi/agent/conversation/conversations_test.c
 fcgi_conversations_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_conversations_test_LDADD = $(FCGI_TEST_LIBS)
@@ -50,12 +53,10 @@ fcgi_settings_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_events_test_SOURCES = tests/unit/fcgi/agent/conversation/events_test.c
 fcgi_events_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_events_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_sandbox_test_SOURCES = \
-	tests/unit/fcgi/sandbox/sandbox_test.c tests/unit/client/test_server.c tests/unit/client/test_server.h
+fcgi_sandbox_test_SOURCES = tests/unit/fcgi/sandbox/sandbox_test.c
 fcgi_sandbox_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_sandbox_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_sandboxes_test_SOURCES = \
-	tests/unit/fcgi/app/sandboxes_test.c tests/unit/client/test_server.c tests/unit/client/test_server.h
+fcgi_sandboxes_test_SOURCES = tests/unit/fcgi/app/sandboxes_test.c
 fcgi_sandboxes_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_sandboxes_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_sandbox_key_test_SOURCES = tests/unit/fcgi/core/sandbox_key_test.c
@@ -64,3 +65,21 @@ fcgi_sandbox_key_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_wait_slots_test_SOURCES = tests/unit/fcgi/core/wait_slots_test.c
 fcgi_wait_slots_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_wait_slots_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_workspace_calls_test_SOURCES = tests/unit/fcgi/agent/workspace/workspace_calls_test.c
+fcgi_workspace_calls_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_workspace_calls_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_workspace_test_SOURCES = tests/unit/fcgi/agent/workspace/workspace_test.c
+fcgi_workspace_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_workspace_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_repository_test_SOURCES = tests/unit/fcgi/agent/workspace/repository_test.c
+fcgi_repository_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_repository_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_install_test_SOURCES = tests/unit/fcgi/agent/plugins/install_test.c
+fcgi_install_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_install_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_skills_test_SOURCES = tests/unit/fcgi/agent/plugins/skills_test.c
+fcgi_skills_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_skills_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_plugins_test_SOURCES = tests/unit/fcgi/agent/plugins/plugins_test.c
+fcgi_plugins_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_plugins_test_LDADD = $(FCGI_TEST_LIBS)

@@ -8,15 +8,10 @@
 
 #include <cmocka.h>
 
-#include "base/crypto.h"
-#include "base/json.h"
-#include "base/mem.h"
-#include "base/secret.h"
 #include "client/test_server.h"
+#include "fake_sandbox.h"
 #include "fixture.h"
-#include "model/conversation/conversation.h"
 #include "support/pg.h"
-#include "support/sql.h"
 
 #define DISPATCH(name, ...)                                                                        \
     CLEANUP(test_answer_done) struct test_answer name = test_dispatch(*state, __VA_ARGS__)
@@ -28,82 +23,10 @@ static const char alive[] = ANSWER("application/json", "15", "{\"status\":\"ok\"
 static const char page[] =
     ANSWER("application/json", "33", "{\"items\":[],\"next_page_id\":null}\n");
 
-/* A runtime's id of sixteen letters that no other test has. */
-static void random_letters(char id_out[17])
-{
-    crypto_random(id_out, 16);
-    for (int i = 0; i < 16; i++)
-        id_out[i] = (char)('a' + (unsigned char)id_out[i] % 26);
-    id_out[16] = '\0';
-}
-
-/* The row of a sandbox that runs at that address with the key "sandbox-key". */
-static void add_running(void *state, const char *session, const char *url)
-{
-    struct fixture *fixture = state;
-    CLEANUP(secret_done) struct secret key = SECRET_INIT;
-    CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
-    char context[64];
-    char id[17];
-
-    random_letters(id);
-    secret_set(&key, "sandbox-key");
-    (void)snprintf(context, sizeof(context), "runtimes.session_key:%s", id);
-    keyring_seal(&fixture->context.keyring, context, &key, &sealed);
-    strbuf_appendf(&sql, "DELETE FROM runtimes WHERE session_id = '%s'", session);
-    test_sql(sql.text);
-    strbuf_reset(&sql);
-    strbuf_appendf(&sql,
-                   "INSERT INTO runtimes (id, session_id, owner_id, status, image, spec, url,"
-                   " session_key, session_key_hash, proves) VALUES ('%s', '%s', '%s', 'running',"
-                   " 'i', '{}', '%s', '%s', '%s', false)",
-                   id, session, fixture->alice.text, url, sealed.text, id);
-    test_sql(sql.text);
-}
-
-static const char *alices_session(void *state, char session_out[40])
-{
-    struct fixture *fixture = state;
-    char hex[UUID_HEX_BYTES];
-
-    uuid_to_hex(&fixture->alice, hex);
-    (void)snprintf(session_out, 40, "u-%s", hex);
-    return session_out;
-}
-
-static void remove_sandbox(void *state)
-{
-    char session[40];
-    char sql[120];
-
-    (void)snprintf(sql, sizeof(sql), "DELETE FROM runtimes WHERE session_id = '%s'",
-                   alices_session(state, session));
-    test_sql(sql);
-}
-
-/* A sandbox of Alice that gives these answers. */
-static struct test_server *start_sandbox(void *state, const struct test_reply *replies, size_t n)
-{
-    struct test_server *server = test_server_start(replies, n, NULL);
-    char session[40];
-
-    add_running(state, alices_session(state, session), test_server_url(server, ""));
-    return server;
-}
-
-static void assert_asked(struct test_server *server, size_t i, const char *text)
-{
-    const char *request = test_server_request(server, i);
-
-    if (strstr(request, text) == NULL)
-        fail_msg("request %zu lacks %s: %.400s", i, text, request);
-}
-
 static void reads_are_passed_on_with_the_sandboxs_key(void **state)
 {
     const struct test_reply replies[] = {{.bytes = page}};
-    struct test_server *server = start_sandbox(*state, replies, 1);
+    struct test_server *server = test_start_sandbox(*state, replies, 1);
     DISPATCH(answer, ALICE, "GET", "/api/bash/bash_events/search?limit=5&kind__eq=BashOutput",
              NULL);
 
@@ -117,7 +40,7 @@ static void reads_are_passed_on_with_the_sandboxs_key(void **state)
 static void scoped_command_runs_in_the_workspace(void **state)
 {
     const struct test_reply replies[] = {{.bytes = alive}, {.bytes = page}};
-    struct test_server *server = start_sandbox(*state, replies, 2);
+    struct test_server *server = test_start_sandbox(*state, replies, 2);
     struct test_path path = test_conversation(*state);
     DISPATCH(answer, ALICE, "POST", test_under(&path, "/bash/start_bash_command"),
              "{\"command\":\"ls\",\"timeout\":5}");
@@ -143,7 +66,7 @@ static void bad_commands_never_reach_a_sandbox(void **state)
         "{\"command\":\"ls\",\"timeout\":999999999}",
     };
 
-    remove_sandbox(*state);
+    test_remove_sandbox(*state);
     for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
         DISPATCH(answer, ALICE, "POST", "/api/bash/execute_bash_command", bodies[i]);
         assert_answer(&answer, 422, "detail");
@@ -154,7 +77,7 @@ static void sandboxes_leave_threads_to_other_requests(void **state)
 {
     struct fixture *fixture = *state;
     const struct test_reply replies[] = {{.bytes = alive}, {.bytes = page}};
-    struct test_server *server = start_sandbox(*state, replies, 2);
+    struct test_server *server = test_start_sandbox(*state, replies, 2);
     size_t n = test_take_waits(fixture);
 
     {
@@ -214,7 +137,7 @@ static void scoped_routes_name_what_they_do_not_know(void **state)
 static void upload_goes_through_as_it_is(void **state)
 {
     const struct test_reply replies[] = {{.bytes = alive}, {.bytes = page}};
-    struct test_server *server = start_sandbox(*state, replies, 2);
+    struct test_server *server = test_start_sandbox(*state, replies, 2);
     struct fixture *fixture = *state;
     char key[128];
     const char *params[] = {key, "CONTENT_TYPE=multipart/form-data; boundary=b", NULL};
@@ -236,7 +159,7 @@ static void upload_goes_through_as_it_is(void **state)
 static void old_upload_has_the_path_in_the_address(void **state)
 {
     const struct test_reply replies[] = {{.bytes = alive}, {.bytes = page}};
-    struct test_server *server = start_sandbox(*state, replies, 2);
+    struct test_server *server = test_start_sandbox(*state, replies, 2);
     DISPATCH(answer, ALICE, "POST", "/api/file/upload/w/%2Fa.txt", "x");
 
     assert_answer(&answer, 200, "items");
@@ -251,7 +174,7 @@ static void download_streams_and_keeps_its_headers(void **state)
                                "Content-Disposition: attachment; filename=\"b.txt\"\r\n"
                                "Content-Range: bytes 0-2/9\r\nETag: \"e\"\r\n\r\nabc";
     const struct test_reply replies[] = {{.bytes = head}};
-    struct test_server *server = start_sandbox(*state, replies, 1);
+    struct test_server *server = test_start_sandbox(*state, replies, 1);
     struct fixture *fixture = *state;
     char key[128];
     const char *params[] = {key, "HTTP_RANGE=bytes=0-2", NULL};
@@ -305,7 +228,7 @@ static void what_a_sandbox_chooses_is_taken_from_tables(void **state)
 
         (void)snprintf(bytes, sizeof(bytes), "HTTP/1.1 %s\r\nContent-Length: 2\r\n\r\n{}",
                        rows[i].head);
-        server = start_sandbox(*state, &reply, 1);
+        server = test_start_sandbox(*state, &reply, 1);
         {
             DISPATCH(answer, ALICE, "GET", "/api/file/download?path=/x", NULL);
 
@@ -321,30 +244,11 @@ static void what_a_sandbox_chooses_is_taken_from_tables(void **state)
 
 static void sandbox_that_cannot_be_had_is_said_in_words(void **state)
 {
-    remove_sandbox(*state);
+    test_remove_sandbox(*state);
     {
         DISPATCH(answer, ALICE, "GET", "/api/bash/bash_events/search", NULL);
         assert_answer(&answer, 502, "the sandbox service does not answer");
     }
-}
-
-/* Points the context at a Runtime API that gives these answers. */
-static struct test_server *start_runtime_api(void *state, const struct test_reply *replies,
-                                             size_t n)
-{
-    struct fixture *fixture = state;
-    struct test_server *server = test_server_start(replies, n, NULL);
-
-    fixture->settings.runtime_url = test_server_url(server, "");
-    return server;
-}
-
-static void stop_runtime_api(void *state, struct test_server *server)
-{
-    struct fixture *fixture = state;
-
-    fixture->settings.runtime_url = "http://127.0.0.1:1";
-    test_server_stop(server);
 }
 
 static void sandbox_is_started_when_there_is_none(void **state)
@@ -355,7 +259,7 @@ static void sandbox_is_started_when_there_is_none(void **state)
     CLEANUP(strbuf_done) struct strbuf started = STRBUF_INIT;
     struct test_server *runtime = NULL;
 
-    remove_sandbox(*state);
+    test_remove_sandbox(*state);
     strbuf_appendf(&body,
                    "{\"runtime_id\":\"abcdefghijklmnop\",\"status\":\"running\",\"url\":\"%s\","
                    "\"session_api_key\":\"owners-key\",\"call_key\":\"fresh-key\"}",
@@ -365,7 +269,7 @@ static void sandbox_is_started_when_there_is_none(void **state)
     {
         const struct test_reply replies[] = {{.bytes = started.text}};
 
-        runtime = start_runtime_api(*state, replies, 1);
+        runtime = test_start_runtime_api(*state, replies, 1);
         {
             DISPATCH(answer, ALICE, "GET", "/api/bash/bash_events/search", NULL);
             assert_answer(&answer, 200, "items");
@@ -373,7 +277,7 @@ static void sandbox_is_started_when_there_is_none(void **state)
         assert_asked(runtime, 0, "POST /start ");
         assert_asked(runtime, 0, "\"session_id\":\"u-");
         assert_asked(sandbox, 0, "fresh-key");
-        stop_runtime_api(*state, runtime);
+        test_stop_runtime_api(*state, runtime);
     }
     test_server_stop(sandbox);
 }
@@ -384,15 +288,15 @@ static void failed_start_says_why(void **state)
                                  "{\"runtime_id\":\"abcdefghijklmnop\",\"status\":\"error\","
                                  "\"status_detail\":\"no image x\"}";
     const struct test_reply replies[] = {{.bytes = failed, .ending = TEST_CLOSE}};
-    struct test_server *runtime = start_runtime_api(*state, replies, 1);
+    struct test_server *runtime = test_start_runtime_api(*state, replies, 1);
     struct test_path path = test_conversation(*state);
 
-    remove_sandbox(*state);
+    test_remove_sandbox(*state);
     {
         DISPATCH(answer, ALICE, "POST", test_under(&path, "/runtime/reprovision"), NULL);
         assert_answer(&answer, 502, "502: ");
     }
-    stop_runtime_api(*state, runtime);
+    test_stop_runtime_api(*state, runtime);
 }
 
 static void shared_sandbox_has_no_key_to_give_and_is_not_released(void **state)
@@ -409,23 +313,6 @@ static void shared_sandbox_has_no_key_to_give_and_is_not_released(void **state)
     assert_answer(&foreign, 404, "Not Found");
 }
 
-/* A conversation of Alice with a sandbox of its own that runs. */
-static struct test_path conversation_in_docker(void *state)
-{
-    CLEANUP(test_answer_done) struct test_answer created =
-        test_dispatch(state, ALICE, "POST", "/api/conversations",
-                      START_BODY("\"conversation_runtime\":\"docker\","));
-    json_auto_t *info = answer_json(&created);
-    const struct fixture *fixture = state;
-    struct test_path path = {.text = ""};
-    CLEANUP(mem_freep) char *session = NULL;
-
-    assert_true(uuid_parse(json_text_or(info, "id", ""), &path.id));
-    session = conversation_own_session(&fixture->alice, &path.id);
-    add_running(state, session, "http://127.0.0.1:9");
-    return path;
-}
-
 /* A place of requests that wait is given back, whatever the sandbox answers. */
 static void requests_to_a_sandbox_keep_no_place(void **state)
 {
@@ -433,7 +320,7 @@ static void requests_to_a_sandbox_keep_no_place(void **state)
         "{\"url\":\"https://git.example/a/b\",\"credentials\":{\"token\":\"the-token\"}}";
     const struct test_reply replies[] = {{.bytes = alive}};
     struct test_path path = test_conversation(*state);
-    struct test_server *server = start_sandbox(*state, replies, 1);
+    struct test_server *server = test_start_sandbox(*state, replies, 1);
     size_t n_free = test_take_waits(*state);
 
     test_give_waits(*state, n_free);
@@ -444,15 +331,20 @@ static void requests_to_a_sandbox_keep_no_place(void **state)
     assert_int_equal(test_take_waits(*state), n_free);
     test_give_waits(*state, n_free);
     test_server_stop(server);
-    remove_sandbox(*state);
+    test_remove_sandbox(*state);
 }
 
 static void own_sandbox_gives_its_key_to_its_user(void **state)
 {
-    struct test_path path = conversation_in_docker(*state);
-    DISPATCH(key, ALICE, "POST", test_under(&path, "/runtime/credentials"), NULL);
+    char session[80];
+    struct test_path path = test_docker_conversation(*state, session);
 
-    assert_answer_json(&key, 200, "{\"session_api_key\":\"sandbox-key\"}");
+    test_add_sandbox(*state, session, "http://127.0.0.1:9");
+    {
+        DISPATCH(key, ALICE, "POST", test_under(&path, "/runtime/credentials"), NULL);
+
+        assert_answer_json(&key, 200, "{\"session_api_key\":\"sandbox-key\"}");
+    }
 }
 
 int main(int argc, char **argv)

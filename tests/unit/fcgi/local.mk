@@ -106,3 +106,5 @@ fcgi_settings_patch_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_conversation_parts_test_SOURCES = tests/unit/fcgi/agent/conversation/conversation_parts_test.c
 fcgi_conversation_parts_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_conversation_parts_test_LDADD = $(FCGI_TEST_LIBS)
+EXTRA_DIST += tests/unit/fcgi/openapi/document.txt
+CLEANFILES += openapi-document.txt

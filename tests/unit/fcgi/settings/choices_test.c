@@ -328,14 +328,13 @@ static void wrong_folders_are_named(void **state)
 static void folders_have_greatest_lengths(void **state)
 {
     static const struct {
-        const char *format;
+        const char *before; /* the member; the others come first */
         size_t max;
     } rows[] = {
-        {"{\"workspaces\":[{\"id\":\"%s\",\"name\":\"n\",\"path\":\"p\"}]}", 4096},
-        {"{\"workspaces\":[{\"id\":\"i\",\"name\":\"%s\",\"path\":\"p\"}]}", 256},
-        {"{\"workspaces\":[{\"id\":\"i\",\"name\":\"n\",\"path\":\"%s\"}]}", 4096},
-        {"{\"workspaces\":[{\"id\":\"i\",\"name\":\"n\",\"path\":\"p\",\"parentPath\":\"%s\"}]}",
-         4096},
+        {"\"name\":\"n\",\"path\":\"p\",\"id", 4096},
+        {"\"id\":\"i\",\"path\":\"p\",\"name", 256},
+        {"\"id\":\"i\",\"name\":\"n\",\"path", 4096},
+        {"\"id\":\"i\",\"name\":\"n\",\"path\":\"p\",\"parentPath", 4096},
     };
     char text[4200];
     char body[4400];
@@ -345,7 +344,8 @@ static void folders_have_greatest_lengths(void **state)
 
         memset(text, 'a', sizeof(text));
         text[rows[i / 2].max + is_long] = '\0';
-        (void)snprintf(body, sizeof(body), rows[i / 2].format, text);
+        (void)snprintf(body, sizeof(body), "{\"workspaces\":[{%s\":\"%s\"}]}", rows[i / 2].before,
+                       text);
         {
             DISPATCH(answer, ALICE, "POST", PLACES, body);
             assert_int_equal(answer.status, is_long ? 422 : 200);

@@ -207,9 +207,9 @@ static void each_collection_has_a_limit(void **state)
         const char *path;
         const char *body;
     } rows[] = {
-        {"profiles", 50, "POST", "/api/profiles/%s", WITH_KEY},
-        {"agent_profiles", 50, "POST", "/api/agent-profiles/%s", "{\"llm_profile_ref\":\"x\"}"},
-        {"meta_profiles", 50, "POST", "/api/meta-profiles/%s",
+        {"profiles", 50, "POST", "/api/profiles", WITH_KEY},
+        {"agent_profiles", 50, "POST", "/api/agent-profiles", "{\"llm_profile_ref\":\"x\"}"},
+        {"meta_profiles", 50, "POST", "/api/meta-profiles",
          "{\"classifier_model\":\"c\",\"classes\":[{\"description\":\"d\",\"model\":\"p\"}]}"},
     };
 
@@ -219,7 +219,7 @@ static void each_collection_has_a_limit(void **state)
         forget_all();
         fill(state, rows[i].collection, rows[i].max - 1);
         for (int at = 0; at < 3; at++) {
-            (void)snprintf(path, sizeof(path), rows[i].path, at == 1 ? "more" : "last");
+            (void)snprintf(path, sizeof(path), "%s/%s", rows[i].path, at == 1 ? "more" : "last");
             {
                 DISPATCH(answer, ALICE, rows[i].method, path, rows[i].body);
 

@@ -42,12 +42,25 @@ static void expect_info(void **state, struct test_path *path, const char *where,
     assert_json_at(answer.body.text, where, value);
 }
 
-static int64_t count(const char *format, const struct test_path *path)
+/* How many rows of the table are the conversation's, by the column of its id, and of that sort. */
+static int64_t count(const char *table, const char *column, const struct test_path *path,
+                     const char *condition)
 {
-    char sql[300];
+    char sql[400];
 
-    (void)snprintf(sql, sizeof(sql), format, path->id.text);
+    (void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s WHERE %s = '%s' AND %s", table,
+                   column, path->id.text, condition);
     return test_sql_count(sql);
+}
+
+static int64_t count_events(const struct test_path *path, const char *condition)
+{
+    return count("events", "conversation_id", path, condition);
+}
+
+static bool is_wanted(const struct test_path *path)
+{
+    return count("conversations", "id", path, "wanted_at IS NOT NULL") == 1;
 }
 
 static void set_row(const struct test_path *path, const char *assignments)
@@ -87,7 +100,6 @@ static void expect_goal(void **state, struct test_path *path, const char *value)
 #define GOAL(active, status, max)                                                                  \
     "{\"active\":" active ",\"status\":\"" status "\",\"iteration\":1,\"max_iterations\":" max     \
     ",\"objective\":\"Win\",\"verdict\":null}"
-#define WANTED "SELECT count(*) FROM conversations WHERE wanted_at IS NOT NULL AND id = '%s'"
 
 static void goal_is_started_stopped_and_resumed(void **state)
 {
@@ -98,11 +110,8 @@ static void goal_is_started_stopped_and_resumed(void **state)
     expect(state, &path, "/goal", "{\"objective\":\"Win\",\"max_iterations\":1}", 200, "success",
            "true");
     expect_goal(state, &path, GOAL("true", "running", "1"));
-    assert_int_equal(count(WANTED, &path), 1);
-    assert_int_equal(count("SELECT count(*) FROM events WHERE kind = 'MessageEvent' AND body LIKE"
-                           " '%%Win%%' AND conversation_id = '%s'",
-                           &path),
-                     1);
+    assert_true(is_wanted(&path));
+    assert_int_equal(count_events(&path, "kind = 'MessageEvent' AND body LIKE '%Win%'"), 1);
     expect(state, &path, "/goal", "{\"objective\":\"Win\"}", 409, "detail",
            "\"Conversation run or goal loop already running.\"");
     expect(state, &path, "/goal/resume", NULL, 409, "detail",
@@ -112,11 +121,9 @@ static void goal_is_started_stopped_and_resumed(void **state)
     set_row(&path, "wanted_at = NULL, execution_status = 'idle'");
     expect(state, &path, "/goal/resume", NULL, 200, "success", "true");
     expect_goal(state, &path, GOAL("true", "running", "1"));
-    assert_int_equal(count(WANTED, &path), 1);
-    assert_int_equal(count("SELECT count(*) FROM events WHERE kind = 'MessageEvent' AND body LIKE"
-                           " '%%Continue with the goal that you were working on.%%' AND"
-                           " conversation_id = '%s'",
-                           &path),
+    assert_true(is_wanted(&path));
+    assert_int_equal(count_events(&path, "kind = 'MessageEvent' AND body LIKE '%Continue with the "
+                                         "goal that you were working on.%'"),
                      1);
 }
 
@@ -142,7 +149,7 @@ static void wrong_goals_are_told(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         expect(state, &path, "/goal", rows[i].body, rows[i].status, rows[i].where, rows[i].value);
-    assert_int_equal(count(WANTED, &path), 0);
+    assert_false(is_wanted(&path));
     {
         DISPATCH(started, ALICE, "POST", NOBODYS "/goal", "{\"objective\":\"x\"}");
         DISPATCH(stopped, ALICE, "POST", NOBODYS "/goal/stop", NULL);
@@ -249,10 +256,7 @@ static void condensation_is_requested_and_waited_for(void **state)
                    " '{\"kind\":\"LLMSummarizingCondenser\"}')::text");
     expect(state, &path, "/condense", NULL, 200, "success", "true");
     assert_int_equal(test_sql_count("SELECT count(*) FROM seen WHERE kind = 'condense'"), 1);
-    assert_int_equal(count("SELECT count(*) FROM events WHERE kind = 'CondensationRequest' AND"
-                           " conversation_id = '%s'",
-                           &path),
-                     1);
+    assert_int_equal(count_events(&path, "kind = 'CondensationRequest'"), 1);
     answer_jobs("{\"error\":\"away\"}");
     expect(state, &path, "/condense", NULL, 502, "exception", "\"502: away\"");
     leave_jobs_alone();
@@ -282,15 +286,10 @@ static void model_is_switched_in_the_agent_and_told(void **state)
     expect(state, &path, "/switch_profile", "{\"profile_name\":\"fast\"}", 200, "success", "true");
     expect_info(state, &path, "agent.llm.model", "\"openai/fast\"");
     expect_info(state, &path, "agent.llm.usage_id", "\"profile:fast\"");
-    assert_int_equal(count("SELECT count(*) FROM events WHERE kind ="
-                           " 'ConversationStateUpdateEvent' AND body LIKE '%%\"key\":\"agent\"%%'"
-                           " AND body NOT LIKE '%%4711%%' AND conversation_id = '%s'",
-                           &path),
+    assert_int_equal(count_events(&path, "kind = 'ConversationStateUpdateEvent' AND body LIKE "
+                                         "'%\"key\":\"agent\"%' AND body NOT LIKE '%4711%'"),
                      2);
-    assert_int_equal(count("SELECT count(*) FROM conversations WHERE spec::text LIKE '%%4711%%'"
-                           " AND id = '%s'",
-                           &path),
-                     0);
+    assert_int_equal(count("conversations", "id", &path, "spec::text LIKE '%4711%'"), 0);
 }
 
 static void wrong_switches_change_nothing(void **state)
@@ -352,8 +351,6 @@ static void first_and_last_event(void **state, struct test_path *path, char firs
                    json_text_or(json_array_get(items, json_array_size(items) - 1), "id", ""));
 }
 
-#define EVENTS "SELECT count(*) FROM events WHERE conversation_id = '%s'"
-
 static void copy_is_made_as_asked(void **state)
 {
     struct test_path path = test_conversation(*state);
@@ -379,14 +376,14 @@ static void copy_is_made_as_asked(void **state)
         assert_int_equal(again.status, 409);
     }
     assert_true(uuid_parse("11111111-2222-4333-8444-555555555555", &copy.id));
-    assert_true(count(EVENTS, &copy) < count(EVENTS, &path));
+    assert_true(count_events(&copy, "true") < count_events(&path, "true"));
     {
         DISPATCH(whole, ALICE, "POST", test_under(&path, "/fork"), NULL);
         json_auto_t *json = answer_json(&whole);
 
         assert_int_equal(whole.status, 201);
         assert_true(uuid_parse(json_text_or(json, "id", ""), &copy.id));
-        assert_true(count(EVENTS, &copy) >= count(EVENTS, &path));
+        assert_true(count_events(&copy, "true") >= count_events(&path, "true"));
     }
 }
 
@@ -439,7 +436,7 @@ static void log_goes_on_from_an_earlier_event(void **state)
         assert_int_equal(answer.status, 200);
         assert_json_at(answer.body.text, "id", id);
     }
-    assert_int_equal(count("SELECT count(*) FROM branches WHERE conversation_id = '%s'", &path), 1);
+    assert_int_equal(count("branches", "conversation_id", &path, "true"), 1);
     expect(state, &path, "/navigate", "{}", 422, "detail[0].loc", "[\"body\",\"event_id\"]");
     expect(state, &path, "/navigate", "{\"event_id\":1}", 422, "detail[0].type", "\"string_type\"");
     expect(state, &path, "/navigate", "{\"event_id\":\"none\"}", 404, "detail",
@@ -472,10 +469,7 @@ static void child_starts_with_a_task_of_its_own(void **state)
     assert_json_at(answer.body.text, "workspace", "\"/workspace/project\"");
     assert_json_at(answer.body.text, "isolation", "\"shared\"");
     assert_true(uuid_parse(json_text_or(json, "conversation_id", ""), &child.id));
-    assert_int_equal(count("SELECT count(*) FROM events WHERE kind = 'MessageEvent' AND body LIKE"
-                           " '%%Do a part%%' AND conversation_id = '%s'",
-                           &child),
-                     1);
+    assert_int_equal(count_events(&child, "kind = 'MessageEvent' AND body LIKE '%Do a part%'"), 1);
 }
 
 static void wrong_children_are_told(void **state)

@@ -75,7 +75,8 @@ static struct flow begin_registered(void **state, struct site *site, const char 
 {
     CLEANUP(strbuf_done) struct strbuf metadata = STRBUF_INIT;
 
-    strbuf_appendf(&metadata, SITE_REGISTERS "%s", more);
+    strbuf_append(&metadata, SITE_REGISTERS);
+    strbuf_append(&metadata, more);
     site_add_discovery(site, metadata.text);
     site_add(site, "201 Created", "{\"client_id\":\"c1\"}");
     return begin(state, site, "");

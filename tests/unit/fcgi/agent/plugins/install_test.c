@@ -20,7 +20,7 @@
 #define COPY "/workspace/.openhands/fetched/x"
 #define FETCHED(files)                                                                             \
     TEST_SAYS("200 OK", "{\"path\":\"" COPY "\",\"resolved_ref\":\"c0ffee\",\"files\":[" files "]" \
-                                                                                               "}")
+                        "}")
 #define FILE_OF(path, text) "{\"path\":\"" path "\",\"text\":\"" text "\"}"
 #define SKILL(name)                                                                                \
     FILE_OF("SKILL.md", "---\\nname: " name "\\ndescription: Helps\\nversion: v1\\n---\\nDo it.")
@@ -345,13 +345,13 @@ static void wrong_requests_fetch_nothing(void **state)
 static void members_have_a_greatest_length(void **state)
 {
     static const struct {
-        const char *format;
+        const char *before;
         size_t max;
         const char *where;
     } rows[] = {
-        {"{\"source\":\"%s\"}", 4096, "[\"body\",\"source\"]"},
-        {"{\"source\":\"github:o/r\",\"ref\":\"%s\"}", 255, "[\"body\",\"ref\"]"},
-        {"{\"source\":\"github:o/r\",\"repo_path\":\"%s\"}", 1024, "[\"body\",\"repo_path\"]"},
+        {"\"source\":\"", 4096, "[\"body\",\"source\"]"},
+        {"\"source\":\"github:o/r\",\"ref\":\"", 255, "[\"body\",\"ref\"]"},
+        {"\"source\":\"github:o/r\",\"repo_path\":\"", 1024, "[\"body\",\"repo_path\"]"},
     };
     char text[4200];
     char body[4300];
@@ -360,7 +360,7 @@ static void members_have_a_greatest_length(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         memset(text, 'a', sizeof(text));
         text[rows[i].max + 1] = '\0';
-        (void)snprintf(body, sizeof(body), rows[i].format, text);
+        (void)snprintf(body, sizeof(body), "{%s%s\"}", rows[i].before, text);
         {
             DISPATCH(answer, ALICE, "POST", skills.install, body);
 
@@ -368,7 +368,7 @@ static void members_have_a_greatest_length(void **state)
             assert_json_at(answer.body.text, "detail[0].loc", rows[i].where);
         }
         text[rows[i].max] = '\0';
-        (void)snprintf(body, sizeof(body), rows[i].format, text);
+        (void)snprintf(body, sizeof(body), "{%s%s\"}", rows[i].before, text);
         {
             DISPATCH(answer, ALICE, "POST", skills.install, body);
             assert_null(strstr(answer.body.text, "string_too_long"));

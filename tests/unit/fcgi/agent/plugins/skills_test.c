@@ -274,7 +274,7 @@ static void offers_may_be_in_repositories_of_their_own(void **state)
 
 #define ORGANISATION(url)                                                                          \
     "{\"repository\":\"r\",\"provider\":\"github\",\"org_repo_url\":\"" url "\",\"org_name\":"     \
-                                                                            "\"o\"}"
+    "\"o\"}"
 
 static void skills_of_an_organisation_come_from_its_repository(void **state)
 {

@@ -106,7 +106,7 @@ static void add_sandbox(void **state, const char *url)
 
 /* Goes the whole way; gives "HTTP_COOKIE=deft_preview=…", the cookie of the preview's origin. */
 static void enter(void **state, const struct place *place, const char *label, const char *scheme,
-                  char cookie_out[160])
+                  char cookie_out[200])
 {
     const struct fixture *fixture = *state;
     char session[96];
@@ -154,14 +154,14 @@ static void enter(void **state, const struct place *place, const char *label, co
             strstr(entered.head.text, "; Path=/; HttpOnly; SameSite=Lax; Max-Age=43200"));
         assert_int_equal(again.status, 403);
         take(&entered, "Set-Cookie: ", ";", value, sizeof(value));
-        (void)snprintf(cookie_out, 160, "HTTP_COOKIE=%s", value);
+        (void)snprintf(cookie_out, 200, "HTTP_COOKIE=%s", value);
     }
 }
 
 static void browser_gets_a_cookie_that_shows_the_port(void **state)
 {
-    char cookie[160];
-    char cookies[300];
+    char cookie[200];
+    char cookies[400];
     struct place place;
 
     add_sandbox(state, "http://10.1.2.3:8000");
@@ -188,7 +188,7 @@ static void browser_gets_a_cookie_that_shows_the_port(void **state)
 static void named_port_has_its_label(void **state)
 {
     const struct fixture *fixture = *state;
-    char cookie[160];
+    char cookie[200];
     char own[160];
     char other[160];
     char expected[160];
@@ -218,8 +218,8 @@ static void named_port_has_its_label(void **state)
 static void cookies_behind_tls_are_of_the_host_alone(void **state)
 {
     struct fixture *fixture = *state;
-    char cookie[160];
-    char plain[160];
+    char cookie[200];
+    char plain[220];
     struct place place;
 
     add_sandbox(state, "http://10.1.2.3:8000");
@@ -279,7 +279,7 @@ static void sandboxes_that_do_not_run_have_a_reason(void **state)
         {"status = 'error', desired = 'running'", "failed"},
         {"status = 'paused', desired = 'paused'", "failed"}, /* no service can resume it */
     };
-    char cookie[160];
+    char cookie[200];
     struct place place;
 
     add_sandbox(state, "http://10.1.2.3:8000");
@@ -301,7 +301,7 @@ static void paused_sandbox_is_resumed(void **state)
     static const struct test_reply full[] = {
         TEST_SAYS("429 Too Many Requests", "{\"detail\":\"full\"}")};
     const struct fixture *fixture = *state;
-    char cookie[160];
+    char cookie[200];
     char id[40];
     struct place place;
     struct test_server *runtime = NULL;
@@ -341,7 +341,7 @@ static void editor_is_started_by_its_page(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct test_server *server = test_start_sandbox(*state, replies, 1);
-        char cookie[160];
+        char cookie[200];
         struct place place = place_of(state, "vscode", 60001);
 
         enter(state, &place, "vscode", "http", cookie);

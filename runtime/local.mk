@@ -165,3 +165,23 @@ runtime_lifecycle_test_SOURCES = \
 	$(RUNTIME_SOURCES)
 runtime_lifecycle_test_CPPFLAGS = $(runtime_test_CPPFLAGS) -I$(top_srcdir)/tests/unit
 runtime_lifecycle_test_LDADD = libtestsupport.a $(runtime_test_LDADD)
+
+# Plays a container engine at its socket.
+check_PROGRAMS += runtime_docker_test
+runtime_docker_test_SOURCES = \
+	tests/unit/runtime/docker/cleanup_test.c \
+	tests/unit/runtime/docker/container_test.c \
+	tests/unit/runtime/docker/docker_fixture.c tests/unit/runtime/docker/docker_fixture.h \
+	tests/unit/runtime/docker/docker_test.c \
+	tests/unit/runtime/docker/engine_test.c \
+	tests/unit/runtime/docker/events_test.c \
+	tests/unit/runtime/docker/fake_engine.c tests/unit/runtime/docker/fake_engine.h \
+	tests/unit/runtime/docker/home_test.c \
+	tests/unit/runtime/docker/image_build_test.c \
+	tests/unit/runtime/docker/image_lookup_test.c \
+	tests/unit/runtime/docker/network_test.c \
+	tests/unit/runtime/docker/shared_objects_test.c \
+	tests/unit/runtime/docker/start_test.c \
+	$(RUNTIME_SOURCES)
+runtime_docker_test_CPPFLAGS = $(runtime_lifecycle_test_CPPFLAGS)
+runtime_docker_test_LDADD = $(runtime_lifecycle_test_LDADD)

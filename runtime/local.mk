@@ -156,12 +156,20 @@ runtime_test_LDADD = libweb.a $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_
 # Has a PostgreSQL of its own.
 check_PROGRAMS += runtime_lifecycle_test
 runtime_lifecycle_test_SOURCES = \
+	tests/unit/runtime/api/admin_auth_test.c \
+	tests/unit/runtime/api/api_fixture.c tests/unit/runtime/api/api_fixture.h \
+	tests/unit/runtime/api/api_test.c \
+	tests/unit/runtime/api/build_api_test.c \
 	tests/unit/runtime/api/http_front_test.c \
+	tests/unit/runtime/api/warm_api_test.c \
 	tests/unit/runtime/images/build_queue_test.c \
 	tests/unit/runtime/lifecycle/idle_reaper_test.c \
 	tests/unit/runtime/lifecycle/lifecycle_test.c \
+	tests/unit/runtime/lifecycle/reconcile_test.c \
 	tests/unit/runtime/lifecycle/service_fixture.c tests/unit/runtime/lifecycle/service_fixture.h \
+	tests/unit/runtime/lifecycle/start_test.c \
 	tests/unit/runtime/lifecycle/warm_pool_test.c \
+	tests/unit/client/test_server.c tests/unit/client/test_server.h \
 	$(RUNTIME_SOURCES)
 runtime_lifecycle_test_CPPFLAGS = $(runtime_test_CPPFLAGS) -I$(top_srcdir)/tests/unit
 runtime_lifecycle_test_LDADD = libtestsupport.a $(runtime_test_LDADD)

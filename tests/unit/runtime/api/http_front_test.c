@@ -4,115 +4,12 @@
  */
 #include "runtime/api/http_front.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/crypto.h"
-#include "base/secret.h"
+#include "auth/wrong_keys.h"
+#include "support/json_path.h"
 #include "support/sql.h"
-#include "unit/runtime/lifecycle/service_fixture.h"
-#include "web/reply_output.h"
-#include "web/request_input.h"
-
-#define OURS "aaaaaaaaaaaaaaaa"
-#define THEIRS "bbbbbbbbbbbbbbbb"
-#define HOUSE_KEY "the-key-of-the-house"
-#define TENANT_KEY "the-key-of-a-tenant"
-
-static int read_nothing(void *stream, char *buffer, int len)
-{
-    (void)stream;
-    if (len > 0)
-        buffer[0] = '\0';
-    return 0;
-}
-
-static int collect(void *stream, const char *bytes, int len)
-{
-    strbuf_append_bytes(stream, bytes, (size_t)len);
-    return 0;
-}
-
-struct asked {
-    const char *method;
-    const char *path;
-    const char *key; /* NULL: none */
-    bool is_outside;
-};
-
-/* The status; the whole reply in *reply. */
-static int ask(struct service_fixture *fixture, const struct asked *asked, struct strbuf *reply)
-{
-    char method[32] = "";
-    char path[128] = "";
-    char key[128] = "";
-    char origin[] = "DEFT_ORIGIN=outside";
-    char *params[] = {method, path, NULL, NULL, NULL};
-    const struct request_input input = {params, read_nothing, NULL};
-    const struct reply_output output = {collect, reply};
-    static const char status[] = "Status: ";
-    size_t n = 2;
-
-    (void)snprintf(method, sizeof(method), "REQUEST_METHOD=%s", asked->method);
-    (void)snprintf(path, sizeof(path), "REQUEST_URI=%s", asked->path);
-    (void)snprintf(key, sizeof(key), "HTTP_X_API_KEY=%s", asked->key != NULL ? asked->key : "");
-    if (asked->key != NULL)
-        params[n++] = key;
-    if (asked->is_outside)
-        params[n] = origin;
-    strbuf_reset(reply);
-    front_serve(&fixture->service, &input, &output);
-    assert_int_equal(strncmp(reply->text, status, strlen(status)), 0);
-    return (int)strtol(reply->text + strlen(status), NULL, 10);
-}
-
-static void assert_status(struct service_fixture *fixture, const struct asked *asked, int status)
-{
-    CLEANUP(strbuf_done) struct strbuf reply = STRBUF_INIT;
-    int seen = ask(fixture, asked, &reply);
-
-    if (seen != status)
-        fail_msg("%s %s: %d %s", asked->method, asked->path, seen, reply.text);
-}
-
-static int set_up(void **state)
-{
-    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
-    struct service_fixture *fixture = NULL;
-    char hash[CRYPTO_HASH_HEX_BYTES] = "";
-
-    if (service_set_up(state) < 0)
-        return -1;
-    fixture = *state;
-    secret_set(&fixture->settings.api_key, HOUSE_KEY);
-    secret_set(&fixture->settings.admin_key, "the-key-of-administrators");
-    secret_set(&fixture->settings.admin_password, "the-password");
-    keyring_hash_token(&fixture->service.keyring, TENANT_KEY, hash);
-    service_add_runtime(fixture, &(struct test_runtime){.id = OURS});
-    service_add_runtime(fixture, &(struct test_runtime){.id = THEIRS});
-    /* One runtime is deft's own, the other one another tenant's. */
-    strbuf_appendf(&sql,
-                   "INSERT INTO runtime_keys (user_id, name, key_hash) VALUES ('%s', 'one', '%s');"
-                   "WITH other AS (INSERT INTO runtime_keys (user_id, name, key_hash)"
-                   " VALUES ('%s', 'two', 'hash of two') RETURNING id)"
-                   " UPDATE runtimes SET tenant_id = other.id FROM other"
-                   " WHERE runtimes.id = '" THEIRS "'",
-                   fixture->owner_id.text, hash, fixture->owner_id.text);
-    test_sql(sql.text);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct service_fixture *fixture = *state;
-
-    secret_done(&fixture->settings.api_key);
-    secret_done(&fixture->settings.admin_key);
-    secret_done(&fixture->settings.admin_password);
-    test_sql("DELETE FROM runtimes; DELETE FROM runtime_keys");
-    return service_tear_down(state);
-}
+#include "unit/runtime/api/api_fixture.h"
 
 /* Also for a path that does not exist: who has no key learns nothing. */
 static void caller_without_the_right_key_is_refused(void **state)
@@ -136,7 +33,8 @@ static void tenant_sees_neither_defts_runtimes_nor_another_tenants(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf reply = STRBUF_INIT;
 
-    assert_int_equal(ask(*state, &(struct asked){"GET", "/list", TENANT_KEY, true}, &reply), 200);
+    assert_int_equal(api_ask(*state, &(struct asked){"GET", "/list", TENANT_KEY, true}, &reply),
+                     200);
     assert_null(strstr(reply.text, OURS));
     assert_null(strstr(reply.text, THEIRS));
     assert_status(*state, &(struct asked){"GET", "/runtime/" OURS, TENANT_KEY, true}, 404);
@@ -166,8 +64,9 @@ static void administration_needs_an_administrator(void **state)
 
 static void other_methods_and_paths_are_told_to_who_has_a_key(void **state)
 {
-    assert_status(*state, &(struct asked){"DELETE", "/list", HOUSE_KEY, false}, 400);
-    assert_status(*state, &(struct asked){"GET", "/none", HOUSE_KEY, false}, 404);
+    assert_refused(*state, &(struct asked){"DELETE", "/list", HOUSE_KEY, false}, 400,
+                   "DELETE is not for this path");
+    assert_refused(*state, &(struct asked){"GET", "/none", HOUSE_KEY, false}, 404, "no such path");
     assert_status(*state, &(struct asked){"GET", "/none", TENANT_KEY, true}, 404);
     assert_status(*state, &(struct asked){"GET", "/runtime/%00", HOUSE_KEY, false}, 404);
 }
@@ -179,21 +78,105 @@ static void internal_error_says_no_more(void **state)
 
     test_sql("UPDATE runtimes SET session_key = 'not sealed' WHERE id = '" OURS "'");
     assert_int_equal(
-        ask(*state, &(struct asked){"GET", "/runtime/" OURS, HOUSE_KEY, false}, &reply), 500);
-    assert_non_null(strstr(reply.text, "\r\n\r\n{\"detail\":\"internal error\"}"));
+        api_ask(*state, &(struct asked){"GET", "/runtime/" OURS, HOUSE_KEY, false}, &reply), 500);
+    assert_json_at(api_body(&reply), "", "{\"detail\":\"internal error\"}");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+static void keys_in_excess_are_refused_for_a_while(void **state)
+{
+    static const struct asked keys[] = {
+        {"GET", "/list", "wrong", true, .address = "192.0.2.1"},
+        {"GET", "/api/admin/api-keys", NULL, true, .authorization = "Bearer wrong",
+         .address = "192.0.2.2"},
+    };
+    struct service_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf reply = STRBUF_INIT;
+
+    fixture->service.wrong_keys = wrong_keys_new();
+    for (size_t k = 0; k < ARRAY_SIZE(keys); k++) {
+        const struct asked bare = {"GET", keys[k].path, NULL, true, .address = keys[k].address};
+
+        for (int i = 0; i < 2 * WRONG_KEYS_PER_MINUTE; i++)
+            assert_status(fixture, &bare, 401); /* a request without a key is no attempt */
+        for (int i = 0; i < WRONG_KEYS_PER_MINUTE; i++)
+            assert_status(fixture, &keys[k], 401);
+        assert_int_equal(api_ask(fixture, &keys[k], &reply), 429);
+        assert_non_null(strstr(reply.text, "\r\nRetry-After: " WRONG_KEYS_RETRY_S "\r\n"));
+        assert_status(fixture, &bare, 401);
+    }
+    assert_status(fixture,
+                  &(struct asked){"GET", "/list", TENANT_KEY, true, .address = "192.0.2.1"}, 200);
+    for (int i = 0; i < 2 * WRONG_KEYS_PER_MINUTE; i++)
+        assert_status(fixture, &(struct asked){"GET", "/list", "wrong", false}, 401);
+    wrong_keys_free(fixture->service.wrong_keys);
+}
+
+static void head_says_what_follows(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf reply = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
+    struct service_fixture *fixture = *state;
+
+    assert_int_equal(api_ask(fixture, &(struct asked){"GET", "/health", NULL, true}, &reply), 200);
+    strbuf_appendf(&head,
+                   "Status: 200\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n{",
+                   strlen(api_body(&reply)));
+    assert_int_equal(strncmp(reply.text, head.text, head.len), 0);
+    assert_int_equal(api_ask(fixture, &(struct asked){"GET", "/metrics", HOUSE_KEY, false}, &reply),
+                     200);
+    assert_non_null(strstr(reply.text, "\r\nContent-Type: text/plain; version=0.0.4\r\n"));
+    assert_int_equal(strncmp(api_body(&reply), "# HELP ", 7), 0);
+    fixture->backend.check_error = ERROR_UNAVAILABLE;
+    assert_int_equal(
+        api_ask(fixture,
+                &(struct asked){"POST", "/start", HOUSE_KEY, false, "{\"session_id\":\"s\"}"},
+                &reply),
+        503);
+    assert_non_null(strstr(reply.text, "\r\nRetry-After: 1\r\n"));
+    assert_json_at(api_body(&reply), "", "{\"detail\":\"as the test wants it\"}");
+}
+
+static void body_must_be_json_of_a_moderate_size(void **state)
+{
+    struct service_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct asked asked = {"POST", "/stop", HOUSE_KEY, false, "{}", "application/json"};
+
+    assert_refused(fixture, &asked, 400, "runtime_id: missing");
+    asked.type = NULL;
+    assert_refused(fixture, &asked, 400, "runtime_id: missing");
+    asked.body = NULL;
+    assert_refused(fixture, &asked, 400, "runtime_id: missing");
+    asked.type = "text/plain";
+    assert_refused(fixture, &asked, 400, "runtime_id: missing");
+    asked.body = "{}";
+    assert_status(fixture, &asked, 415);
+    asked.type = "application/json";
+    asked.body = "{";
+    assert_status(fixture, &asked, 400);
+    strbuf_append(&body, "{\"x\":\"");
+    while (body.len < 16UL * 1024 - 2)
+        strbuf_append_char(&body, 'x');
+    strbuf_append(&body, "\"}");
+    asked.body = body.text;
+    assert_refused(fixture, &asked, 400, "runtime_id: missing");
+    strbuf_append(&body, " ");
+    asked.body = body.text;
+    assert_refused(fixture, &asked, 413, "the body is larger than 16384 bytes");
+}
 
 int http_front_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(caller_without_the_right_key_is_refused),
-        TEST(tenant_sees_neither_defts_runtimes_nor_another_tenants),
-        TEST(figures_are_for_the_house),
-        TEST(administration_needs_an_administrator),
-        TEST(other_methods_and_paths_are_told_to_who_has_a_key),
-        TEST(internal_error_says_no_more),
+        API_TEST(caller_without_the_right_key_is_refused),
+        API_TEST(tenant_sees_neither_defts_runtimes_nor_another_tenants),
+        API_TEST(figures_are_for_the_house),
+        API_TEST(administration_needs_an_administrator),
+        API_TEST(other_methods_and_paths_are_told_to_who_has_a_key),
+        API_TEST(internal_error_says_no_more),
+        API_TEST(keys_in_excess_are_refused_for_a_while),
+        API_TEST(head_says_what_follows),
+        API_TEST(body_must_be_json_of_a_moderate_size),
     };
 
     return cmocka_run_group_tests_name("runtime/http_front", tests, NULL, NULL);

@@ -18,7 +18,8 @@ struct reports {
     struct lock lock; /* guards all below */
     struct condition changed;
     struct strbuf text;
-    bool is_checked_up; /* the back end could start sandboxes when it reported to be up */
+    bool is_checked_up;    /* sandboxes could be started when it reported to be up */
+    bool was_up_when_down; /* or to be down */
 };
 
 static void note_locked(struct reports *reports, const char *text) REQUIRES(reports -> lock)
@@ -43,8 +44,12 @@ static void note_up(void *context)
 static void note_down(void *context, const struct error *why)
 {
     struct reports *reports = context;
+    struct backend *backend = reports->fixture->backend;
+    struct error err = ERROR_INIT;
+    bool is_up = backend->functions->check(backend, &err) == 0;
 
     lock_take(&reports->lock);
+    reports->was_up_when_down |= is_up;
     strbuf_appendf(&reports->text, "down %s;", why->message);
     note_locked(reports, "");
     lock_release(&reports->lock);
@@ -184,7 +189,11 @@ static void lost_engine_is_followed_again(void **state)
                                                             .body = EVENT("die", "c", "r", ""),
                                                             .n_times = 1});
     thread = start(&reports, fixture);
-    await(&reports, "up;0 r c -1;down the connection to the container engine was lost;up;");
+    await(&reports, "up;0 r c -1;down the connection to the container engine was lost;");
+    lock_take(&reports.lock);
+    assert_false(reports.was_up_when_down);
+    lock_release(&reports.lock);
+    await(&reports, "lost;up;");
     assert_int_equal(fixture->backend->functions->check(fixture->backend, &err), 0);
     stop(&reports, thread);
 }
@@ -197,18 +206,18 @@ static void engine_that_hangs_is_found_by_a_ping(void **state)
     pthread_t thread = 0;
 
     hold_events(fixture, "");
-    fake_engine_set(fixture->engine, "HEAD /_ping", 200, NULL);
+    fake_engine_set(fixture->engine, "HEAD /_ping", 500, NULL);
     thread = start(&reports, fixture);
     await(&reports, "up;");
     fixture->backend->functions->ping(fixture->backend);
-    assert_int_equal(fake_engine_count(fixture->engine, "HEAD /_ping"), 1);
-    assert_int_equal(fake_engine_count(fixture->engine, "GET /events"), 1);
-    fake_engine_set(fixture->engine, "HEAD /_ping", 500, NULL);
+    await(&reports, "up;down the connection to the container engine was lost");
+    await(&reports, "cancelled;up;");
+    fake_engine_set(fixture->engine, "HEAD /_ping", 200, NULL);
     fixture->backend->functions->ping(fixture->backend);
-    await(&reports, "down the connection to the container engine was lost");
-    await(&reports, "up;down");
-    assert_true(fake_engine_wait(fixture->engine, "GET /events", 2));
+    assert_int_equal(fake_engine_count(fixture->engine, "HEAD /_ping"), 2);
     stop(&reports, thread);
+    assert_int_equal(fake_engine_count(fixture->engine, "GET /events"), 2);
+    fake_engine_set(fixture->engine, "HEAD /_ping", 500, NULL);
     fixture->backend->functions->ping(fixture->backend);
 }
 

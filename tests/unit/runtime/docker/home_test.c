@@ -78,7 +78,8 @@ static void home_is_two_volumes_that_a_helper_fills(void **state)
     strbuf_appendf(&name, "\"inst-j-%s\"", home);
     assert_json_at(volume, "Name", name.text);
     assert_json_at(volume, "DriverOpts", NULL);
-    assert_non_null(strstr(volume, "\"deft.role\":\"journal\""));
+    assert_json_at(volume, "Labels",
+                   "{\"deft.managed\":\"1\",\"deft.instance\":\"inst\",\"deft.role\":\"journal\"}");
     assert_json_at(helper, "Image", "\"deft-empty:1\"");
     assert_json_at(helper, "HostConfig.Mounts[0].Target", "\"/workspace\"");
     assert_json_at(helper, "HostConfig.Mounts[1].Source", name.text);
@@ -92,6 +93,19 @@ static void home_is_two_volumes_that_a_helper_fills(void **state)
                           "POST /volumes/create;POST /volumes/create;POST /containers/create;"
                           "PUT /containers/c-1/archive?path=/;"
                           "DELETE /containers/c-1?force=1&v=1;");
+}
+
+static void workspace_has_a_label_of_its_own(void **state)
+{
+    struct docker_fixture *fixture = *state;
+    char home[PREALLOC_NAME_BYTES] = "";
+
+    /* The first volume is the last that is asked for. */
+    fake_engine_set(fixture->engine, "POST /volumes/create", 500, NULL);
+    assert_int_equal(make(fixture, home), -1);
+    assert_json_at(
+        fake_engine_body(fixture->engine, "POST /volumes/create", NULL), "Labels",
+        "{\"deft.managed\":\"1\",\"deft.instance\":\"inst\",\"deft.role\":\"workspace\"}");
 }
 
 static void volume_has_the_size_that_the_engine_can_hold(void **state)
@@ -248,6 +262,7 @@ int docker_home_tests(void)
     const struct CMUnitTest tests[] = {
         DOCKER_TEST(home_belongs_to_its_users),
         DOCKER_TEST(home_is_two_volumes_that_a_helper_fills),
+        DOCKER_TEST(workspace_has_a_label_of_its_own),
         DOCKER_TEST(volume_has_the_size_that_the_engine_can_hold),
         DOCKER_TEST(users_of_other_homes_are_not_taken),
         DOCKER_TEST(failed_home_is_forgotten),

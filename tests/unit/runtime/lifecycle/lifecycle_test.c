@@ -240,6 +240,7 @@ int main(int argc, char **argv)
     (void)argc;
     test_need_postgres(argv);
     json_setup();
-    return build_queue_tests() + http_front_tests() + idle_reaper_tests() + lifecycle_tests() +
-           warm_pool_tests();
+    return admin_auth_tests() + api_tests() + build_api_tests() + build_queue_tests() +
+           http_front_tests() + idle_reaper_tests() + lifecycle_tests() + reconcile_tests() +
+           start_tests() + warm_api_tests() + warm_pool_tests();
 }

@@ -33,6 +33,21 @@ struct played_backend {
     enum error_code rest_error; /* … unless it fails with this */
     enum error_code pause_error;
     enum error_code find_error;
+    enum error_code resume_error;
+    enum error_code remove_error;
+    enum error_code start_error;
+    enum error_code list_error;
+    enum error_code check_error;
+    enum error_code build_error;
+    const char *build_output;
+    const char *image_id;    /* of find_image() */
+    const char *ready_home;  /* of take_ready_home(), once; NULL: none */
+    const char *end_reason;  /* of explain_end() */
+    const char *sandbox_url; /* of start(); NULL: an address that nothing listens at */
+    bool is_paused;
+    bool is_full; /* of refill() */
+    struct seen_sandbox seen[4];
+    size_t n_seen;
     struct backend_space space;
 };
 
@@ -59,13 +74,28 @@ void service_add_runtime(const struct service_fixture *fixture,
                          const struct test_runtime *row) NONNULL;
 /* Whether the row with that id fulfills the condition. */
 bool service_row_is(const char *table, const char *id, const char *condition) NONNULL MUST_CHECK;
+/* A session key that the service can open, for a row of service_add_runtime(). */
+void service_seal_key(const struct service_fixture *fixture, const char *id,
+                      const char *key) NONNULL;
+/* Adds a sandbox to the back end's list. */
+struct seen_sandbox *service_see(struct service_fixture *fixture, const char *id,
+                                 enum seen_state state) NONNULL;
+/* Fails unless the back end was told exactly that since the last call. */
+void assert_told(struct service_fixture *fixture, const char *expected) NONNULL;
+void service_forget_told(struct service_fixture *fixture) NONNULL;
 /* True if the back end was told so since the test began. */
 bool service_was_told(struct service_fixture *fixture, const char *what) NONNULL MUST_CHECK;
 
+int admin_auth_tests(void);
+int api_tests(void);
+int build_api_tests(void);
 int build_queue_tests(void);
 int http_front_tests(void);
 int idle_reaper_tests(void);
 int lifecycle_tests(void);
+int reconcile_tests(void);
+int start_tests(void);
+int warm_api_tests(void);
 int warm_pool_tests(void);
 
 #endif

@@ -1,0 +1,109 @@
+/*
+ * deft-launch as a process: its arguments, and the program that it becomes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "support/program.h"
+
+#define USAGE "deft-launch: usage: deft-launch [FOLDER...] -- /PATH/OF/PROGRAM [ARGUMENT...]\n"
+
+enum { ARGUMENTS_MAX = 16 };
+
+/* Runs it with these words. */
+static int launch(const char *const *words, struct strbuf *out, struct strbuf *err)
+{
+    char *arguments[ARGUMENTS_MAX] = {(char *)(uintptr_t)DEFT_LAUNCH};
+
+    for (size_t i = 0; words[i] != NULL; i++)
+        arguments[i + 1] = (char *)(uintptr_t)words[i];
+    strbuf_reset(out);
+    strbuf_reset(err);
+    return program_run(arguments, out, err);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void wrong_arguments_are_explained(void **state)
+{
+    const char *const *const cases[] = {
+        (const char *const[]){NULL},
+        WORDS("--"),
+        WORDS("/tmp"),
+        WORDS("/tmp", "--"),
+        WORDS("/tmp", "/bin/echo"),
+        WORDS("--", "echo"),
+        WORDS("/tmp", "--", "./echo"),
+    };
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(launch(cases[i], &out, &err), EX_USAGE);
+        assert_string_equal(err.text, USAGE);
+        assert_string_equal(out.text, "");
+    }
+    assert_int_equal(
+        launch(WORDS("/1", "/2", "/3", "/4", "/5", "/6", "/7", "/8", "/9", "--", "/bin/echo"), &out,
+               &err),
+        EX_USAGE);
+    assert_string_equal(err.text, "deft-launch: too many folders\n");
+}
+
+static void program_runs_with_its_arguments(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+
+    (void)state;
+    assert_int_equal(launch(WORDS("--", "/bin/echo", "one", "--", "two"), &out, &err), 0);
+    assert_string_equal(out.text, "one -- two\n");
+    assert_int_equal(launch(WORDS("/tmp", "/tmp", "/tmp", "/tmp", "/tmp", "/tmp", "/tmp", "/tmp",
+                                  "--", "/bin/echo"),
+                            &out, &err),
+                     0);
+    assert_string_equal(out.text, "\n");
+    assert_int_equal(launch(WORDS("--", "/bin/sh", "-c", "exit 7"), &out, &err), 7);
+}
+
+static void program_starts_no_other_one(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+
+    (void)state;
+    assert_int_not_equal(launch(WORDS("--", "/bin/sh", "-c", "/bin/echo started"), &out, &err), 0);
+    assert_string_equal(out.text, "");
+}
+
+static void missing_program_or_folder_is_said(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+    int status = launch(WORDS("--", "/nonexistent/program"), &out, &err);
+
+    (void)state;
+    assert_true(status == EX_UNAVAILABLE || status == EX_OSERR);
+    assert_non_null(strstr(err.text, "/nonexistent/program"));
+    assert_int_equal(strncmp(err.text, "deft-launch: ", 13), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_arguments_are_explained),
+        cmocka_unit_test(program_runs_with_its_arguments),
+        cmocka_unit_test(program_starts_no_other_one),
+        cmocka_unit_test(missing_program_or_folder_is_said),
+    };
+
+    return cmocka_run_group_tests_name("launcher", tests, NULL, NULL);
+}

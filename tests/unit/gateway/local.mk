@@ -4,7 +4,7 @@ GATEWAY_TEST_LIBS = $(AUTH_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(CMOCK
 
 check_PROGRAMS += gateway_bash_feed_test gateway_bash_window_test gateway_client_messages_test \
 	gateway_event_poller_test gateway_event_reader_test gateway_frames_test gateway_masked_input_test \
-	gateway_receive_test gateway_request_head_test gateway_revocation_test gateway_stream_test \
+	gateway_preview_relay_test gateway_receive_test gateway_request_head_test gateway_revocation_test gateway_stream_test \
 	gateway_upgrade_request_test
 gateway_upgrade_request_test_SOURCES = tests/unit/gateway/ws/upgrade_request_test.c gateway/ws/frame_heads.c \
 	gateway/ws/upgrade_request.c
@@ -31,6 +31,10 @@ gateway_masked_input_test_LDADD = $(GATEWAY_TEST_LIBS)
 gateway_receive_test_SOURCES = tests/unit/gateway/ws/receive_test.c gateway/ws/receive.c
 gateway_receive_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_receive_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_preview_relay_test_SOURCES = tests/unit/gateway/preview/relay_test.c gateway/core/listener.c \
+	gateway/preview/error_page.c gateway/preview/relay.c gateway/preview/request_head.c
+gateway_preview_relay_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_preview_relay_test_LDADD = $(GATEWAY_TEST_LIBS)
 gateway_request_head_test_SOURCES = tests/unit/gateway/preview/request_head_test.c gateway/preview/request_head.c
 gateway_request_head_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_request_head_test_LDADD = $(GATEWAY_TEST_LIBS)

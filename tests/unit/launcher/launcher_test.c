@@ -5,8 +5,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -84,6 +87,29 @@ static void program_starts_no_other_one(void **state)
     assert_string_equal(out.text, "");
 }
 
+/* Where the kernel cannot restrict it, it may write elsewhere, too. */
+static void program_writes_below_its_folders(void **state)
+{
+    static const char script[] = "echo text > \"$0/file\"";
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+    char one[] = "/tmp/deft-launch-test.XXXXXX";
+    char two[] = "/tmp/deft-launch-test.XXXXXX";
+    const char *const folders[] = {one, two};
+    char path[64] = "";
+
+    (void)state;
+    assert_non_null(mkdtemp(one));
+    assert_non_null(mkdtemp(two));
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        assert_int_equal(
+            launch(WORDS(one, two, "--", "/bin/sh", "-c", script, folders[i]), &out, &err), 0);
+        (void)snprintf(path, sizeof(path), "%s/file", folders[i]);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(folders[i]), 0);
+    }
+}
+
 static void missing_program_or_folder_is_said(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
@@ -102,6 +128,7 @@ int main(void)
         cmocka_unit_test(wrong_arguments_are_explained),
         cmocka_unit_test(program_runs_with_its_arguments),
         cmocka_unit_test(program_starts_no_other_one),
+        cmocka_unit_test(program_writes_below_its_folders),
         cmocka_unit_test(missing_program_or_folder_is_said),
     };
 

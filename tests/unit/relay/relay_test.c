@@ -100,7 +100,7 @@ static void nothing_is_dropped_while_the_command_reads(void **state)
     CLEANUP(strbuf_done) struct strbuf sent = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
-    struct program program = start("exec wc -c", "");
+    struct program program = start("sleep 0.05; exec wc -c", "");
 
     (void)state;
     send_lines(&program, &sent);

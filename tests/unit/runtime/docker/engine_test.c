@@ -189,6 +189,18 @@ static void stream_ends_when_its_time_is_up(void **state)
     assert_asked(fixture, "GET /events;GET /events;");
 }
 
+/* An engine that shuts down answers on connections that it has, and does half of what it is asked.
+ */
+static void each_call_has_a_connection_of_its_own(void **state)
+{
+    struct docker_fixture *fixture = *state;
+
+    fake_engine_set(fixture->engine, "GET /x", 200, "{}");
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(call(fixture, "GET", "/x", NULL), 0);
+    assert_int_equal(fake_engine_n_connections(fixture->engine), 3);
+}
+
 static void label_filter_is_encoded(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -210,6 +222,7 @@ int docker_engine_tests(void)
         DOCKER_TEST(archives_are_sent_as_they_are),
         DOCKER_TEST(failure_of_a_load_is_in_its_stream),
         DOCKER_TEST(stream_ends_when_its_time_is_up),
+        DOCKER_TEST(each_call_has_a_connection_of_its_own),
         DOCKER_TEST(label_filter_is_encoded),
     };
 

@@ -43,8 +43,8 @@ struct fake_engine {
     int listen_fd;
     pthread_t thread;
     struct connection connections[CONNECTIONS_MAX]; /* of the accepting thread */
+    struct lock lock;                               /* guards the rest */
     size_t n_connections;
-    struct lock lock; /* guards the rest */
     struct condition arrived;
     struct engine_reply replies[REPLIES_MAX];
     size_t n_replies;
@@ -139,9 +139,10 @@ static void send_reply(int fd, const struct engine_reply *reply, bool is_head)
     size_t len = reply->len > 0 ? reply->len : strlen(body);
     size_t sent = 0;
 
-    strbuf_appendf(&out, "HTTP/1.1 %d X\r\nConnection: close\r\n",
-                   reply->status != 0 ? reply->status : 200);
-    if (!reply->is_held)
+    strbuf_appendf(&out, "HTTP/1.1 %d X\r\n", reply->status != 0 ? reply->status : 200);
+    if (reply->is_held)
+        strbuf_append(&out, "Connection: close\r\n");
+    else
         strbuf_appendf(&out, "Content-Length: %zu\r\n", len);
     strbuf_append(&out, "\r\n");
     if (!is_head)
@@ -175,22 +176,44 @@ static size_t count_releases(struct fake_engine *engine)
     return n;
 }
 
-static void *serve(void *context)
+/* Answers one request; false when the connection is to be closed. */
+static bool serve_one(const struct connection *connection)
 {
-    struct connection *connection = context;
     struct fake_engine *engine = connection->engine;
     CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct pollfd polled = {.fd = connection->fd, .events = POLLIN};
     size_t n_releases = count_releases(engine);
+    struct engine_reply reply = {.status = 0};
 
-    if (read_request(connection->fd, &head, &body)) {
-        struct engine_reply reply = note_request(engine, &head, &body);
-        struct pollfd polled = {.fd = connection->fd, .events = POLLIN};
+    if (!read_request(connection->fd, &head, &body))
+        return false;
+    reply = note_request(engine, &head, &body);
+    send_reply(connection->fd, &reply, text_starts_with(head.text, "HEAD "));
+    while (reply.is_held && !is_released(engine, n_releases) && poll(&polled, 1, 10) == 0)
+        ;
+    return !reply.is_held;
+}
 
-        send_reply(connection->fd, &reply, text_starts_with(head.text, "HEAD "));
-        while (reply.is_held && !is_released(engine, n_releases) && poll(&polled, 1, 10) == 0)
-            ;
+/* Without such a wait a client that keeps a connection would never let the engine stop. */
+static bool has_more(const struct connection *connection)
+{
+    struct pollfd polled = {.fd = connection->fd, .events = POLLIN};
+    size_t n_releases = count_releases(connection->engine);
+
+    while (!is_released(connection->engine, n_releases)) {
+        if (poll(&polled, 1, 10) > 0)
+            return true;
     }
+    return false;
+}
+
+static void *serve(void *context)
+{
+    struct connection *connection = context;
+
+    while (serve_one(connection) && has_more(connection))
+        ;
     (void)close(connection->fd);
     return NULL;
 }
@@ -199,15 +222,18 @@ static void *accept_all(void *context)
 {
     struct fake_engine *engine = context;
 
-    for (;;) {
-        struct connection *connection = &engine->connections[engine->n_connections];
+    for (size_t i = 0;; i++) {
+        struct connection *connection = &engine->connections[i];
         int fd = accept4(engine->listen_fd, NULL, NULL, SOCK_CLOEXEC);
 
         if (fd < 0)
             return NULL;
-        if (++engine->n_connections == CONNECTIONS_MAX)
+        if (i + 1 == CONNECTIONS_MAX)
             abort();
         *connection = (struct connection){.engine = engine, .fd = fd};
+        lock_take(&engine->lock);
+        engine->n_connections = i + 1;
+        lock_release(&engine->lock);
         if (pthread_create(&connection->thread, NULL, serve, connection) != 0)
             abort();
     }
@@ -313,6 +339,16 @@ static size_t count_locked(const struct fake_engine *engine, const char *request
 
     for (size_t i = 0; i < engine->n_requests; i++)
         n += text_starts_with(engine->requests[i].head, request);
+    return n;
+}
+
+size_t fake_engine_n_connections(struct fake_engine *engine)
+{
+    size_t n = 0;
+
+    lock_take(&engine->lock);
+    n = engine->n_connections;
+    lock_release(&engine->lock);
     return n;
 }
 

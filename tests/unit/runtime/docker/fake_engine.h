@@ -41,6 +41,7 @@ void fake_engine_release(struct fake_engine *engine) NONNULL;
  */
 const char *fake_engine_asked(struct fake_engine *engine) NONNULL MUST_CHECK;
 void fake_engine_forget(struct fake_engine *engine) NONNULL;
+size_t fake_engine_n_connections(struct fake_engine *engine) NONNULL MUST_CHECK;
 size_t fake_engine_count(struct fake_engine *engine, const char *request) NONNULL MUST_CHECK;
 /* Waits until n such requests came; false after a minute. */
 bool fake_engine_wait(struct fake_engine *engine, const char *request, size_t n) NONNULL MUST_CHECK;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,20 +67,40 @@ static void take(int *fd, short events, struct strbuf *text)
         fd_close(fd);
 }
 
+/* Waits for output; false at its end. */
+static bool take_some(struct program *program, struct strbuf *out, struct strbuf *err)
+{
+    struct pollfd polled[2] = {{.fd = program->out_fd, .events = POLLIN},
+                               {.fd = program->err_fd, .events = POLLIN}};
+
+    if (program->out_fd < 0 && program->err_fd < 0)
+        return false;
+    if (poll(polled, 2, -1) > 0) {
+        take(&program->out_fd, polled[0].revents, out);
+        take(&program->err_fd, polled[1].revents, err);
+    }
+    return true;
+}
+
+bool program_await(struct program *program, const char *text)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+
+    while (strstr(out.text, text) == NULL && strstr(err.text, text) == NULL) {
+        if (!take_some(program, &out, &err))
+            return false;
+    }
+    return true;
+}
+
 int program_wait(struct program *program, struct strbuf *out, struct strbuf *err)
 {
     int status = -1;
 
     program_end_input(program);
-    while (program->out_fd >= 0 || program->err_fd >= 0) {
-        struct pollfd polled[2] = {{.fd = program->out_fd, .events = POLLIN},
-                                   {.fd = program->err_fd, .events = POLLIN}};
-
-        if (poll(polled, 2, -1) < 0)
-            continue;
-        take(&program->out_fd, polled[0].revents, out);
-        take(&program->err_fd, polled[1].revents, err);
-    }
+    while (take_some(program, out, err))
+        ;
     if (waitpid(program->pid, &status, 0) < 0 || !WIFEXITED(status))
         return -1;
     return WEXITSTATUS(status);

@@ -6,6 +6,7 @@
 #ifndef DEFT_TESTS_UNIT_SUPPORT_PROGRAM_H
 #define DEFT_TESTS_UNIT_SUPPORT_PROGRAM_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/attr.h"
@@ -22,6 +23,8 @@ struct program {
 /* arguments[0] is the program's path; the list ends with NULL. */
 struct program program_start(char *const *arguments) NONNULL MUST_CHECK;
 void program_end_input(struct program *program) NONNULL;
+/* Reads what it writes until the text was there; false when it ended before. */
+bool program_await(struct program *program, const char *text) NONNULL MUST_CHECK;
 /* Ends its input, appends what it writes until it ends, and returns its exit status, or -1. */
 int program_wait(struct program *program, struct strbuf *out, struct strbuf *err) NONNULL;
 /* As above for a program without input. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "base/secret.h"
@@ -21,7 +22,7 @@
 #include "support/pg.h"
 #include "support/sql.h"
 
-enum { CONNECTIONS = 4 };
+enum { CONNECTIONS = 4, PATIENCE_MS = 60000 };
 
 /* --- the back end --- */
 
@@ -36,6 +37,7 @@ static void note(struct backend *backend, const char *verb, const char *what)
 
     lock_take(&self->lock);
     strbuf_appendf(&self->told, "%s %s;", verb, what);
+    condition_wake_all(&self->told_more);
     lock_release(&self->lock);
 }
 
@@ -334,6 +336,7 @@ int service_set_up(void **state)
     fixture->backend.space =
         (struct backend_space){.free_bytes = INT64_MAX, .n_free_files = INT64_MAX};
     lock_init(&fixture->backend.lock);
+    condition_init(&fixture->backend.told_more);
     make_service(fixture);
     test_sql("DELETE FROM runtimes; DELETE FROM warm_sandboxes; DELETE FROM warm_configs");
     fixture->owner_id = test_user(fixture->service.db);
@@ -357,6 +360,7 @@ int service_tear_down(void **state)
     runtime_locks_free(service->locks);
     build_queue_free(service->build_queue);
     db_free(service->db);
+    condition_done(&fixture->backend.told_more);
     lock_done(&fixture->backend.lock);
     strbuf_done(&fixture->backend.told);
     mem_free(fixture);
@@ -415,6 +419,19 @@ void assert_told(struct service_fixture *fixture, const char *expected)
     assert_string_equal(fixture->backend.told.text, expected);
     strbuf_reset(&fixture->backend.told);
     lock_release(&fixture->backend.lock);
+}
+
+void service_await_told(struct service_fixture *fixture, const char *what)
+{
+    struct played_backend *backend = &fixture->backend;
+    int64_t deadline_ms = clock_monotonic_ms() + PATIENCE_MS;
+    bool has_time = true;
+
+    lock_take(&backend->lock);
+    while (strstr(backend->told.text, what) == NULL && has_time)
+        has_time = condition_wait_until(&backend->told_more, &backend->lock, deadline_ms);
+    lock_release(&backend->lock);
+    assert_true(service_was_told(fixture, what));
 }
 
 void service_forget_told(struct service_fixture *fixture)

@@ -27,7 +27,8 @@
 
 struct played_backend {
     struct backend base;
-    struct lock lock;           /* guards `told` */
+    struct lock lock; /* guards `told` */
+    struct condition told_more;
     struct strbuf told;         /* "pause CONTAINER;remove ID;remove_home HOME;…" */
     bool is_at_rest;            /* the answer of is_at_rest() … */
     enum error_code rest_error; /* … unless it fails with this */
@@ -82,6 +83,8 @@ struct seen_sandbox *service_see(struct service_fixture *fixture, const char *id
                                  enum seen_state state) NONNULL;
 /* Fails unless the back end was told exactly that since the last call. */
 void assert_told(struct service_fixture *fixture, const char *expected) NONNULL;
+/* Waits until the back end was told so; fails after a minute. */
+void service_await_told(struct service_fixture *fixture, const char *what) NONNULL;
 void service_forget_told(struct service_fixture *fixture) NONNULL;
 /* True if the back end was told so since the test began. */
 bool service_was_told(struct service_fixture *fixture, const char *what) NONNULL MUST_CHECK;

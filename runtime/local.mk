@@ -117,6 +117,7 @@ dist_pkgdata_DATA = runtime/seccomp.json
 
 check_PROGRAMS += runtime_test
 runtime_test_SOURCES = \
+	tests/unit/runtime/backend/command_run_test.c \
 	tests/unit/runtime/backend/failure_reason_test.c \
 	tests/unit/runtime/backend/prealloc_test.c \
 	tests/unit/runtime/backend/sandbox_users_test.c \

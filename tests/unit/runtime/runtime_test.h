@@ -8,6 +8,7 @@ int test_build_context(void);
 int test_build_form(void);
 int test_bwrap_backend(void);
 int test_cgroup(void);
+int test_command_run(void);
 int test_container_config(void);
 int test_denial_counter(void);
 int test_dns_answer(void);

@@ -1,11 +1,19 @@
 /*
- * How many images are built at once, and for whom.
+ * How many images are built at once, and for whom; how a build ends, and which images go.
  */
 #include "runtime/images/build_queue.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <zlib.h>
 
 #include "base/clock.h"
+#include "base/json.h"
+#include "runtime/core/runtime_record.h"
+#include "store/runtime/build_store.h"
+#include "support/sql.h"
 #include "unit/runtime/lifecycle/service_fixture.h"
 
 enum { PATIENCE_MS = 60000 };
@@ -55,11 +63,212 @@ static void each_key_has_its_share_of_the_slots(void **state)
     assert_int_equal(take(queue, &one, &slots[0]), ERROR_UNAVAILABLE);
 }
 
+/* --- builds --- */
+
+#define NAME "localhost/inst/house/x:1"
+#define DOCKERFILE "FROM debian\n"
+
+enum { BLOCK = 512, PACKED_BYTES = 4096 };
+
+/* A gzipped archive with that Dockerfile. */
+static void append_context(struct strbuf *context, const char *dockerfile)
+{
+    unsigned char tar[4 * BLOCK] = {0};
+    unsigned char packed[PACKED_BYTES];
+    z_stream stream = {
+        .next_in = tar, .avail_in = sizeof(tar), .next_out = packed, .avail_out = sizeof(packed)};
+
+    memcpy(tar, "Dockerfile", 10);
+    (void)snprintf((char *)tar + 124, 12, "%011o", (unsigned)strlen(dockerfile));
+    tar[156] = '0';
+    memcpy(tar + 257, "ustar", 5);
+    memcpy(tar + BLOCK, dockerfile, strlen(dockerfile));
+    assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY),
+                     Z_OK);
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    strbuf_append_bytes(context, (char *)packed, stream.total_out);
+    (void)deflateEnd(&stream);
+}
+
+static void await_count(const char *condition)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    int64_t deadline_ms = clock_monotonic_ms() + PATIENCE_MS;
+
+    strbuf_appendf(&sql, "SELECT count(*) FROM image_builds WHERE %s", condition);
+    while (test_sql_count(sql.text) != 1)
+        assert_true(clock_monotonic_ms() < deadline_ms);
+}
+
+/* Posts a build as the API does, and waits until it has ended. */
+static void build(struct service_fixture *fixture, const char *dockerfile)
+{
+    CLEANUP(build_slot_release) struct build_slot slot = {.build_queue = NULL};
+    CLEANUP(image_build_done) struct image_build job = IMAGE_BUILD_INIT;
+    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    const struct uuid nobody = UUID_INIT;
+    int64_t deadline_ms = clock_monotonic_ms() + PATIENCE_MS;
+
+    test_sql("DELETE FROM image_builds");
+    while (take(fixture->service.build_queue, &nobody, &slot) != ERROR_NONE)
+        assert_true(clock_monotonic_ms() < deadline_ms);
+    runtime_record_make_id(job.id);
+    runtime_record_set_text(&job.image, NAME);
+    runtime_record_set_text(&job.context_hash, "hash");
+    job.tags = json_array();
+    json_push(job.tags, json_text_of(NAME));
+    append_context(&context, dockerfile);
+    assert_int_equal(build_store_add(fixture->service.db, &job, &err), 0);
+    build_queue_add(&slot, &job, &context);
+    await_count("status NOT IN ('QUEUED', 'BUILDING')");
+}
+
+static int set_up(void **state)
+{
+    if (service_set_up(state) < 0)
+        return -1;
+    test_sql("DELETE FROM image_builds");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    test_sql("DELETE FROM image_builds");
+    return service_tear_down(state);
+}
+
+static pthread_t start(struct service_fixture *fixture)
+{
+    pthread_t thread = 0;
+
+    fixture->settings.reconcile_ms = PATIENCE_MS;
+    assert_int_equal(pthread_create(&thread, NULL, run, &fixture->service), 0);
+    return thread;
+}
+
+static void stop(struct service_fixture *fixture, pthread_t thread)
+{
+    build_queue_stop(&fixture->service);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void end_of_a_build_is_stored(void **state)
+{
+    static const struct {
+        enum error_code code;
+        const char *output;
+        const char *row;
+    } cases[] = {
+        {ERROR_NONE, "output",
+         "status = 'SUCCESS' AND image_id = 'sha256:built' AND error IS NULL"},
+        {ERROR_INVALID, "output", "status = 'FAILURE' AND error = 'output'"},
+        {ERROR_INVALID, "", "status = 'FAILURE' AND error = 'as the test wants it'"},
+        {ERROR_NOT_FOUND, "", "status = 'FAILURE'"},
+        {ERROR_TOO_LARGE, "", "status = 'FAILURE'"},
+        {ERROR_UNSUPPORTED, "", "status = 'FAILURE'"},
+        {ERROR_FORBIDDEN, "", "status = 'FAILURE'"},
+        {ERROR_TIMEOUT, "", "status = 'TIMEOUT'"},
+        {ERROR_CANCELLED, "", "status = 'INTERNAL_ERROR'"},
+        {ERROR_UNAVAILABLE, "", "status = 'INTERNAL_ERROR'"},
+        {ERROR_CONFLICT, "", "status = 'INTERNAL_ERROR'"},
+        {ERROR_INTERNAL, "", "status = 'INTERNAL_ERROR'"},
+    };
+    struct service_fixture *fixture = *state;
+    pthread_t thread = start(fixture);
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        fixture->backend.build_error = cases[i].code;
+        fixture->backend.build_output = cases[i].output;
+        build(fixture, DOCKERFILE);
+        await_count(cases[i].row);
+        assert_told(fixture, "build " NAME ";");
+    }
+    stop(fixture, thread);
+    assert_true(service_was_told(fixture, "stop_building"));
+}
+
+/* Only images of this host, and of the registries on the list. */
+static void images_of_other_registries_are_not_fetched(void **state)
+{
+    static const char *const refused[] = {"FROM evil.example/x\n",
+                                          "FROM debian\nCOPY --from=evil.example/x /a /b\n"};
+    struct service_fixture *fixture = *state;
+    pthread_t thread = start(fixture);
+
+    fixture->backend.find_error = ERROR_NOT_FOUND;
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        build(fixture, refused[i]);
+        await_count("status = 'FAILURE' AND image_id IS NULL AND error = 'Dockerfile: images cannot"
+                    " be pulled from evil.example: it is not on the list of registries"
+                    " (DEFT_REGISTRIES)'");
+    }
+    assert_told(fixture, "");
+    fixture->backend.find_error = ERROR_NONE; /* it is on this host */
+    build(fixture, refused[0]);
+    await_count("status = 'SUCCESS'");
+    stop(fixture, thread);
+}
+
+static void builds_cut_off_by_the_end_of_the_service_are_failed(void **state)
+{
+    struct service_fixture *fixture = *state;
+    pthread_t thread = 0;
+
+    test_sql("INSERT INTO image_builds (id, image, tags, context_hash, status) VALUES"
+             " ('aaaaaaaaaaaaaaaa', 'a', '[]', 'h', 'BUILDING'),"
+             " ('bbbbbbbbbbbbbbbb', 'b', '[]', 'h', 'SUCCESS')");
+    thread = start(fixture);
+    await_count("status = 'INTERNAL_ERROR' AND image = 'a'"
+                " AND error = 'the service stopped during the build; post it again'");
+    await_count("status = 'SUCCESS' AND image = 'b'");
+    stop(fixture, thread);
+}
+
+static void images_beyond_the_limit_are_removed(void **state)
+{
+    struct service_fixture *fixture = *state;
+    pthread_t thread = 0;
+
+    fixture->settings.tenant_images = 1;
+    test_sql(
+        "INSERT INTO image_builds (id, image, tags, context_hash, image_id, status, created_at)"
+        " VALUES ('aaaaaaaaaaaaaaaa', 'a', '[\"a:1\", \"a:2\"]', 'h', 'i', 'SUCCESS',"
+        " now() - interval '1 hour'),"
+        " ('bbbbbbbbbbbbbbbb', 'b', '[\"b\"]', 'h', 'i', 'SUCCESS', now())");
+    fixture->backend.remove_error = ERROR_CONFLICT; /* a container uses it */
+    thread = start(fixture);
+    service_await_told(fixture, "remove_image a:1;");
+    stop(fixture, thread);
+    await_count("status = 'SUCCESS' AND image = 'a'");
+    build_queue_free(fixture->service.build_queue);
+    fixture->service.build_queue = build_queue_new();
+    fixture->backend.remove_error = ERROR_NONE;
+    service_forget_told(fixture);
+    thread = start(fixture);
+    await_count("status = 'EXPIRED' AND image = 'a' AND error ="
+                " 'the image was removed: its key was revoked, or newer images of that key replaced"
+                " it'");
+    assert_true(service_was_told(fixture, "remove_image a:1;remove_image a:2;"));
+    await_count("status = 'SUCCESS' AND image = 'b'");
+    service_forget_told(fixture);
+    test_sql("UPDATE image_builds SET status = 'SUCCESS'");
+    build_queue_wake(fixture->service.build_queue);
+    service_await_told(fixture, "remove_image a:1;remove_image a:2;");
+    stop(fixture, thread);
+}
+
 int build_queue_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_key_has_its_share_of_the_slots, service_set_up,
                                         service_tear_down),
+        cmocka_unit_test_setup_teardown(end_of_a_build_is_stored, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(images_of_other_registries_are_not_fetched, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(builds_cut_off_by_the_end_of_the_service_are_failed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(images_beyond_the_limit_are_removed, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("runtime/build_queue", tests, NULL, NULL);

@@ -112,6 +112,7 @@ SANDBOX_SOURCES = \
 	sandbox/files/static_files.c sandbox/files/static_files.h \
 	sandbox/terminal/output_file.c sandbox/terminal/output_file.h \
 	sandbox/terminal/shell_split.c sandbox/terminal/shell_split.h \
+	sandbox/server_lifecycle.c sandbox/server_lifecycle.h \
 	sandbox/server_status.c sandbox/server_status.h \
 	sandbox/ports/vscode.c sandbox/ports/vscode.h \
 	sandbox/terminal/terminal_call.h \
@@ -181,6 +182,34 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/terminal/terminal_text_test.c
 sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) -I$(top_srcdir)/tests -I$(top_srcdir)/tests/unit $(CMOCKA_CFLAGS)
 sandbox_test_LDADD = libtestsupport.a libsandbox.a libmodel.a libbase.a $(HTTP_PARSER_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS) $(ZLIB_LIBS) -lm
+
+# Whole servers in the test's process
+SANDBOX_BENCH_SOURCES = \
+	tests/unit/sandbox/action_bench.c tests/unit/sandbox/action_bench.h
+SANDBOX_BENCH_CPPFLAGS = $(sandbox_test_CPPFLAGS) -I$(top_srcdir)/tests/unit
+SANDBOX_BENCH_LIBS = libtestsupport.a $(sandbox_test_LDADD)
+
+check_PROGRAMS += sandbox-files-test
+sandbox_files_test_SOURCES = \
+	tests/unit/sandbox/files/archive_test.c \
+	tests/unit/sandbox/files/directories_test.c \
+	tests/unit/sandbox/files/download_test.c \
+	tests/unit/sandbox/files/files_tests.c tests/unit/sandbox/files/files_tests.h \
+	tests/unit/sandbox/files/project_files_test.c \
+	tests/unit/sandbox/files/upload_test.c \
+	$(SANDBOX_BENCH_SOURCES)
+sandbox_files_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
+sandbox_files_test_LDADD = $(SANDBOX_BENCH_LIBS)
+
+check_PROGRAMS += sandbox-bash-test
+sandbox_bash_test_SOURCES = \
+	tests/unit/sandbox/bash/bash_commands_test.c \
+	tests/unit/sandbox/bash/bash_events_test.c \
+	tests/unit/sandbox/bash/bash_search_test.c \
+	tests/unit/sandbox/bash/bash_tests.c tests/unit/sandbox/bash/bash_tests.h \
+	$(SANDBOX_BENCH_SOURCES)
+sandbox_bash_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
+sandbox_bash_test_LDADD = $(SANDBOX_BENCH_LIBS)
 
 check_PROGRAMS += replay-sandbox_browser replay-sandbox_terminal replay-sandbox_multipart
 SANDBOX_FUZZ_LIBS = libsandbox.a libmodel.a libbase.a $(HTTP_PARSER_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(ZLIB_LIBS) -lm

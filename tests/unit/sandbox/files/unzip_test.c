@@ -37,9 +37,10 @@ struct said {
     uint64_t size;
     uint64_t at; /* of the file */
     unsigned mode;
-    uint64_t n;         /* of files */
-    uint64_t far;       /* of the long end record; 0: there is none */
-    uint64_t directory; /* as the long end record has it; 0: there is none */
+    uint64_t n;          /* of files */
+    uint64_t far;        /* of the long end record; 0: there is none */
+    uint64_t directory;  /* as the long end record has it; 0: there is none */
+    const char *comment; /* of the file; NULL: none */
 };
 
 static struct said say_hello(unsigned method)
@@ -92,7 +93,8 @@ static void put_entry(struct strbuf *out, const struct said *said)
     put(out, FULL_32, 4);
     put(out, strlen(said->name), 2);
     put(out, 28, 2);
-    put(out, 0, 6);
+    put(out, said->comment != NULL ? strlen(said->comment) : 0, 2);
+    put(out, 0, 4);
     put(out, (uint64_t)said->mode << 16, 4);
     put(out, FULL_32, 4);
     strbuf_append(out, said->name);
@@ -101,6 +103,7 @@ static void put_entry(struct strbuf *out, const struct said *said)
     put(out, said->size, 8);
     put(out, said->packed, 8);
     put(out, said->at, 8);
+    strbuf_append(out, said->comment != NULL ? said->comment : "");
 }
 
 static void put_end(struct strbuf *out, const struct said *said, size_t directory)
@@ -229,6 +232,51 @@ static void stored_and_deflated_files_are_unpacked(void **state)
     }
 }
 
+/* The long end record has the true place of the directory. */
+static void long_end_record_is_read(void **state)
+{
+    struct said said = say_hello(STORED);
+
+    said.directory = DATA_AT + strlen(hello);
+    assert_int_equal(unpack_said(*state, &said), ERROR_NONE);
+    assert_hello(*state, 0);
+    said.directory++;
+    assert_int_equal(unpack_said(*state, &said), ERROR_INVALID);
+}
+
+/* An archive of two files, of which the first has a comment; a comment of the whole follows. */
+static void files_after_a_comment_are_found(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf archive = STRBUF_INIT;
+    struct said first = say_hello(STORED);
+    struct said second = say_hello(DEFLATED);
+    size_t directory = 0;
+
+    first.name = "x/";
+    first.comment = "a comment";
+    first.packed = 0;
+    first.size = 0;
+    put_local(&archive, &first);
+    second.at = archive.len;
+    second.n = 2;
+    put_local(&archive, &second);
+    directory = archive.len;
+    put_entry(&archive, &first);
+    put_entry(&archive, &second);
+    put_end(&archive, &second, directory);
+    archive.text[archive.len - 2] = 9;
+    strbuf_append(&archive, "PK\5\6 end.");
+    assert_int_equal(unpack(*state, archive.text, archive.len), ERROR_NONE);
+    assert_hello(*state, 0);
+    {
+        struct folder *folder = *state;
+        CLEANUP(strbuf_done) struct strbuf inner = STRBUF_INIT;
+
+        strbuf_appendf(&inner, "%s/x", folder->inside);
+        assert_int_equal(rmdir(inner.text), 0);
+    }
+}
+
 /* A sum of two of them is small again: it must not be taken for a place in the archive. */
 static void numbers_that_overflow_are_refused(void **state)
 {
@@ -320,6 +368,8 @@ int unzip_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(stored_and_deflated_files_are_unpacked),
+        TEST(long_end_record_is_read),
+        TEST(files_after_a_comment_are_found),
         TEST(numbers_that_overflow_are_refused),
         TEST(numbers_that_contradict_the_data_are_refused),
         TEST(archive_that_unpacks_to_too_much_is_refused),

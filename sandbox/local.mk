@@ -211,6 +211,17 @@ sandbox_bash_test_SOURCES = \
 sandbox_bash_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
 sandbox_bash_test_LDADD = $(SANDBOX_BENCH_LIBS)
 
+check_PROGRAMS += sandbox-legacy-test
+sandbox_legacy_test_SOURCES = \
+	tests/unit/sandbox/legacy/legacy_actions_test.c \
+	tests/unit/sandbox/legacy/legacy_files_test.c \
+	tests/unit/sandbox/legacy/legacy_tests.c tests/unit/sandbox/legacy/legacy_tests.h \
+	tests/unit/sandbox/legacy/legacy_transfer_test.c \
+	tests/unit/sandbox/legacy/python_repl_test.c \
+	$(SANDBOX_BENCH_SOURCES)
+sandbox_legacy_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
+sandbox_legacy_test_LDADD = $(SANDBOX_BENCH_LIBS)
+
 check_PROGRAMS += replay-sandbox_browser replay-sandbox_terminal replay-sandbox_multipart
 SANDBOX_FUZZ_LIBS = libsandbox.a libmodel.a libbase.a $(HTTP_PARSER_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(ZLIB_LIBS) -lm
 replay_sandbox_browser_SOURCES = tests/fuzz/sandbox_browser.c tests/fuzz/replay.c

@@ -160,18 +160,34 @@ static void send_all(struct action_bench *bench, int client, const struct strbuf
     }
 }
 
-int bench_send(struct action_bench *bench, const char *line, const char *headers, const char *body)
+static int send_request(struct action_bench *bench, const char *line, const char *headers,
+                        const struct strbuf *body)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     int client = connect_client(bench);
 
     strbuf_appendf(&text, "%s HTTP/1.1\r\nHost: sandbox\r\nConnection: close\r\n%s", line, headers);
     if (body != NULL)
-        strbuf_appendf(&text, "Content-Length: %zu\r\n", strlen(body));
+        strbuf_appendf(&text, "Content-Length: %zu\r\n", body->len);
     strbuf_append(&text, "\r\n");
-    strbuf_append(&text, body != NULL ? body : "");
+    if (body != NULL)
+        strbuf_append_bytes(&text, body->text, body->len);
     send_all(bench, client, &text);
     return client;
+}
+
+int bench_send_bytes(struct action_bench *bench, const char *line, const char *headers,
+                     const struct strbuf *body)
+{
+    return send_request(bench, line, headers, body);
+}
+
+int bench_send(struct action_bench *bench, const char *line, const char *headers, const char *body)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    strbuf_append(&text, body != NULL ? body : "");
+    return send_request(bench, line, headers, body != NULL ? &text : NULL);
 }
 
 struct bench_reply bench_receive(struct action_bench *bench, int client)
@@ -299,6 +315,7 @@ const char *bench_shell_line(struct action_bench *bench, const char *line)
     assert_true(pid >= 0);
     if (pid == 0) {
         child_process_default_signals();
+        (void)alarm(WAIT_MAX_MS / 1000);
         if (dup2(ends[1], STDOUT_FILENO) < 0 || chdir(bench->workspace) < 0)
             _exit(EXIT_FAILURE);
         (void)execl("/bin/sh", "sh", "-ec", line, NULL);

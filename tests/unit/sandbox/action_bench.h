@@ -59,6 +59,9 @@ struct bench_reply bench_ask(struct action_bench *bench, const char *line, const
 /* Sends a request whose reply comes later; the client's socket. */
 int bench_send(struct action_bench *bench, const char *line, const char *headers, const char *body)
     __attribute__((nonnull(1, 2, 3))) MUST_CHECK;
+/* As above, with a body that may contain any bytes. */
+int bench_send_bytes(struct action_bench *bench, const char *line, const char *headers,
+                     const struct strbuf *body) NONNULL MUST_CHECK;
 /* Runs the server until the reply is complete, and closes the socket. */
 struct bench_reply bench_receive(struct action_bench *bench, int client) NONNULL MUST_CHECK;
 void bench_reply_done(struct bench_reply *reply);

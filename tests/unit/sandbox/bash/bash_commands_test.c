@@ -328,7 +328,9 @@ static void errors_come_in_several_events_too(void **state)
     CLEANUP(bench_reply_done) struct bench_reply reply =
         execute(bench, "{\"command\":\"head -c 1048577 /dev/zero | tr '\\\\0' x >&2\"}");
     CLEANUP(bench_reply_done) struct bench_reply last = {0, STRBUF_INIT, STRBUF_INIT};
+    json_auto_t *joined = json_loads(reply.body.text, 0, NULL);
 
+    assert_int_equal(json_string_length(json_object_get(joined, "stderr")), 1048577);
     assert_reply(reply, 200, "stdout", "null");
     last = bench_ask(bench, "GET /api/bash/bash_events/search?sort_order=TIMESTAMP_DESC&limit=1",
                      "", NULL);
@@ -368,12 +370,13 @@ static void passwords_are_masked(void **state)
         0);
     short_one = execute(
         bench, "{\"command\":\"echo a correct-horse-battery; echo correct-horse-battery >&2\"}");
-    assert_int_equal(short_one.status, 200);
-    assert_null(strstr(short_one.body.text, "correct-horse"));
+    assert_reply(short_one, 200, "stdout", "\"a <secret-hidden>\\n\"");
+    assert_reply(short_one, 200, "stderr", "\"<secret-hidden>\\n\"");
     long_one =
         execute(bench, "{\"command\":\"head -c 1048570 /dev/zero | tr '\\\\0' x;"
                        "echo correct-horse-battery; head -c 10000 /dev/zero | tr '\\\\0' y\"}");
     assert_int_equal(long_one.status, 200);
+    assert_non_null(strstr(long_one.body.text, "xxx<secret-hidden>\\nyyy"));
     assert_null(strstr(long_one.body.text, "correct-h"));
     assert_null(strstr(long_one.body.text, "rse-battery"));
 }

@@ -234,8 +234,9 @@ static void event_is_found_by_its_id(void **state)
                               stored.output, stored.output + 8, stored.output + 12,
                               stored.output + 16, stored.output + 20),
                    "", NULL, 200, "stdout", "\"a\"");
-    assert_answers(bench, "GET /api/bash/bash_events/x", "", NULL, 422, "detail[0].loc",
-                   "[\"path\",\"event_id\"]");
+    assert_answers(bench, "GET /api/bash/bash_events/x", "", NULL, 422, "detail[0]",
+                   "{\"type\":\"uuid_parsing\",\"loc\":[\"path\",\"event_id\"],\"msg\":\"Input "
+                   "should be a valid UUID\",\"input\":null}");
 }
 
 static void events_are_found_by_a_list_of_ids(void **state)

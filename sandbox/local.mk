@@ -222,6 +222,20 @@ sandbox_legacy_test_SOURCES = \
 sandbox_legacy_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
 sandbox_legacy_test_LDADD = $(SANDBOX_BENCH_LIBS)
 
+check_PROGRAMS += sandbox-git-test
+sandbox_git_test_SOURCES = \
+	tests/unit/sandbox/git/clone_test.c \
+	tests/unit/sandbox/git/credential_helper_test.c \
+	tests/unit/sandbox/git/fetch_copy_test.c \
+	tests/unit/sandbox/git/git_base_test.c \
+	tests/unit/sandbox/git/git_diff_test.c \
+	tests/unit/sandbox/git/git_hooks_test.c \
+	tests/unit/sandbox/git/git_routes_test.c \
+	tests/unit/sandbox/git/git_tests.c tests/unit/sandbox/git/git_tests.h \
+	$(SANDBOX_BENCH_SOURCES)
+sandbox_git_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
+sandbox_git_test_LDADD = $(SANDBOX_BENCH_LIBS)
+
 check_PROGRAMS += replay-sandbox_browser replay-sandbox_terminal replay-sandbox_multipart
 SANDBOX_FUZZ_LIBS = libsandbox.a libmodel.a libbase.a $(HTTP_PARSER_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(ZLIB_LIBS) -lm
 replay_sandbox_browser_SOURCES = tests/fuzz/sandbox_browser.c tests/fuzz/replay.c

@@ -236,6 +236,17 @@ sandbox_git_test_SOURCES = \
 sandbox_git_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
 sandbox_git_test_LDADD = $(SANDBOX_BENCH_LIBS)
 
+check_PROGRAMS += sandbox-terminal-test
+sandbox_terminal_test_SOURCES = \
+	tests/unit/sandbox/actions/action_requests_test.c \
+	tests/unit/sandbox/terminal/terminal_calls.h \
+	tests/unit/sandbox/terminal/terminal_running_test.c \
+	tests/unit/sandbox/terminal/terminal_test.c \
+	tests/unit/sandbox/terminal/terminal_tests.c tests/unit/sandbox/terminal/terminal_tests.h \
+	$(SANDBOX_BENCH_SOURCES)
+sandbox_terminal_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
+sandbox_terminal_test_LDADD = $(SANDBOX_BENCH_LIBS)
+
 check_PROGRAMS += replay-sandbox_browser replay-sandbox_terminal replay-sandbox_multipart
 SANDBOX_FUZZ_LIBS = libsandbox.a libmodel.a libbase.a $(HTTP_PARSER_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(ZLIB_LIBS) -lm
 replay_sandbox_browser_SOURCES = tests/fuzz/sandbox_browser.c tests/fuzz/replay.c

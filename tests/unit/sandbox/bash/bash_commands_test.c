@@ -183,10 +183,10 @@ static void command_that_takes_too_long_is_ended(void **state)
         const char *body;
         const char *out;
     } cases[] = {
-        {"{\"timeout\":1,\"command\":\"trap 'echo term; exit 5' TERM; echo on; sleep 60 & wait\"}",
+        {"{\"timeout\":2,\"command\":\"trap 'echo term; exit 5' TERM; echo on; sleep 60 & wait\"}",
          "\"on\\nterm\\n\""},
-        {"{\"timeout\":1,\"command\":\"trap '' TERM; echo on; sleep 60; sleep 60\"}", "\"on\\n\""},
-        {"{\"timeout\":1,\"command\":\"echo on; setsid sleep 60 & exit 0\"}", "\"on\\n\""},
+        {"{\"timeout\":2,\"command\":\"trap '' TERM; echo on; sleep 60; sleep 60\"}", "\"on\\n\""},
+        {"{\"timeout\":2,\"command\":\"echo on; setsid sleep 60 & exit 0\"}", "\"on\\n\""},
     };
     struct action_bench *bench = *state;
     int clients[ARRAY_SIZE(cases)];

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "sandbox/actions/repository_tool.h"
 #include "sandbox/git/credentials.h"
@@ -360,7 +361,7 @@ static void tool_has_three_steps_and_a_time_limit(void **state)
         assert_int_equal(repository_tool_deadline_ms(args), cases[i].deadline_ms);
     }
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
-        json_auto_t *args = json_pack("{s:s}", "step", steps[i]);
+        json_auto_t *args = json_build(&err, "{s:s}", "step", steps[i]);
 
         assert_int_equal(repository_tool_check(args, &err), 0);
     }

@@ -121,7 +121,7 @@ static void timeout_ends_the_wait(void **state)
     struct action_bench *bench = *state;
     CLEANUP(bench_reply_done) struct bench_reply reply =
         bench_ask(bench, EXECUTE, "",
-                  "{\"action\":{\"action\":\"run\",\"timeout\":0.1,\"args\":"
+                  "{\"action\":{\"action\":\"run\",\"timeout\":1,\"args\":"
                   "{\"command\":\"echo a; cat\",\"blocking\":true}}}");
     CLEANUP(bench_reply_done) struct bench_reply typed = {0, STRBUF_INIT, STRBUF_INIT};
     CLEANUP(bench_reply_done) struct bench_reply ended = {0, STRBUF_INIT, STRBUF_INIT};
@@ -142,7 +142,7 @@ static void silence_ends_the_wait(void **state)
     CLEANUP(bench_reply_done) struct bench_reply reply = {0, STRBUF_INIT, STRBUF_INIT};
 
     mem_free((char *)(uintptr_t)bench->config.run_silence);
-    bench->config.run_silence = mem_dup_text("0.2");
+    bench->config.run_silence = mem_dup_text("1");
     reply = run(bench, "echo a; sleep 60");
     assert_reply(reply, 200, "content", "\"a\"");
     assert_reply(reply, 200, "extras.metadata.exit_code", "-1");

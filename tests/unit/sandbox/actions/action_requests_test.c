@@ -1,0 +1,219 @@
+/*
+ * The routes of actions in a whole server: answers that are kept, waited for, and forgotten.
+ */
+#include "sandbox/actions/actions.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "sandbox/actions/journal.h"
+#include "sandbox/core/action_limits.h"
+#include "unit/sandbox/terminal/terminal_calls.h"
+#include "unit/sandbox/terminal/terminal_tests.h"
+
+#define BLOCK                                                                                      \
+    "{\"tool\":\"terminal\",\"args\":{\"command\":\"while [ ! -e go ]; do sleep 0.01; done; echo " \
+    "went\"}}"
+
+static void answer_is_waited_for_and_kept(void **state)
+{
+    struct action_bench *bench = *state;
+    int put = bench_send(bench, "PUT /actions/a1", CALLS_HEADERS, BLOCK);
+    int again = bench_send(bench, "PUT /actions/a1", CALLS_HEADERS, BLOCK);
+    int get = bench_send(bench, "GET /actions/a1?wait=1", CALLS_HEADERS, NULL);
+    int clients[] = {put, again, get};
+    CLEANUP(strbuf_done) struct strbuf first = STRBUF_INIT;
+
+    assert_answers(bench, "GET /actions/a1", CALLS_HEADERS, NULL, 200, "",
+                   "{\"state\":\"running\"}");
+    assert_answers(bench, "GET /actions/a1?wait=0", CALLS_HEADERS, NULL, 200, "",
+                   "{\"state\":\"running\"}");
+    assert_answers(bench, "GET /actions/a2?wait=1", CALLS_HEADERS, NULL, 200, "",
+                   "{\"state\":\"unknown\"}");
+    assert_answers(bench, "PUT /actions/a1", CALLS_HEADERS,
+                   "{\"tool\":\"terminal\",\"args\":{\"command\":\"other\"}}", 409, "detail",
+                   "\"another action already has this id\"");
+    bench_write(bench, "go", "");
+    for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+        CLEANUP(bench_reply_done) struct bench_reply reply = bench_receive(bench, clients[i]);
+
+        assert_reply(reply, 200, "observation." TEXT, "\"went\"");
+        if (i == 0)
+            strbuf_append(&first, reply.body.text);
+        assert_string_equal(reply.body.text, first.text);
+    }
+    {
+        CLEANUP(bench_reply_done) struct bench_reply kept =
+            bench_ask(bench, "GET /actions/a1", CALLS_HEADERS, NULL);
+
+        assert_string_equal(kept.body.text, first.text);
+        assert_header(&kept, "content-type", "application/json");
+    }
+    /* Also by the next process. */
+    action_bench_restart(bench);
+    {
+        CLEANUP(bench_reply_done) struct bench_reply kept =
+            bench_ask(bench, "GET /actions/a1", CALLS_HEADERS, NULL);
+
+        assert_string_equal(kept.body.text, first.text);
+    }
+}
+
+static void action_that_a_restart_ended_is_told_as_interrupted(void **state)
+{
+    struct action_bench *bench = *state;
+    int put = bench_send(bench, "PUT /actions/a1", CALLS_HEADERS, BLOCK);
+    struct journal *left = NULL;
+
+    assert_answers(bench, "GET /actions/a1", CALLS_HEADERS, NULL, 200, "state", "\"running\"");
+    /* A process that is killed finishes nothing: its journal is read as it is. */
+    left = bench->server.journal;
+    bench->server.journal = journal_open("/none", "{}");
+    action_bench_restart(bench);
+    journal_close(left);
+    fd_close(&put);
+    assert_answers(bench, "GET /actions/a1", CALLS_HEADERS, NULL, 200, "",
+                   "{\"state\":\"interrupted\",\"reason\":\"The sandbox server was restarted while "
+                   "the action ran.\"}");
+}
+
+static void waiters_of_an_action_are_bounded(void **state)
+{
+    struct action_bench *bench = *state;
+    int clients[MAX_WAITERS];
+
+    clients[0] = bench_send(bench, "PUT /actions/a1", CALLS_HEADERS, BLOCK);
+    for (size_t i = 1; i < MAX_WAITERS; i++)
+        clients[i] = bench_send(bench, "GET /actions/a1?wait=1", CALLS_HEADERS, NULL);
+    assert_answers(bench, "GET /actions/a1?wait=1", CALLS_HEADERS, NULL, 429, "detail",
+                   "\"too many requests are waiting for this action\"");
+    /* One that has gone leaves its place. */
+    fd_close(&clients[1]);
+    assert_answers(bench, "GET /alive", "", NULL, 200, "status", "\"ok\"");
+    clients[1] = bench_send(bench, "GET /actions/a1?wait=1", CALLS_HEADERS, NULL);
+    assert_answers(bench, "GET /alive", "", NULL, 200, "status", "\"ok\"");
+    bench_write(bench, "go", "");
+    for (size_t i = 0; i < MAX_WAITERS; i++) {
+        CLEANUP(bench_reply_done) struct bench_reply reply = bench_receive(bench, clients[i]);
+
+        assert_reply(reply, 200, "state", "\"finished\"");
+    }
+}
+
+static void waiting_actions_are_bounded(void **state)
+{
+    struct action_bench *bench = *state;
+    int clients[MAX_QUEUED_ACTIONS];
+
+    for (size_t i = 0; i < MAX_QUEUED_ACTIONS; i++)
+        clients[i] =
+            bench_send(bench, bench_text(bench, "PUT /actions/a%zu", i), CALLS_HEADERS,
+                       i == 0 ? BLOCK : "{\"tool\":\"terminal\",\"args\":{\"command\":\"true\"}}");
+    assert_answers(bench, "PUT /actions/more", CALLS_HEADERS, BLOCK, 429, "detail",
+                   "\"too many actions of this conversation are waiting\"");
+    bench_write(bench, "go", "");
+    for (size_t i = 0; i < MAX_QUEUED_ACTIONS; i++) {
+        CLEANUP(bench_reply_done) struct bench_reply reply = bench_receive(bench, clients[i]);
+
+        assert_reply(reply, 200, "observation.exit_code", "0");
+    }
+}
+
+/* The editor does not wait for the shell. */
+static void edit_runs_beside_a_command(void **state)
+{
+    struct action_bench *bench = *state;
+    int put = bench_send(bench, "PUT /actions/a1", CALLS_HEADERS, BLOCK);
+
+    assert_answers(bench, "PUT /actions/e1", CALLS_HEADERS,
+                   bench_text(bench,
+                              "{\"tool\":\"file_editor\",\"args\":{\"command\":\"create\",\"path\":"
+                              "\"%s/go\",\"file_text\":\"\"}}",
+                              bench->workspace),
+                   200, "observation.is_error", "false");
+    {
+        CLEANUP(bench_reply_done) struct bench_reply reply = bench_receive(bench, put);
+
+        assert_reply(reply, 200, "observation." TEXT, "\"went\"");
+    }
+}
+
+static void forgotten_conversation_ends_its_command(void **state)
+{
+    struct action_bench *bench = *state;
+    int put = bench_send(bench, "PUT /actions/a1", CALLS_HEADERS, BLOCK);
+
+    assert_answers(bench, "GET /actions/a1", CALLS_HEADERS, NULL, 200, "state", "\"running\"");
+    assert_answers(bench, "DELETE /conversations/" CALLS_CONVERSATION, "", "", 200, "",
+                   "{\"success\":true}");
+    {
+        CLEANUP(bench_reply_done) struct bench_reply reply = bench_receive(bench, put);
+
+        assert_reply(reply, 200, "",
+                     "{\"state\":\"interrupted\",\"reason\":\"The conversation's sandbox session "
+                     "was ended.\"}");
+    }
+    assert_answers(bench, "GET /actions/a1", CALLS_HEADERS, NULL, 200, "state", "\"unknown\"");
+    assert_answers(bench, "DELETE /conversations/x", "", "", 400, "detail",
+                   "\"not a conversation id\"");
+}
+
+static void results_are_acknowledged(void **state)
+{
+    struct action_bench *bench = *state;
+    static const char *const ids[] = {"a1", "a2", "a3"};
+    const struct journal_entry *entry = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+        assert_answers(bench, bench_text(bench, "PUT /actions/%s", ids[i]), CALLS_HEADERS,
+                       "{\"tool\":\"terminal\",\"args\":{\"command\":\"true\"}}", 200, "state",
+                       "\"finished\"");
+    assert_answers(bench, "DELETE /actions/a1", "", NULL, 200, "", "{\"success\":true}");
+    assert_answers(bench, "POST /actions/acknowledge", "", "{\"ids\":[\"none\",7,\"a2\"]}", 200, "",
+                   "{\"success\":true}");
+    assert_answers(bench, "POST /actions/acknowledge", "", "{\"ids\":7}", 400, "detail",
+                   "\"ids must be a list\"");
+    assert_answers(bench, "POST /actions/acknowledge", "", "{", 400, "success", NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+        entry = journal_find(bench->server.journal, ids[i]);
+        assert_non_null(entry);
+        assert_int_equal(entry->acknowledged, i < 2);
+    }
+}
+
+static void repository_is_prepared_by_an_action(void **state)
+{
+    struct action_bench *bench = *state;
+
+    assert_answers(bench, "PUT /actions/r1", CALLS_HEADERS,
+                   bench_text(bench,
+                              "{\"tool\":\"repository\",\"working_dir\":\"%s/new\",\"args\":{"
+                              "\"step\":\"init\"}}",
+                              bench->workspace),
+                   200, "observation.branch", "\"main\"");
+    assert_true(bench_has(bench, "new/.git/HEAD"));
+    assert_answers(bench, "PUT /actions/r2", CALLS_HEADERS,
+                   "{\"tool\":\"repository\",\"args\":{\"step\":\"x\"}}", 400, "detail",
+                   "\"args.step must be clone, init or hooks\"");
+    assert_answers(bench, "PUT /actions/r3", CALLS_HEADERS,
+                   "{\"tool\":\"terminal\",\"args\":{\"command\":\"true\"},\"env\":{\"a b\":\"\"}}",
+                   400, "detail", "\"env must map variable names to strings\"");
+}
+
+int action_requests_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        BENCH_TEST(answer_is_waited_for_and_kept),
+        BENCH_TEST(action_that_a_restart_ended_is_told_as_interrupted),
+        BENCH_TEST(waiters_of_an_action_are_bounded),
+        BENCH_TEST(waiting_actions_are_bounded),
+        BENCH_TEST(edit_runs_beside_a_command),
+        BENCH_TEST(forgotten_conversation_ends_its_command),
+        BENCH_TEST(results_are_acknowledged),
+        BENCH_TEST(repository_is_prepared_by_an_action),
+    };
+
+    return cmocka_run_group_tests_name("sandbox/action_requests", tests, NULL, NULL);
+}

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -72,7 +73,26 @@ static const char *variable(char *const *environment, const char *name)
     return "";
 }
 
-/* The sandbox's environment after the order's variables: the first one of a name wins. */
+static bool is_same_variable(const char *one, const char *other)
+{
+    size_t len = strcspn(one, "=");
+
+    return strncmp(one, other, len + 1) == 0;
+}
+
+static bool has_variable(char *const *list, size_t n, const char *entry)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (is_same_variable(list[i], entry))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * The order's variables and those of the sandbox that it does not set. Each name once: of two, C
+ * programs take the first, shells the last.
+ */
 static char **environment_of(const json_t *order, const char *workspace)
 {
     char **base = child_process_environment_new(CHILD_PROCESS_TERMINAL, workspace);
@@ -80,6 +100,7 @@ static char **environment_of(const json_t *order, const char *workspace)
     const char *name = NULL;
     json_t *value = NULL;
     size_t n_base = 0;
+    size_t n_own = 0;
     size_t n = 0;
 
     while (base[n_base] != NULL)
@@ -93,8 +114,13 @@ static char **environment_of(const json_t *order, const char *workspace)
             all[n++] = strbuf_take(&entry);
         }
     }
-    for (size_t i = 0; i < n_base; i++)
-        all[n++] = base[i];
+    n_own = n;
+    for (size_t i = 0; i < n_base; i++) {
+        if (has_variable(all, n_own, base[i]))
+            mem_free(base[i]);
+        else
+            all[n++] = base[i];
+    }
     all[n] = NULL;
     mem_free(base);
     return all;

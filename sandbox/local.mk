@@ -247,6 +247,17 @@ sandbox_terminal_test_SOURCES = \
 sandbox_terminal_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
 sandbox_terminal_test_LDADD = $(SANDBOX_BENCH_LIBS)
 
+check_PROGRAMS += sandbox-tools-test
+sandbox_tools_test_SOURCES = \
+	tests/unit/sandbox/core/action_config_test.c \
+	tests/unit/sandbox/editor/editor_commands_test.c \
+	tests/unit/sandbox/ports/mcp_replies_test.c \
+	tests/unit/sandbox/server_status_test.c \
+	tests/unit/sandbox/tools_tests.c tests/unit/sandbox/tools_tests.h \
+	$(SANDBOX_BENCH_SOURCES)
+sandbox_tools_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
+sandbox_tools_test_LDADD = $(SANDBOX_BENCH_LIBS)
+
 check_PROGRAMS += replay-sandbox_browser replay-sandbox_terminal replay-sandbox_multipart
 SANDBOX_FUZZ_LIBS = libsandbox.a libmodel.a libbase.a $(HTTP_PARSER_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(ZLIB_LIBS) -lm
 replay_sandbox_browser_SOURCES = tests/fuzz/sandbox_browser.c tests/fuzz/replay.c

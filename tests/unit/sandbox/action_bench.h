@@ -20,7 +20,7 @@
 
 struct http_server;
 
-enum { BENCH_TEXTS = 64, BENCH_TEXT_BYTES = 4096 };
+enum { BENCH_TEXTS = 256, BENCH_TEXT_BYTES = 4096 };
 
 struct action_bench {
     struct action_config config;

@@ -1,0 +1,126 @@
+/*
+ * POST /programs/talk: what a program is given, and which of its lines are replies.
+ */
+#include "sandbox/ports/mcp_stdio.h"
+
+#include "base/mem.h"
+#include "unit/sandbox/action_bench.h"
+#include "unit/sandbox/tools_tests.h"
+
+/* Talks to a script of sh; more: further members of the order. */
+static struct bench_reply talk(struct action_bench *bench, const char *script, const char *messages,
+                               const char *more)
+{
+    bench_write(bench, "program", bench_text(bench, "#!/bin/sh\n%s\n", script));
+    bench_shell(bench, "chmod +x program");
+    return bench_ask(bench, "POST /programs/talk", "",
+                     bench_text(bench, "{\"command\":\"%s/program\",\"messages\":%s%s}",
+                                bench->workspace, messages, more));
+}
+
+static void replies_are_told_in_order(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply reply =
+        talk(bench,
+             "read a; echo banner; echo '{\"id\":9}'; echo '{\"id\":1,\"method\":\"ping\"}';"
+             "echo '{\"id\":1,\"result\":1}'; read b; read c; echo \"{\\\"id\\\":2,\\\"b\\\":$b}\"",
+             "[{\"id\":1},{\"method\":\"told\"},{\"id\":2}]", "");
+
+    assert_reply(reply, 200, "",
+                 "{\"replies\":[{\"id\":1,\"result\":1},{\"id\":2,\"b\":{\"method\":\"told\"}}]}");
+}
+
+static void program_gets_arguments_folder_and_variables(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply reply = {0, STRBUF_INIT, STRBUF_INIT};
+
+    bench_shell(bench, "mkdir d");
+    reply = talk(bench,
+                 "read a; echo \"{\\\"id\\\":1,\\\"args\\\":\\\"$1-$2\\\",\\\"cwd\\\":\\\"$PWD\\\","
+                 "\\\"env\\\":\\\"$X-$HOME\\\"}\"",
+                 "[{\"id\":1}]",
+                 bench_text(bench,
+                            ",\"args\":[\"a b\",\"c\"],\"cwd\":\"%s/d\",\"env\":{\"X\":\"x\","
+                            "\"HOME\":\"own\",\"Y\":7}",
+                            bench->workspace));
+    assert_reply(reply, 200, "replies[0]",
+                 bench_text(bench,
+                            "{\"id\":1,\"args\":\"a b-c\",\"cwd\":\"%s/d\",\"env\":\"x-own\"}",
+                            bench->workspace));
+}
+
+static void pages_of_a_list_are_turned(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply reply = talk(
+        bench,
+        "read a; echo '{\"id\":1,\"result\":{\"nextCursor\":\"p2\"}}'; read b;"
+        "echo \"{\\\"id\\\":1000,\\\"b\\\":$b,\\\"result\\\":{\\\"nextCursor\\\":\\\"p3\\\"}}\";"
+        "read c; echo '{\"id\":1001,\"result\":{}}'",
+        "[{\"id\":1,\"method\":\"tools/list\"}]", "");
+
+    assert_reply(reply, 200, "replies[1].b",
+                 "{\"id\":1000,\"method\":\"tools/list\",\"params\":{\"cursor\":\"p2\"}}");
+    assert_reply(reply, 200, "replies[2]", "{\"id\":1001,\"result\":{}}");
+    assert_reply(reply, 200, "replies[3]", NULL);
+}
+
+static void pages_are_bounded(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply reply = talk(
+        bench,
+        "i=999; read a; echo '{\"id\":1,\"result\":{\"nextCursor\":\"x\"}}'; while read a; do "
+        "i=$((i+1)); echo \"{\\\"id\\\":$i,\\\"result\\\":{\\\"nextCursor\\\":\\\"x\\\"}}\"; done",
+        "[{\"id\":1,\"method\":\"tools/list\"}]", "");
+
+    assert_reply(reply, 200, "replies[20].id", "1019");
+    assert_reply(reply, 200, "replies[21]", NULL);
+}
+
+static void program_that_does_not_reply_is_an_error(void **state)
+{
+    static const struct {
+        const char *script;
+        const char *more;
+        int status;
+        const char *detail;
+    } cases[] = {
+        {"read a; echo ' why ' >&2", "", 400, "\"The program ended without a reply:  why\""},
+        {"read a", "", 400, "\"The program ended without a reply\""},
+        {"read a; read b", ",\"timeout_ms\":300", 504, "\"The program did not reply in time\""},
+        {"read a", ",\"timeout_ms\":0", 504, "\"The program did not reply in time\""},
+        {"head -c 5000000 /dev/zero | tr '\\0' x; read a; read b", "", 400,
+         "\"The program's reply is too large\""},
+    };
+    struct action_bench *bench = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(bench_reply_done) struct bench_reply reply =
+            talk(bench, cases[i].script, "[{\"id\":1}]", cases[i].more);
+
+        assert_reply(reply, cases[i].status, "detail", cases[i].detail);
+    }
+    assert_answers(bench, "POST /programs/talk", "", "{\"command\":\"none\"}", 400, "detail",
+                   "\"The sandbox has no program none\"");
+    assert_answers(bench, "POST /programs/talk", "", "{\"command\":\"/none\"}", 503, "detail",
+                   "\"/none: No such file or directory\"");
+    assert_answers(bench, "POST /programs/talk", "", "{", 400, "replies", NULL);
+    /* Without messages there is nothing to wait for; a name is looked for in PATH. */
+    assert_answers(bench, "POST /programs/talk", "", "{\"command\":\"cat\"}", 200, "replies", "[]");
+}
+
+int mcp_replies_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        BENCH_TEST(replies_are_told_in_order),
+        BENCH_TEST(program_gets_arguments_folder_and_variables),
+        BENCH_TEST(pages_of_a_list_are_turned),
+        BENCH_TEST(pages_are_bounded),
+        BENCH_TEST(program_that_does_not_reply_is_an_error),
+    };
+
+    return cmocka_run_group_tests_name("sandbox/mcp_replies", tests, NULL, NULL);
+}

@@ -146,6 +146,7 @@ check_PROGRAMS += sandbox-test
 sandbox_test_SOURCES = \
 	tests/unit/sandbox/core/account_test.c \
 	tests/unit/sandbox/actions/actions_test.c \
+	tests/unit/sandbox/browser/browser_calls_test.c \
 	tests/unit/sandbox/browser/browser_test.c \
 	tests/unit/sandbox/terminal/terminal_filter_test.c \
 	tests/unit/sandbox/git/credential_socket_test.c \

@@ -28,6 +28,7 @@ libmodel_a_SOURCES = \
 	lib/model/conversation/llm_switch.c lib/model/conversation/llm_switch.h \
 	lib/model/conversation/conversation.c lib/model/conversation/conversation.h \
 	lib/model/conversation/conversation_info.c \
+	lib/model/event/error_class.c lib/model/event/error_class.h \
 	lib/model/event/event.c lib/model/event/event.h \
 	lib/model/event/event_nulls.c \
 	lib/model/masking/event_text.c lib/model/masking/event_text.h \
@@ -112,6 +113,7 @@ model_test_SOURCES = \
 	tests/unit/model/conversation/task_test.c \
 	tests/unit/model/event/content_test.c \
 	tests/unit/model/event/event_builders_test.c tests/unit/model/event/event_kinds_test.c \
+	tests/unit/model/event/error_class_test.c \
 	tests/unit/model/event/event_test.c \
 	tests/unit/model/event/progress_test.c \
 	tests/unit/model/openai/openai_answer_test.c tests/unit/model/openai/openai_request_test.c \

@@ -97,13 +97,14 @@ test('agent-loop 18: a message of the user starts the count again', async (t) =>
   assert.ok(!kindsOf(events).includes('S(stuck)'));
 });
 
-test('a run of two iterations ends with an error after its second call', async (t) => {
+test('agent-loop 19: a run ends at its iteration limit with an error, classified as the agent\'s', async (t) => {
   const conversation = await play(t, [{ calls: [terminal('echo one')] }, { calls: [terminal('echo two')] }, done], { max_iterations: 2 });
   assert.equal(await conversation.ask('go'), 'error');
   const events = await conversation.events();
   const round = ['ActionEvent terminal', 'ObservationEvent terminal'];
   assert.deepEqual(kindsOf(events).slice(3), [...round, ...round, 'S(error)', 'ConversationErrorEvent']);
   assert.equal(events.at(-1).code, 'MaxIterationsReached');
+  assert.deepEqual(events.at(-1).classification, { kind: 'agent_action', retryable: false, user_action: 'none' });
 });
 
 test('agent-loop 20: a finish within the iteration limit is no error', async (t) => {

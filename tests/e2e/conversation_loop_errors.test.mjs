@@ -9,19 +9,21 @@ const done = { text: 'done' };
 const IMPATIENT = { num_retries: undefined, retry_multiplier: 0 };
 const refusal = (status, message, more = {}) => ({ status, error: { message, ...more } });
 
-for (const [what, step, attempts, code, detail] of [
-  ['a rate limit', refusal(429, 'slow down'), 5, 'LLMRateLimitError', /slow down/],
-  ['a refused key', refusal(401, 'no such key', { code: 'invalid_api_key' }), 1, 'LLMAuthenticationError', /API key/],
-  ['a bad gateway', refusal(502, 'nothing behind me'), 5, 'BadGatewayError', /nothing behind me/],
-  ['a proxy\'s exceeded budget', refusal(400, 'ExceededBudget: over budget'), 1, 'LLMBadRequestError', /ExceededBudget/],
+for (const [item, what, step, attempts, code, kind, detail] of [
+  [35, 'a lasting rate limit', refusal(429, 'slow down'), 5, 'LLMRateLimitError', 'rate_limit', /slow down/],
+  [36, 'a refused key', refusal(401, 'no such key', { code: 'invalid_api_key' }), 1, 'LLMAuthenticationError', 'auth', /API key/],
+  [37, 'a lasting bad gateway', refusal(502, 'nothing behind me'), 5, 'BadGatewayError', 'transient', /nothing behind me/],
+  [40, 'a proxy\'s exceeded budget', refusal(400, 'ExceededBudget: over budget'), 1, 'LLMBadRequestError', 'config', /ExceededBudget/],
 ]) {
-  test(`${what} ends the run after ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}`, async (t) => {
+  test(`agent-loop ${item}: ${what} ends the run after ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}, classified as ${kind}`, async (t) => {
     const conversation = await play(t, [step], { llm: IMPATIENT });
     assert.equal(await conversation.ask('go'), 'error');
     const events = await conversation.events();
     assert.deepEqual(kindsOf(events).slice(3), ['S(error)', 'ConversationErrorEvent']);
     assert.equal(events.at(-1).code, code);
     assert.match(events.at(-1).detail, detail);
+    const retryable = attempts > 1;
+    assert.deepEqual(events.at(-1).classification, { kind, retryable, user_action: retryable ? 'retry' : 'settings' });
     assert.equal(requestsOf(conversation).length, attempts);
   });
 }

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/event/error_class.h"
 
 static const char SOURCE_AGENT[] = "agent";
 static const char SOURCE_USER[] = "user";
@@ -207,11 +208,24 @@ void event_add_observation(struct event_list *list, const struct call_ref *call,
     json_put_text(event->json, "action_id", call->action_id.text);
 }
 
-void event_add_agent_error(struct event_list *list, const struct call_ref *call, const char *text)
+static void add_error(struct event_list *list, const struct call_ref *call, const char *text,
+                      enum error_class class)
 {
     struct event *event = add_result(list, "AgentErrorEvent", SOURCE_AGENT, call);
 
     json_put_text(event->json, "error", text);
+    json_put(event->json, "classification", error_class_to_json(class));
+}
+
+void event_add_agent_error(struct event_list *list, const struct call_ref *call, const char *text)
+{
+    add_error(list, call, text, ERROR_CLASS_AGENT_ACTION);
+}
+
+void event_add_internal_error(struct event_list *list, const struct call_ref *call,
+                              const char *text)
+{
+    add_error(list, call, text, ERROR_CLASS_INTERNAL);
 }
 
 void event_add_rejection(struct event_list *list, const struct call_ref *call, const char *reason)
@@ -229,6 +243,7 @@ void event_add_conversation_error(struct event_list *list, const char *code, con
 
     json_put_text(event->json, "code", code);
     json_put_text(event->json, "detail", detail);
+    json_put(event->json, "classification", error_class_to_json(error_class_of(code, detail)));
 }
 
 void event_add_pause(struct event_list *list)

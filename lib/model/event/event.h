@@ -3,7 +3,7 @@
  * the store stamps id and time when it appends.
  *
  * Ownership: a list owns its events; builders take copies of text and their own references of
- * json_t arguments. Null members are left out. No parent_id, no classification.
+ * json_t arguments. Null members are left out. No parent_id.
  * Threading: a list belongs to one thread.
  * Decision: docs/decisions/0032-times-of-events.md
  */
@@ -85,10 +85,11 @@ void event_list_set_thinking(struct event_list *list, json_t *blocks) NONNULL;
 /* As event_list_set_thinking(): the reasoning item of an answer of OpenAI's Responses, an object.
  */
 void event_list_set_reasoning_item(struct event_list *list, json_t *item) NONNULL;
-/* The agent's response without a tool call; reasoning may be NULL. */
+/* The agent's response without a tool call; reasoning may be NULL, and so may llm_response_id: then
+ * no model said it. */
 struct uuid event_add_agent_message(struct event_list *list, const char *text,
                                     const char *reasoning, const char *llm_response_id)
-    __attribute__((nonnull(1, 2, 4)));
+    __attribute__((nonnull(1, 2)));
 /* Sets the id of the event added last to one announced earlier. */
 void event_list_name_last(struct event_list *list, const struct uuid *id) NONNULL;
 struct uuid event_add_action(struct event_list *list, const struct action_parts *parts) NONNULL;
@@ -98,11 +99,16 @@ void event_add_observation(struct event_list *list, const struct call_ref *call,
 /* Text of the AgentErrorEvent for a call that was open when its run was interrupted. */
 #define EVENT_INTERRUPTED_TEXT                                                                     \
     "This call was interrupted before it was complete, and the conversation was paused."
+/* The result of a call that gave none, through the call itself: the agent may try again. */
 void event_add_agent_error(struct event_list *list, const struct call_ref *call,
                            const char *text) NONNULL;
+/* As event_add_agent_error(), through a fault of what should have run the call. */
+void event_add_internal_error(struct event_list *list, const struct call_ref *call,
+                              const char *text) NONNULL;
 void event_add_rejection(struct event_list *list, const struct call_ref *call,
                          const char *reason) NONNULL;
-/* code: exception class name of the wire contract, such as LLMAuthenticationError. */
+/* code: exception class name of the wire contract, such as LLMAuthenticationError; code and detail
+ * decide what the event says of what a client may do about it. */
 void event_add_conversation_error(struct event_list *list, const char *code,
                                   const char *detail) NONNULL;
 void event_add_pause(struct event_list *list) NONNULL;

@@ -15,7 +15,6 @@ const MEASURED = new Set([
 // Members that one side may lack.
 const LEFT_OUT = new Map([
   ['parent_id', 'clients before 1.31 refuse events with it'],
-  ['classification', 'clients before 1.40 refuse events with it'],
   ['full_output_save_dir', 'a folder of the original server; deft keeps whole outputs in the sandbox'],
   ['username', 'names of the machine that was recorded'],
   ['hostname', 'names of the machine that was recorded'],

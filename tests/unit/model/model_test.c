@@ -255,6 +255,7 @@ int main(void)
     n_failed += catalogue_tests();
     n_failed += event_builder_tests();
     n_failed += event_kind_tests();
+    n_failed += error_class_tests();
     n_failed += event_tests();
     n_failed += event_text_tests();
     n_failed += goal_tests();

@@ -63,6 +63,7 @@ int conversation_info_tests(void);
 int content_tests(void);
 int event_builder_tests(void);
 int event_kind_tests(void);
+int error_class_tests(void);
 int event_tests(void);
 int event_text_tests(void);
 int goal_tests(void);

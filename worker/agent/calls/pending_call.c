@@ -44,17 +44,17 @@ struct pending_call {
 /* The outcome of a call: an observation, or the reason why there is none. */
 struct outcome {
     json_t *observation;
-    struct strbuf problem;
+    struct call_problem problem;
 };
 
 /* clang-format off */
-#define OUTCOME_INIT {NULL, STRBUF_INIT}
+#define OUTCOME_INIT {NULL, CALL_PROBLEM_INIT}
 /* clang-format on */
 
 static void outcome_done(struct outcome *outcome)
 {
     json_decref(outcome->observation);
-    strbuf_done(&outcome->problem);
+    call_problem_done(&outcome->problem);
 }
 
 static void outcome_add_event(const struct call_ref *ref, const struct outcome *outcome,
@@ -62,8 +62,10 @@ static void outcome_add_event(const struct call_ref *ref, const struct outcome *
 {
     if (outcome->observation != NULL)
         event_add_observation(events, ref, outcome->observation);
+    else if (outcome->problem.is_of_sandbox)
+        event_add_internal_error(events, ref, outcome->problem.text.text);
     else
-        event_add_agent_error(events, ref, outcome->problem.text);
+        event_add_agent_error(events, ref, outcome->problem.text.text);
 }
 
 static int store_once(struct agent *agent, size_t action, struct outcome *outcome,
@@ -95,7 +97,8 @@ static int store_outcome(struct agent *agent, size_t action, struct outcome *out
         return 0;
     if (err->code != ERROR_TOO_LARGE)
         return -1;
-    strbuf_append(&instead.problem, "The call was executed, but its result is too large to keep.");
+    strbuf_append(&instead.problem.text,
+                  "The call was executed, but its result is too large to keep.");
     return store_once(agent, action, &instead, change, err);
 }
 
@@ -115,7 +118,7 @@ static int run_in_worker(struct agent *agent, struct pending_call *call, struct 
     outcome.observation =
         worker_tool_run(call->tool->name, action_of(agent, call), state, &is_state_changed);
     if (outcome.observation == NULL)
-        strbuf_appendf(&outcome.problem, "The tool '%s' cannot run here.", call->tool->name);
+        strbuf_appendf(&outcome.problem.text, "The tool '%s' cannot run here.", call->tool->name);
     return store_outcome(agent, call->action, &outcome, is_state_changed ? &change : NULL, err);
 }
 
@@ -156,7 +159,7 @@ static int reject_unknown(struct agent *agent, size_t action, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
 
-    strbuf_appendf(&outcome.problem, "Tool '%s' is no longer available in this conversation.",
+    strbuf_appendf(&outcome.problem.text, "Tool '%s' is no longer available in this conversation.",
                    json_text_or(agent->history.items[action].json, "tool_name", ""));
     return store_outcome(agent, action, &outcome, NULL, err);
 }

@@ -82,35 +82,47 @@ static int note_sandbox(struct agent *agent, struct error *err)
     return event_writer_append(agent, &no_events, &change, err);
 }
 
+void call_problem_done(struct call_problem *problem)
+{
+    strbuf_done(&problem->text);
+}
+
+static void problem_lost(struct call_problem *problem)
+{
+    strbuf_append(&problem->text, LOST_TEXT);
+    problem->is_of_sandbox = true;
+}
+
 /* After a 409: 0 if the lease is ours, so that the call itself was refused. */
 static int check_refusal(struct agent *agent, const struct error *refusal,
-                         struct strbuf *problem_out, struct error *err)
+                         struct call_problem *problem_out, struct error *err)
 {
     if (event_writer_check_lease(agent, err) < 0)
         return -1;
-    strbuf_append(problem_out, refusal->message);
+    strbuf_append(&problem_out->text, refusal->message);
     return 0;
 }
 
 /* Reports failures that concern the model; all others end the step. */
 static int settle_failure(struct agent *agent, const struct action_request *order,
-                          const struct error *failure, struct strbuf *problem_out,
+                          const struct error *failure, struct call_problem *problem_out,
                           struct error *err)
 {
     switch (failure->code) {
     case ERROR_CONFLICT:
         return check_refusal(agent, failure, problem_out, err);
     case ERROR_NOT_FOUND:
-        strbuf_append(problem_out, LOST_TEXT);
+        problem_lost(problem_out);
         return 0;
     case ERROR_TIMEOUT:
         sandbox_interrupt(agent->sandbox);
-        strbuf_appendf(problem_out, "The call was cut off: it gave no result within %lld seconds.",
+        strbuf_appendf(&problem_out->text,
+                       "The call was cut off: it gave no result within %lld seconds.",
                        (long long)(order->timeout_ms / 1000));
         return 0;
     case ERROR_INVALID:
     case ERROR_TOO_LARGE:
-        strbuf_append(problem_out, failure->message);
+        strbuf_append(&problem_out->text, failure->message);
         return 0;
     case ERROR_NONE:
     case ERROR_UNAUTHENTICATED:
@@ -131,16 +143,16 @@ static int settle_failure(struct agent *agent, const struct action_request *orde
 }
 
 static void take_result(struct action_result *result, json_t **observation_out,
-                        struct strbuf *problem_out)
+                        struct call_problem *problem_out)
 {
     if (result->state == SANDBOX_FINISHED) {
         *observation_out = TAKE_PTR(result->observation);
         return;
     }
     if (result->reason[0] != '\0')
-        strbuf_appendf(problem_out, "The call was interrupted: %s", result->reason);
+        strbuf_appendf(&problem_out->text, "The call was interrupted: %s", result->reason);
     else
-        strbuf_append(problem_out, LOST_TEXT);
+        problem_lost(problem_out);
 }
 
 /* The action as the model wrote it if this run received it; else as stored. */
@@ -305,7 +317,7 @@ int sandbox_call_wait(struct agent *agent, struct sandbox_tool_call *const *call
 }
 
 int sandbox_call_end(struct sandbox_tool_call *call, json_t **observation_out,
-                     struct strbuf *problem_out, struct error *err)
+                     struct call_problem *problem_out, struct error *err)
 {
     CLEANUP(action_result_done) struct action_result result = ACTION_RESULT_INIT;
     struct error failure = call->failure;

@@ -14,13 +14,25 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "base/strbuf.h"
 
 struct agent;
 struct agent_tool;
 struct error;
-struct strbuf;
 
 struct sandbox_tool_call;
+
+/* Why a call has no observation, for the model. */
+struct call_problem {
+    struct strbuf text;
+    bool is_of_sandbox; /* else of the call itself */
+};
+
+/* clang-format off */
+#define CALL_PROBLEM_INIT {STRBUF_INIT, false}
+/* clang-format on */
+
+void call_problem_done(struct call_problem *problem) NONNULL;
 
 /*
  * Sends the call to the sandbox and returns; sandbox_call_end() reports a failure. action: index of
@@ -48,11 +60,10 @@ int sandbox_call_wait(struct agent *agent, struct sandbox_tool_call *const *call
                       size_t *index_out, struct error *err) NONNULL MUST_CHECK;
 /*
  * Gives the observation (a new reference) of a call that sandbox_call_wait() found or that was not
- * sent, or appends to
- * *problem_out, for the model, why there is none. ERROR_CANCELLED after a stop request, ERROR_STALE
+ * sent, or sets *problem_out. ERROR_CANCELLED after a stop request, ERROR_STALE
  * if the lease is lost, ERROR_UNAVAILABLE if there is no sandbox, with a message for the user.
  */
 int sandbox_call_end(struct sandbox_tool_call *call, json_t **observation_out,
-                     struct strbuf *problem_out, struct error *err) NONNULL MUST_CHECK;
+                     struct call_problem *problem_out, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -39,6 +39,26 @@ static void results_say_which_action_they_end(void **state)
     assert_null(json_object_get(list.items[1].json, "action_id"));
 }
 
+static void errors_say_whose_fault_they_are(void **state)
+{
+    CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
+    struct call_ref call = {.action_id = uuid_random(), .tool_name = "t", .tool_call_id = "c"};
+    json_auto_t *of_agent =
+        json_of("{'kind': 'agent_action', 'retryable': true, 'user_action': 'retry'}");
+    json_auto_t *of_sandbox =
+        json_of("{'kind': 'internal', 'retryable': false, 'user_action': 'none'}");
+    json_auto_t *of_account =
+        json_of("{'kind': 'quota', 'retryable': false, 'user_action': 'settings'}");
+
+    (void)state;
+    event_add_agent_error(&list, &call, "no");
+    event_add_internal_error(&list, &call, "no");
+    event_add_conversation_error(&list, "MaxBudgetReached", "spent");
+    assert_json_equal(json_object_get(list.items[0].json, "classification"), of_agent);
+    assert_json_equal(json_object_get(list.items[1].json, "classification"), of_sandbox);
+    assert_json_equal(json_object_get(list.items[2].json, "classification"), of_account);
+}
+
 static void senders_are_of_the_users_messages_alone(void **state)
 {
     CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
@@ -129,6 +149,7 @@ int event_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_have_distinct_ids_and_naive_times),
         cmocka_unit_test(results_say_which_action_they_end),
+        cmocka_unit_test(errors_say_whose_fault_they_are),
         cmocka_unit_test(senders_are_of_the_users_messages_alone),
         cmocka_unit_test(broken_bytes_never_reach_the_wire),
         cmocka_unit_test(empty_texts_make_no_parts),

@@ -17,7 +17,7 @@
 static int run_pending_command(struct agent *agent, json_t **observation_out, struct error *err)
 {
     CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
-    CLEANUP(strbuf_done) struct strbuf problem = STRBUF_INIT;
+    CLEANUP(call_problem_done) struct call_problem problem = CALL_PROBLEM_INIT;
     CLEANUP(sandbox_call_freep) struct sandbox_tool_call *call = NULL;
     size_t index = 0;
     const struct agent_tool *tool = toolset_find(agent->tools, "terminal");

@@ -45,6 +45,7 @@ struct worker_settings {
     const char *llm_base_url;
     struct secret llm_key;
     int64_t llm_allow_private;
+    int64_t budget_unpriced;
     const char *ca_file; /* "": the system's authorities */
     const char *scripted_dir;
     const char *catalogue_dir;

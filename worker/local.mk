@@ -31,6 +31,7 @@ worker_agent_sources = \
 	worker/agent/sandbox/sandbox_address.c worker/agent/sandbox/sandbox_address.h \
 	worker/agent/sandbox/sandbox_http.c worker/agent/sandbox/sandbox_http.h \
 	worker/agent/calls/start_child.c worker/agent/calls/start_child.h \
+	worker/agent/budget.c worker/agent/budget.h \
 	worker/agent/stuck.c worker/agent/stuck.h \
 	worker/agent/llm/summary.c worker/agent/llm/summary.h \
 	worker/agent/sandbox/takeover.c worker/agent/sandbox/takeover.h \

@@ -99,6 +99,8 @@ static const struct setting worker_settings[] = {
     {"LLM_API_KEY", SETTING_SECRET, "", FIELD(llm_key), "API key of the default model"},
     {"DEFT_LLM_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(llm_allow_private),
      "1: user-supplied model addresses may be loopback or private"},
+    {"DEFT_BUDGET_UNPRICED", SETTING_BOOL, "0", FIELD(budget_unpriced),
+     "1: a run with a budget may use a model whose price is unknown; its calls count as free"},
     {"DEFT_CA_FILE", SETTING_TEXT, "", FIELD(ca_file),
      "PEM file of certificate authorities that replaces the system's, such as a company proxy's"},
     {"DEFT_CATALOGUE_DIR", SETTING_TEXT, DEFT_DATA_DIR "/catalogue", FIELD(catalogue_dir),

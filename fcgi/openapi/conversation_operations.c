@@ -161,6 +161,7 @@ static const struct object_schema conversation_page_schema = SCHEMA(conversation
 static const struct field update_conversation_fields[] = {
     {.name = "title", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "tags", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
+    {.name = "max_budget_per_run", .kind = FIELD_NUMBER, .rules = FIELD_NULLABLE | FIELD_FROM_0},
 };
 static const struct object_schema update_conversation_schema = SCHEMA(update_conversation_fields);
 
@@ -285,7 +286,7 @@ const struct operation conversation_operations[] = {
     OPERATION(HTTP_GET, "/api/conversations/count", "Number of conversations", .query = &conversations_count_query, .answer_form = ANSWER_NUMBER),
     OPERATION(HTTP_GET, ONE, "One conversation", .query = &with_skills_query, .answer = {"ConversationInfo", &conversation_info_schema}),
     OPERATION(HTTP_DELETE, ONE, "Delete a conversation and its events", .answer = {"Success", &success_schema}),
-    OPERATION(HTTP_PATCH, ONE, "Change title or tags", .body = {"UpdateConversationRequest", &update_conversation_schema}, .answer = {"Success", &success_schema}),
+    OPERATION(HTTP_PATCH, ONE, "Change title, tags or budget", .body = {"UpdateConversationRequest", &update_conversation_schema}, .answer = {"Success", &success_schema}),
     OPERATION(HTTP_GET, ONE "/runtime", "State of the conversation's sandbox", .answer = {"ConversationRuntimeInfo", &conversation_runtime_info_schema}),
     OPERATION(HTTP_POST, ONE "/runtime/reprovision", "Resume the conversation's sandbox", .answer = {"ConversationRuntimeInfo", &conversation_runtime_info_schema}),
     OPERATION(HTTP_GET, ONE "/agent_final_response", "The agent's final response", .answer = {"AgentResponseResult", &agent_response_schema}),

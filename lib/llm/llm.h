@@ -182,6 +182,9 @@ int llm_call_run(struct llm_call *call, const struct llm_request *request,
 /* Ends the run within milliseconds, even between attempts; sticky. From any thread. */
 void llm_call_cancel(struct llm_call *call) NONNULL;
 
+/* True if the cost of a call of that LLM object's model is known, or its server may tell it. */
+bool llm_has_price(const struct catalogue *catalogue, const json_t *spec) NONNULL MUST_CHECK;
+
 /* True for scripted/<file>: a model that plays back a file and needs no key. */
 bool llm_model_is_scripted(const char *model) NONNULL MUST_CHECK;
 

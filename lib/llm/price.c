@@ -4,6 +4,10 @@
 #include <stdint.h>
 
 #include "base/json.h"
+#include "llm/llm.h"
+#include "llm/llm_error.h"
+#include "llm/route.h"
+#include "model/catalogue/catalogue.h"
 #include "model/catalogue/model_table.h"
 #include "model/event/stats.h"
 
@@ -39,4 +43,26 @@ double price_of(const json_t *spec, const struct model_facts *facts, const struc
         return (in > 0 ? in : 0) * (double)usage->prompt_tokens +
                (out > 0 ? out : 0) * (double)usage->completion_tokens;
     return listed_price(facts, usage);
+}
+
+/* A proxy reports the cost with its answer. */
+static bool has_proxy(const json_t *spec)
+{
+    CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
+    struct llm_error ignored = LLM_ERROR_INIT;
+
+    return llm_route_find(json_text_or(spec, "model", ""), json_text_or(spec, "base_url", NULL),
+                          &route, &ignored) == 0 &&
+           route.provider->takes_litellm;
+}
+
+bool llm_has_price(const struct catalogue *catalogue, const json_t *spec)
+{
+    const char *model = json_text_or(spec, "model", "");
+    const struct model_facts *facts =
+        catalogue_find_model(catalogue, json_text_or(spec, "model_canonical_name", model));
+
+    return json_number_or(spec, "input_cost_per_token", -1) >= 0 ||
+           json_number_or(spec, "output_cost_per_token", -1) >= 0 ||
+           (facts != NULL && facts->input >= 0) || has_proxy(spec);
 }

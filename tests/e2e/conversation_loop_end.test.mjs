@@ -112,3 +112,48 @@ test('agent-loop 20: a finish within the iteration limit is no error', async (t)
   assert.equal(await conversation.ask('go'), 'finished');
   assert.ok(!(await conversation.events()).some(ofKind('ConversationErrorEvent')));
 });
+
+/** Each call costs 2 cents and little more. */
+const PRICED = { input_cost_per_token: 2e-5, output_cost_per_token: 0 };
+
+test('agent-loop 21: a run ends with an error at its budget, and goes on when that is raised', async (t) => {
+  const conversation = await play(t, inTurn([{ calls: [terminal('echo one')] }, done]), { llm: PRICED, max_budget_per_run: 0.01 });
+  assert.equal(await conversation.ask('go'), 'error');
+  const events = await conversation.events();
+  assert.deepEqual(kindsOf(events).slice(3), ['ActionEvent terminal', 'ObservationEvent terminal', 'S(error)', 'ConversationErrorEvent']);
+  const { code, detail, classification } = events.at(-1);
+  assert.equal(code, 'MaxBudgetReached');
+  assert.deepEqual(classification, { kind: 'quota', retryable: false, user_action: 'settings' });
+  assert.match(detail, /budget of \$0\.0100: .* cost \$0\.02\d\d\b/);
+  assert.equal(requestsOf(conversation).length, 1);
+  await conversation.run();
+  assert.equal(await conversation.rest(['finished', 'error']), 'error');
+  assert.equal(requestsOf(conversation).length, 1, 'a further run changes nothing');
+  await conversation.must(200, 'PATCH', '', { json: { max_budget_per_run: 0.05 } });
+  assert.equal((await conversation.info()).max_budget_per_run, 0.05);
+  await conversation.run();
+  assert.equal(await conversation.rest(['finished']), 'finished');
+  assert.equal(requestsOf(conversation).length, 2);
+  await assertSound(conversation);
+});
+
+test('a finish that exceeds the budget is no error', async (t) => {
+  const conversation = await play(t, [{ calls: [finish] }], { llm: PRICED, max_budget_per_run: 0.01 });
+  assert.equal(await conversation.ask('go'), 'finished');
+});
+
+test('a run with a budget does not call a model whose price is unknown', async (t) => {
+  const conversation = await play(t, [done], { max_budget_per_run: 1 });
+  assert.equal(await conversation.ask('go'), 'error');
+  const { code, detail } = (await conversation.events()).at(-1);
+  assert.equal(code, 'MaxBudgetReached');
+  assert.match(detail, /price of the model .* is unknown/);
+  assert.equal(requestsOf(conversation).length, 0);
+});
+
+test('a budget is a number of at least 0, or null', async (t) => {
+  const conversation = await play(t, [done]);
+  for (const budget of ['1', -1, true]) await conversation.must(422, 'PATCH', '', { json: { max_budget_per_run: budget } });
+  await conversation.must(200, 'PATCH', '', { json: { max_budget_per_run: null } });
+  assert.equal((await conversation.info()).max_budget_per_run, undefined);
+});

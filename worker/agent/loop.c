@@ -11,6 +11,7 @@
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/agent_run.h"
+#include "worker/agent/budget.h"
 #include "worker/agent/calls/call_batch.h"
 #include "worker/agent/calls/run_end.h"
 #include "worker/agent/core/agent.h"
@@ -28,6 +29,7 @@
 /* Class names of the wire contract. */
 #define CODE_SANDBOX "RuntimeError"
 #define CODE_ITERATIONS "MaxIterationsReached"
+#define CODE_BUDGET "MaxBudgetReached"
 
 static int end_out_of_steps(struct agent *agent, json_int_t limit, struct error *err)
 {
@@ -132,6 +134,7 @@ static void leave_out_forgotten(struct agent *agent)
 
 static int step(struct agent *agent, struct error *err)
 {
+    CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
     CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
     json_int_t limit = conversation_max_iterations(&agent->conversation);
     enum stop_kind stop = run_control_stop(agent->control);
@@ -150,6 +153,8 @@ static int step(struct agent *agent, struct error *err)
         return run_pending(agent, &pending, err);
     if (agent->n_iterations >= limit)
         return end_out_of_steps(agent, limit, err);
+    if (budget_forbids_call(agent, &detail))
+        return run_end_error(agent, CODE_BUDGET, detail.text, err);
     if (look_for_circles(agent, &is_settled, err) < 0)
         return -1;
     if (!is_settled && condense_if_due(agent, &is_settled, err) < 0)

@@ -62,12 +62,34 @@ static int plan_tags(struct conversation_edit *edit, struct error *err)
     return 0;
 }
 
-static int plan_patch(struct conversation_edit *edit, struct error *err)
+/* null removes it. */
+static int plan_budget(struct conversation_edit *edit, struct error *err)
 {
-    return plan_title(edit, err) < 0 ? -1 : plan_tags(edit, err);
+    static const char member[] = "max_budget_per_run";
+    const struct validation_error not_amount = {
+        "greater_than_equal", "Input should be a number of at least 0, or null", NULL};
+    json_t *budget = json_object_get(edit->body, member);
+
+    if (budget == NULL)
+        return 0;
+    if (!json_is_null(budget) && !(json_is_number(budget) && json_number_value(budget) >= 0))
+        return request_problem(edit->request, REQUEST_JSON_PATH("body", member), &not_amount,
+                               budget, err);
+    if (edit->request->principal.kind == PRINCIPAL_SANDBOX_KEY)
+        return error_set(err, ERROR_FORBIDDEN, "A sandbox's key may not change the budget");
+    if (!json_equal(budget, json_object_get(edit->conversation.spec, member)))
+        conversation_edit_set_spec(edit, member, json_incref(budget));
+    return 0;
 }
 
-/* PATCH {"title", "tags"} -> 200 | 404 | 422 */
+static int plan_patch(struct conversation_edit *edit, struct error *err)
+{
+    if (plan_title(edit, err) < 0 || plan_tags(edit, err) < 0)
+        return -1;
+    return plan_budget(edit, err);
+}
+
+/* PATCH {"title", "tags", "max_budget_per_run"} -> 200 | 403 | 404 | 422 */
 static int conversation_patch(const struct request *request, struct reply *reply, struct error *err)
 {
     return conversation_edit_and_reply(request, reply, plan_patch, err);

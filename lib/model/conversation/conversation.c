@@ -88,6 +88,11 @@ json_t *conversation_llm(const struct conversation *conversation)
     return json_object_get(conversation_agent(conversation), "llm");
 }
 
+double conversation_budget(const struct conversation *conversation)
+{
+    return json_number_or(conversation->spec, "max_budget_per_run", -1);
+}
+
 json_int_t conversation_max_iterations(const struct conversation *conversation)
 {
     return json_int_or(conversation->spec, "max_iterations", ITERATIONS_DEFAULT);

@@ -177,6 +177,8 @@ json_t *conversation_llm(const struct conversation *conversation) NONNULL MUST_C
 /* How many calls of an answer may run at once, from 1 to TOOL_CONCURRENCY_MAX. */
 size_t conversation_tool_concurrency(const struct conversation *conversation) NONNULL MUST_CHECK;
 json_int_t conversation_max_iterations(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* What it may have cost in US dollars for a run to go on; -1: any amount. */
+double conversation_budget(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* True if its sandbox has a browser and the conversation uses it. */
 bool conversation_has_browser(const struct conversation *conversation) NONNULL MUST_CHECK;
 

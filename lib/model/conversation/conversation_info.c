@@ -79,10 +79,14 @@ static json_t *shown_agent_state(json_t *agent_state)
 /* Members common to REST replies and snapshots, from the specification. */
 static void add_spec_state(const json_t *spec, json_t *state)
 {
+    json_t *budget = json_object_get(spec, "max_budget_per_run");
+
     json_put(state, "agent", spec_member(spec, "agent", json_object()));
     json_put(state, "workspace", spec_member(spec, "workspace", json_object()));
     json_put(state, "max_iterations",
              spec_member(spec, "max_iterations", json_integer(ITERATIONS_DEFAULT)));
+    if (json_is_number(budget))
+        json_put(state, "max_budget_per_run", json_incref(budget));
     json_put(state, "stuck_detection", spec_member(spec, "stuck_detection", json_true()));
     json_put(state, "confirmation_policy",
              spec_member(spec, "confirmation_policy", never_confirm()));

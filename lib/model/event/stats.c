@@ -290,6 +290,15 @@ void stats_set_sum(struct stats *stats, const char *usage_id, const json_t *stor
     json_put(metrics->head, "accumulated_token_usage", tokens);
 }
 
+double stats_total_cost(const struct stats *stats)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < stats->n; i++)
+        sum += json_number_or(stats->items[i].head, "accumulated_cost", 0);
+    return sum;
+}
+
 /* --- forms --- */
 
 static void append_list(const struct list *list, const char *name, struct strbuf *out)

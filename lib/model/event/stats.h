@@ -50,6 +50,8 @@ void stats_register(struct stats *stats, const char *usage_id, const char *model
 void stats_add(struct stats *stats, const struct llm_usage *usage) NONNULL;
 /* Sets the cost of a usage id to the sum of all of another conversation's, from its stored form. */
 void stats_set_sum(struct stats *stats, const char *usage_id, const json_t *stored) NONNULL;
+/* The cost of all usage ids, in US dollars. */
+double stats_total_cost(const struct stats *stats) NONNULL MUST_CHECK;
 /* Appends the stored form. */
 void stats_append_text(const struct stats *stats, struct strbuf *out) NONNULL;
 /* Returns the form used in state updates: without the three lists. A new reference. */

@@ -109,6 +109,7 @@ static const struct field start_fields[] = {
      .rules = FIELD_NULLABLE,
      .items = &message_schema},
     {.name = "max_iterations", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "500"},
+    {.name = "max_budget_per_run", .kind = FIELD_NUMBER, .rules = FIELD_NULLABLE | FIELD_FROM_0},
     {.name = "stuck_detection", .kind = FIELD_BOOL, .fallback = "true"},
     {.name = "stuck_detection_thresholds",
      .kind = FIELD_OBJECT,

@@ -377,6 +377,7 @@ static void keep_members(struct start_reading *start)
     static const char *const kept[] = {
         "workspace",
         "max_iterations",
+        "max_budget_per_run",
         "stuck_detection",
         "stuck_detection_thresholds",
         "hook_config",

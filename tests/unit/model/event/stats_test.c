@@ -150,6 +150,24 @@ static void counting_goes_on_from_what_is_stored(void **state)
     assert_int_equal(json_array_size(json_object_get(metrics_in(again), "costs")), 2);
 }
 
+static void the_total_is_of_all_usage_ids(void **state)
+{
+    CLEANUP(stats_freep) struct stats *stats = stats_open(NULL);
+    const struct llm_usage agents = {
+        .usage_id = "agent", .model = "m", .response_id = "1", .cost = 0.25};
+    const struct llm_usage condensers = {
+        .usage_id = "condenser", .model = "m", .response_id = "2", .cost = 0.5};
+    const struct llm_usage unpriced = {
+        .usage_id = "agent", .model = "m", .response_id = "3", .cost = COST_UNKNOWN};
+
+    (void)state;
+    assert_true(stats_total_cost(stats) == 0);
+    stats_add(stats, &agents);
+    stats_add(stats, &condensers);
+    stats_add(stats, &unpriced);
+    assert_true(stats_total_cost(stats) == 0.75);
+}
+
 static void no_calls_are_stored_as_such(void **state)
 {
     CLEANUP(stats_freep) struct stats *stats = stats_open(NULL);
@@ -301,6 +319,7 @@ int stats_tests(void)
         cmocka_unit_test(lists_keep_the_newest),
         cmocka_unit_test(usage_ids_are_counted_apart),
         cmocka_unit_test(counting_goes_on_from_what_is_stored),
+        cmocka_unit_test(the_total_is_of_all_usage_ids),
         cmocka_unit_test(no_calls_are_stored_as_such),
         cmocka_unit_test(a_call_is_stored_with_its_counts),
         cmocka_unit_test(negative_counts_are_none),

@@ -42,6 +42,7 @@ static void bad_requests_are_refused_with_the_place(void **state)
          "agent_settings", "value_error"},
         {START(", 'max_iterations': 0"), "max_iterations", "greater_than_equal"},
         {START(", 'max_iterations': 'x'"), "max_iterations", "int_parsing"},
+        {START(", 'max_budget_per_run': -1"), "max_budget_per_run", "greater_than_equal"},
         {START(", 'stuck_detection_thresholds': 3"), "stuck_detection_thresholds",
          "model_attributes_type"},
         {START(", 'stuck_detection_thresholds': {'monologue': 0}"),

@@ -67,11 +67,14 @@ dist_catalogue_sub_agents_DATA = \
 	catalogue/sub_agents/web_researcher.txt
 catalogue_instructionsdir = $(pkgdatadir)/catalogue/instructions
 dist_catalogue_instructions_DATA = \
+	catalogue/instructions/cut_answer.txt \
 	catalogue/instructions/empty_answer.txt \
 	catalogue/instructions/goal.txt \
+	catalogue/instructions/no_vision.txt \
 	catalogue/instructions/rephrase.txt \
 	catalogue/instructions/side_question.txt \
 	catalogue/instructions/summary.txt \
+	catalogue/instructions/text_calls.txt \
 	catalogue/instructions/title.txt
 cataloguedir = $(pkgdatadir)/catalogue
 dist_catalogue_DATA = catalogue/model_features.tsv catalogue/model_names.tsv catalogue/models.tsv

@@ -34,6 +34,7 @@ worker_agent_sources = \
 	worker/agent/budget.c worker/agent/budget.h \
 	worker/agent/stuck.c worker/agent/stuck.h \
 	worker/agent/llm/summary.c worker/agent/llm/summary.h \
+	worker/agent/llm/vision.c worker/agent/llm/vision.h \
 	worker/agent/sandbox/takeover.c worker/agent/sandbox/takeover.h \
 	worker/agent/calls/task_call.c worker/agent/calls/task_call.h \
 	worker/agent/calls/task_result.c worker/agent/calls/task_result.h \

@@ -195,6 +195,7 @@ static json_t *members_of(const struct catalogue *catalogue, const struct llm_re
                           const struct llm_route *route, const struct llm_plan *plan)
 {
     int64_t max_output = max_tokens(catalogue, request);
+    json_t *stop_words = text_calls_stop_words(&request->prompt->calls);
     json_t *body = json_object();
 
     json_put_text(body, "model", route->model);
@@ -203,6 +204,8 @@ static json_t *members_of(const struct catalogue *catalogue, const struct llm_re
         put_sampling(body, request, plan);
     if (plan->is_stream)
         json_put(body, "stream", json_true());
+    if (stop_words != NULL)
+        json_put(body, "stop_sequences", stop_words);
     (void)json_object_update(body, json_object_get(request->spec, "litellm_extra_body"));
     return body;
 }

@@ -136,6 +136,7 @@ char *chat_request_body(const struct catalogue *catalogue, const struct llm_requ
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     CLEANUP(mem_freep) char *rest = NULL;
     json_auto_t *body = json_object();
+    json_auto_t *stop = text_calls_stop_words(&request->prompt->calls);
 
     json_put_text(body, "model", route->model);
     copy_member(body, route->provider->is_open ? "max_completion_tokens" : "max_tokens",
@@ -144,6 +145,7 @@ char *chat_request_body(const struct catalogue *catalogue, const struct llm_requ
     put_effort(body, catalogue, request, route);
     put_cache(body, catalogue, request, route);
     put_stream(body, plan);
+    copy_member(body, "stop", stop);
     (void)json_object_update(body, json_object_get(request->spec, "litellm_extra_body"));
     rest = json_to_text(body);
     strbuf_reserve(&text, request->prompt->messages.len + request->prompt->tools.len +

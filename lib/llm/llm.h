@@ -120,11 +120,12 @@ struct llm_reply {
     char *finish_reason; /* stop, length, tool_calls, content_filter, or the provider's own */
     struct llm_tool_call *calls;
     size_t n_calls;
+    char *call_problem; /* for the model: why its call, written as text, cannot be read; or NULL */
     struct llm_usage usage; /* usage_id is the request's; its other texts belong to this reply */
 };
 
 /* clang-format off */
-#define LLM_REPLY_INIT {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, {0}}
+#define LLM_REPLY_INIT {.response_id = NULL}
 /* clang-format on */
 
 void llm_reply_done(struct llm_reply *reply);

@@ -8,6 +8,7 @@
 #include "llm/llm_error.h"
 #include "llm/route.h"
 #include "model/catalogue/catalogue.h"
+#include "model/catalogue/model_table.h"
 
 /* The form that a model's prompt has. */
 struct form {
@@ -24,6 +25,31 @@ static bool marks_cache(const json_t *spec, const char *model,
            json_bool_or(overrides, "supports_prompt_cache", claude_find(model) != NULL) != 0;
 }
 
+static const char *feature_name(const json_t *spec)
+{
+    return json_text_or(spec, "model_canonical_name", json_text_or(spec, "model", ""));
+}
+
+bool llm_takes_images(const struct catalogue *catalogue, const json_t *spec)
+{
+    const json_t *overrides = json_object_get(spec, "capability_overrides");
+    const struct model_facts *facts = catalogue_find_model(catalogue, feature_name(spec));
+    bool has_vision = facts == NULL || facts->has_vision;
+
+    return json_bool_or(spec, "disable_vision", false) == 0 &&
+           json_bool_or(overrides, "supports_vision", has_vision) != 0;
+}
+
+static bool takes_stop_words(const struct catalogue *catalogue, const json_t *spec,
+                             const char *model)
+{
+    const json_t *overrides = json_object_get(spec, "capability_overrides");
+    bool takes = catalogue_ask_feature(catalogue, MODEL_STOP_WORDS, model) != MODEL_NO;
+
+    return json_bool_or(spec, "disable_stop_word", false) == 0 &&
+           json_bool_or(overrides, "supports_stop_words", takes) != 0;
+}
+
 /* A model without a provider is refused when it is called, so its form does not matter. */
 static struct form form_of(const struct catalogue *catalogue, const json_t *spec)
 {
@@ -31,7 +57,7 @@ static struct form form_of(const struct catalogue *catalogue, const json_t *spec
     CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
     struct llm_error ignored = LLM_ERROR_INIT;
     const char *name = json_text_or(spec, "model", "");
-    const char *model = json_text_or(spec, "model_canonical_name", name);
+    const char *model = feature_name(spec);
     const struct route_provider *provider = &no_provider;
     enum llm_format_kind format = LLM_FORMAT_CHAT;
     bool is_plain = catalogue_ask_feature(catalogue, MODEL_PLAIN_TEXT, model) == MODEL_YES;
@@ -45,11 +71,15 @@ static struct form form_of(const struct catalogue *catalogue, const json_t *spec
         .features =
             {
                 .takes_litellm = provider->takes_litellm,
-                .takes_images = json_bool_or(spec, "disable_vision", false) == 0,
+                .takes_images = llm_takes_images(catalogue, spec),
                 .takes_reasoning =
                     catalogue_ask_feature(catalogue, MODEL_REASONING_BACK, model) == MODEL_YES,
                 .takes_plain = json_bool_or(spec, "force_string_serializer", is_plain) != 0,
                 .marks_cache = marks_cache(spec, model, provider),
+                .calls_as_text = json_bool_or(spec, "native_tool_calling", 1) == 0,
+                .takes_stop_words = takes_stop_words(catalogue, spec, model),
+                .takes_example =
+                    catalogue_ask_feature(catalogue, MODEL_CALL_EXAMPLE, model) != MODEL_NO,
             },
     };
 }
@@ -62,7 +92,10 @@ static bool is_same_form(const struct llm_prompt *prompt, const struct form *for
     return prompt->format == form->format && own->takes_litellm == other->takes_litellm &&
            own->takes_images == other->takes_images &&
            own->takes_reasoning == other->takes_reasoning &&
-           own->takes_plain == other->takes_plain && own->marks_cache == other->marks_cache;
+           own->takes_plain == other->takes_plain && own->marks_cache == other->marks_cache &&
+           own->calls_as_text == other->calls_as_text &&
+           own->takes_stop_words == other->takes_stop_words &&
+           own->takes_example == other->takes_example;
 }
 
 void llm_prompt_done(struct llm_prompt *prompt)
@@ -73,6 +106,7 @@ void llm_prompt_done(struct llm_prompt *prompt)
     strbuf_done(&prompt->system);
     strbuf_done(&prompt->messages);
     strbuf_done(&prompt->tools);
+    text_calls_done(&prompt->calls);
     *prompt = (struct llm_prompt)LLM_PROMPT_INIT;
 }
 
@@ -84,6 +118,10 @@ void llm_prompt_begin(struct llm_prompt *prompt, const struct catalogue *catalog
 
     llm_prompt_rewind(prompt, &nothing);
     strbuf_reset(&prompt->tools);
+    text_calls_done(&prompt->calls);
+    prompt->calls.catalogue = catalogue;
+    prompt->calls.takes_example = form.features.takes_example;
+    prompt->calls.takes_stop_words = form.features.takes_stop_words;
     mem_free(prompt->model);
     prompt->model = mem_dup_text(json_text_or(spec, "model", ""));
     prompt->format = form.format;
@@ -101,7 +139,16 @@ bool llm_prompt_fits(const struct llm_prompt *prompt, const struct catalogue *ca
 
 void llm_prompt_add(struct llm_prompt *prompt, json_t *message)
 {
-    prompt->format->add_message(prompt, message);
+    json_auto_t *opening = NULL;
+    json_auto_t *own = NULL;
+
+    if (prompt->features.calls_as_text) {
+        opening = text_calls_opening(&prompt->calls, &prompt->end.calls, message);
+        own = text_calls_message(&prompt->calls, &prompt->end.calls, message);
+    }
+    if (opening != NULL)
+        prompt->format->add_message(prompt, opening);
+    prompt->format->add_message(prompt, own != NULL ? own : message);
     prompt->end.system_len = prompt->system.len;
     prompt->end.messages_len = prompt->messages.len;
 }
@@ -109,7 +156,9 @@ void llm_prompt_add(struct llm_prompt *prompt, json_t *message)
 void llm_prompt_set_tools(struct llm_prompt *prompt, const json_t *tools)
 {
     strbuf_reset(&prompt->tools);
-    if (json_array_size(tools) > 0)
+    if (json_array_size(tools) > 0 && prompt->features.calls_as_text)
+        text_calls_set(&prompt->calls, tools);
+    else if (json_array_size(tools) > 0)
         prompt->format->add_tools(prompt, tools);
 }
 

@@ -4,8 +4,8 @@
  * call. Another model may need another form: then the prompt begins anew.
  *
  *     llm_prompt_begin(&prompt, catalogue, spec);
- *     llm_prompt_add(&prompt, message);       // for each message, oldest first
  *     llm_prompt_set_tools(&prompt, tools);
+ *     llm_prompt_add(&prompt, message);       // for each message, oldest first
  *
  * Messages are neutral: {"role": system|user|assistant|tool, "content": [part, …]} where a part is
  * {"type":"text","text":…} or {"type":"image_url","image_url":{"url":…}}. An assistant's has
@@ -14,7 +14,7 @@
  * (llm_reply.reasoning_item), all optional; a tool's has "tool_call_id" and "name".
  * All results follow the message with their calls, in the order of the calls.
  *
- * Ownership: the caller owns struct llm_prompt until llm_prompt_done().
+ * Ownership: the caller owns struct llm_prompt until llm_prompt_done(); it borrows the catalogue.
  * Threading: one thread at a time.
  * Decision: docs/decisions/0081-formats-of-models.md
  */
@@ -28,6 +28,7 @@
 
 #include "base/attr.h"
 #include "base/strbuf.h"
+#include "llm/text_calls.h"
 
 struct catalogue;
 struct llm_format;
@@ -39,6 +40,9 @@ struct llm_features {
     bool takes_reasoning; /* reasoning_content of its earlier answers */
     bool takes_plain;     /* content as one string rather than parts */
     bool marks_cache;     /* cache marks in the prompt */
+    bool calls_as_text;   /* it has no calls of its own: see llm/text_calls.h */
+    bool takes_stop_words;
+    bool takes_example; /* of a call as text */
 };
 
 enum llm_role { LLM_ROLE_NONE, LLM_ROLE_USER, LLM_ROLE_ASSISTANT };
@@ -50,6 +54,7 @@ struct llm_prompt_end {
     size_t mark_at;           /* the place in the messages for a cache mark; 0: none */
     enum llm_role role;       /* of the last message */
     bool is_without_thinking; /* the last calls came without thinking blocks */
+    struct text_calls_end calls;
 };
 
 struct llm_prompt {
@@ -60,12 +65,17 @@ struct llm_prompt {
     struct strbuf system;
     struct strbuf messages;
     struct strbuf tools;
+    struct text_calls calls;
     struct llm_prompt_end end;
 };
 
 /* clang-format off */
-#define LLM_PROMPT_END_INIT {0, 0, 0, LLM_ROLE_NONE, false}
-#define LLM_PROMPT_INIT {.system = STRBUF_INIT, .messages = STRBUF_INIT, .tools = STRBUF_INIT}
+#define LLM_PROMPT_END_INIT {.role = LLM_ROLE_NONE}
+#define LLM_PROMPT_INIT                                                                            \
+    {.system = STRBUF_INIT,                                                                        \
+     .messages = STRBUF_INIT,                                                                      \
+     .tools = STRBUF_INIT,                                                                         \
+     .calls = TEXT_CALLS_INIT}
 /* clang-format on */
 
 void llm_prompt_done(struct llm_prompt *prompt);
@@ -75,9 +85,14 @@ void llm_prompt_begin(struct llm_prompt *prompt, const struct catalogue *catalog
 /* True if the prompt was begun for a model that takes the same form. */
 bool llm_prompt_fits(const struct llm_prompt *prompt, const struct catalogue *catalogue,
                      const json_t *spec) NONNULL MUST_CHECK;
+/* False if the model of an LLM object is known to see no images, or shall be sent none. */
+bool llm_takes_images(const struct catalogue *catalogue, const json_t *spec) NONNULL MUST_CHECK;
 /* Appends a message; what the model does not take is left out. */
 void llm_prompt_add(struct llm_prompt *prompt, json_t *message) NONNULL;
-/* Sets the tools: an array of {"type":"function","function":{name, description, parameters}}. */
+/*
+ * Sets the tools: an array of {"type":"function","function":{name, description, parameters}}.
+ * Before the first message, since some models read them in the system text.
+ */
 void llm_prompt_set_tools(struct llm_prompt *prompt, const json_t *tools) NONNULL;
 /* Drops the messages added since prompt->end was this. */
 void llm_prompt_rewind(struct llm_prompt *prompt, const struct llm_prompt_end *end) NONNULL;

@@ -13,6 +13,8 @@ libllm_a_SOURCES = \
 	lib/llm/anthropic_request.c \
 	lib/llm/claude.c lib/llm/claude.h \
 	lib/llm/clip.c lib/llm/clip.h \
+	lib/llm/text_call.c lib/llm/text_call.h \
+	lib/llm/text_calls.c lib/llm/text_calls.h \
 	lib/llm/thinking.c lib/llm/thinking.h \
 	lib/llm/response_builder.c lib/llm/response_builder.h \
 	lib/llm/json_repair.c lib/llm/json_repair.h \

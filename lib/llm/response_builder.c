@@ -236,5 +236,6 @@ void llm_reply_done(struct llm_reply *reply)
     json_decref(reply->thinking);
     json_decref(reply->reasoning_item);
     mem_free(reply->finish_reason);
+    mem_free(reply->call_problem);
     *reply = (struct llm_reply)LLM_REPLY_INIT;
 }

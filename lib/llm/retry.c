@@ -16,6 +16,7 @@
 #include "llm/llm_call.h"
 #include "llm/llm_error.h"
 #include "llm/llm_http.h"
+#include "llm/llm_prompt.h"
 #include "llm/price.h"
 #include "llm/response_builder.h"
 #include "llm/route.h"
@@ -222,15 +223,31 @@ static int run_attempts(struct llm_call *call, const struct llm_request *request
     }
 }
 
+/* Words that may turn out to be a call are not for the user. */
+static void leave_out(void *owner, const struct llm_piece *piece)
+{
+    (void)owner;
+    (void)piece;
+}
+
 int llm_call_run(struct llm_call *call, const struct llm_request *request,
                  struct llm_reply *reply_out, struct llm_failure *failure_out, struct error *err)
 {
     CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
     struct llm_error llm_error = LLM_ERROR_INIT;
+    struct llm_listener without_pieces = {.piece = leave_out};
+    struct llm_request own = *request;
 
+    if (request->listener != NULL && request->prompt->calls.functions != NULL) {
+        without_pieces.failed = request->listener->failed;
+        without_pieces.owner = request->listener->owner;
+        own.listener = &without_pieces;
+    }
     llm_error.key = request->api_key;
     if (llm_route_choose(call->llm->options.catalogue, request->spec, &route, &llm_error) == 0 &&
-        run_attempts(call, request, &route, reply_out, &llm_error) == 0)
+        run_attempts(call, &own, &route, reply_out, &llm_error) == 0) {
+        text_calls_take(&request->prompt->calls, &request->prompt->end.calls, reply_out);
         return 0;
+    }
     return llm_error_report(&llm_error, failure_out, err);
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { observed, ofKind } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
-import { fake, kindsOf, play, requestsOf } from './support/loop.mjs';
+import { fake, kindsOf, play, requestsOf, textOf } from './support/loop.mjs';
 import { finish, terminal } from './support/model_calls.mjs';
 import { waitUntil } from './support/wait.mjs';
 
@@ -156,4 +156,14 @@ test('a budget is a number of at least 0, or null', async (t) => {
   for (const budget of ['1', -1, true]) await conversation.must(422, 'PATCH', '', { json: { max_budget_per_run: budget } });
   await conversation.must(200, 'PATCH', '', { json: { max_budget_per_run: null } });
   assert.equal((await conversation.info()).max_budget_per_run, undefined);
+});
+
+test('an answer that reached its limit of tokens is continued, not shown as finished', async (t) => {
+  const conversation = await play(t, inTurn([{ text: 'The first half', finish: 'length' }, done]));
+  assert.equal(await conversation.ask('go'), 'finished');
+  const events = await conversation.events();
+  assert.deepEqual(kindsOf(events).slice(3), ['MessageEvent agent', 'MessageEvent environment', 'MessageEvent agent', 'S(finished)']);
+  const { messages } = requestsOf(conversation)[1];
+  assert.match(textOf(messages.at(-1)), /cut off/);
+  assert.match(textOf(messages.at(-2)), /The first half/);
 });

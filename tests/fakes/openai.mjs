@@ -50,7 +50,7 @@ function completionOf(step, model, n) {
     object: 'chat.completion',
     created: Math.floor(Date.now() / 1000),
     model,
-    choices: [{ index: 0, finish_reason: calls.length > 0 ? 'tool_calls' : 'stop', message }],
+    choices: [{ index: 0, finish_reason: step.finish ?? (calls.length > 0 ? 'tool_calls' : 'stop'), message }],
     usage: {
       prompt_tokens: 1000 + n - 1,
       completion_tokens: 20,

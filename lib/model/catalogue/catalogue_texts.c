@@ -78,4 +78,11 @@ const struct text_source text_sources[CATALOGUE_N_TEXTS] = {
     [TEXT_SIDE_QUESTION] = {"instructions/side_question.txt", {.values = "question"}},
     [TEXT_REPHRASE] = {"instructions/rephrase.txt"},
     [TEXT_EMPTY_ANSWER] = {"instructions/empty_answer.txt"},
+    [TEXT_CUT_ANSWER] = {"instructions/cut_answer.txt"},
+    [TEXT_NO_VISION] = {"instructions/no_vision.txt", {.values = "model"}},
+    [TEXT_CALLS] = {"instructions/text_calls.txt",
+                    {.parts = "functions|function|parameter|allowed|no_parameters|"
+                              "example_begin|example_end",
+                     .values = "functions|number|name|type|need|description|list",
+                     .has_only_parts = true}},
 };

@@ -68,6 +68,9 @@ enum catalogue_text {
     TEXT_SIDE_QUESTION,
     TEXT_REPHRASE,
     TEXT_EMPTY_ANSWER,
+    TEXT_CUT_ANSWER,
+    TEXT_NO_VISION,
+    TEXT_CALLS,
     CATALOGUE_N_TEXTS,
 };
 

@@ -21,7 +21,9 @@ struct text_folder;
     X(MODEL_REASONING_BACK, "reasoning_back")   /* reasoning of earlier turns must be sent back */ \
     X(MODEL_EFFORT, "effort")                   /* takes reasoning_effort */                       \
     X(MODEL_CACHE_RETENTION, "cache_retention") /* takes prompt_cache_retention */                 \
-    X(MODEL_RESPONSES, "responses")             /* is called by OpenAI's Responses */
+    X(MODEL_RESPONSES, "responses")             /* is called by OpenAI's Responses */              \
+    X(MODEL_STOP_WORDS, "stop_words")           /* takes stop words */                             \
+    X(MODEL_CALL_EXAMPLE, "call_example")       /* needs an example of a call as text */
 
 #define X(constant, text) constant,
 enum model_feature { MODEL_FEATURES(X) MODEL_N_FEATURES };

@@ -27,6 +27,7 @@
 #include "llm/llm_error.h"
 #include "llm/response_builder.h"
 #include "llm/responses.h"
+#include "llm/text_call.h"
 #include "model/catalogue/text_template.h"
 #include "model/catalogue/tsv.h"
 #include "model/conversation/conversation.h"
@@ -315,6 +316,22 @@ static void run_response_pieces(const char *text, size_t len)
         assert_int_equal(responses_read_event(&draft, json, &is_last, &llm_error), 0);
     }
 }
+static void run_text_call(const char *text, size_t len)
+{
+    CLEANUP(text_call_done) struct text_call call = TEXT_CALL_INIT;
+    json_auto_t *functions = json_array();
+
+    (void)!text_call_read(functions, text, len, &call);
+}
+
+static const char *const text_calls[] = {"|<function=|",
+                                         "|a</think>|",
+                                         "<function=a><parameter=b>|</parameter>|",
+                                         "<function=a><parameter=b>|</parameter> |x",
+                                         "<function=a>|<parameter=b>x|",
+                                         "<function=a>|<parameter=b></parameter>|",
+                                         "<function=a><parameter=b>| |",
+                                         NULL};
 
 static void run_trouble(const char *text, size_t len)
 {
@@ -614,6 +631,8 @@ static void time_is_linear_in_what_the_libraries_read(void **state)
         {"anthropic_read_event", run_events, one_text, LINEAR_OBJECTS},
         {"responses_read_answer", run_responses, responses, LINEAR_OBJECTS},
         {"responses_read_event", run_response_pieces, one_text, LINEAR_OBJECTS},
+        {"text_call_read", run_text_call, text_calls, LINEAR_FEW_BYTES, 0},
+        {"text_call_read", run_text_call, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"llm_error_from_answer", run_trouble, complaints, 0, 0},
         {"llm_error_from_answer", run_trouble, linear_any_text, 0, 0},
         {"regex_new", run_pattern, linear_any_text, LINEAR_FEW_BYTES, 0},

@@ -93,10 +93,10 @@ int asked_run(struct asked *asked)
                                   .listener = asked->listener};
 
     llm_prompt_begin(&prompt, test_catalogue(), asked->spec);
-    for (size_t i = 0; i < json_array_size(asked->messages); i++)
-        llm_prompt_add(&prompt, json_array_get(asked->messages, i));
     if (asked->tools != NULL)
         llm_prompt_set_tools(&prompt, asked->tools);
+    for (size_t i = 0; i < json_array_size(asked->messages); i++)
+        llm_prompt_add(&prompt, json_array_get(asked->messages, i));
     return llm_call_run(asked->call, &request, &asked->reply, &asked->failure, &asked->err);
 }
 

@@ -8,7 +8,7 @@ LLM_TEST_LIBS = libllmfixture.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIB
 LLM_PURE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += anthropic_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
-	llm_http_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test
+	llm_http_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test text_calls_test
 anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c
 anthropic_test_CPPFLAGS = $(TEST_CPPFLAGS)
 anthropic_test_LDADD = $(LLM_TEST_LIBS)
@@ -51,6 +51,9 @@ route_test_LDADD = $(LLM_TEST_LIBS)
 scripted_test_SOURCES = tests/unit/llm/scripted_test.c
 scripted_test_CPPFLAGS = $(TEST_CPPFLAGS)
 scripted_test_LDADD = $(LLM_TEST_LIBS)
+text_calls_test_SOURCES = tests/unit/llm/text_calls_test.c
+text_calls_test_CPPFLAGS = $(TEST_CPPFLAGS)
+text_calls_test_LDADD = libtestsupport.a $(LLM_TEST_LIBS) $(CMOCKA_LIBS)
 EXTRA_DIST += tests/data/scripted/broken.json tests/data/scripted/slow.json tests/data/scripted/true.json \
 	tests/data/scripted/unit.json tests/data/scripted/words.json
 
@@ -73,6 +76,11 @@ replay_llm_responses_SOURCES = tests/fuzz/llm_responses.c tests/fuzz/llm_format.
 replay_llm_responses_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_responses"'
 replay_llm_responses_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+check_PROGRAMS += replay-llm_text_call
+replay_llm_text_call_SOURCES = tests/fuzz/llm_text_call.c tests/fuzz/replay.c
+replay_llm_text_call_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_text_call"'
+replay_llm_text_call_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 
 if FUZZ
 EXTRA_PROGRAMS += fuzz-client_sse
@@ -94,4 +102,9 @@ fuzz_llm_responses_SOURCES = tests/fuzz/llm_responses.c tests/fuzz/llm_format.h
 fuzz_llm_responses_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_llm_responses_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_llm_responses_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+EXTRA_PROGRAMS += fuzz-llm_text_call
+fuzz_llm_text_call_SOURCES = tests/fuzz/llm_text_call.c
+fuzz_llm_text_call_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+fuzz_llm_text_call_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_llm_text_call_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 endif

@@ -24,6 +24,7 @@ worker_test_SOURCES = \
 	tests/unit/worker/core/model_test.c \
 	tests/unit/worker/sandbox/observation_test.c \
 	tests/unit/worker/llm/policy_test.c \
+	tests/unit/worker/llm/vision_test.c \
 	tests/unit/worker/stuck_test.c \
 	tests/unit/worker/sandbox/takeover_test.c \
 	tests/unit/worker/tools/task_tracker_test.c \

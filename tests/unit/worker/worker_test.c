@@ -19,6 +19,7 @@ int main(void)
     n_failed += receivers_tests();
     n_failed += stuck_tests();
     n_failed += takeover_tests();
+    n_failed += vision_tests();
     n_failed += task_tracker_tests();
     n_failed += model_view_tests();
     n_failed += worker_tool_tests();

@@ -23,6 +23,7 @@ int policy_tests(void);
 int receivers_tests(void);
 int stuck_tests(void);
 int takeover_tests(void);
+int vision_tests(void);
 int task_tracker_tests(void);
 int model_view_tests(void);
 int worker_tool_tests(void);

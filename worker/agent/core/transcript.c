@@ -16,16 +16,20 @@ void transcript_restart(struct transcript *transcript)
     *transcript = (struct transcript)TRANSCRIPT_INIT;
 }
 
-void transcript_update(struct transcript *transcript, const struct catalogue *catalogue,
-                       const struct history *history, const json_t *spec)
+void transcript_begin(struct transcript *transcript, const struct catalogue *catalogue,
+                      const json_t *spec)
+{
+    if (llm_prompt_fits(&transcript->prompt, catalogue, spec))
+        return;
+    transcript_restart(transcript);
+    llm_prompt_begin(&transcript->prompt, catalogue, spec);
+}
+
+void transcript_update(struct transcript *transcript, const struct history *history)
 {
     json_auto_t *messages = json_array();
     struct messages_mark mark = {0, 0};
 
-    if (!llm_prompt_fits(&transcript->prompt, catalogue, spec)) {
-        transcript_restart(transcript);
-        llm_prompt_begin(&transcript->prompt, catalogue, spec);
-    }
     mark = messages_append(messages, history, transcript->n_events);
     llm_prompt_rewind(&transcript->prompt, &transcript->settled);
     for (size_t i = 0; i < json_array_size(messages); i++) {

@@ -33,13 +33,15 @@ struct transcript {
 void transcript_done(struct transcript *transcript);
 /* Discards the prompt: the next update begins with the first event. */
 void transcript_restart(struct transcript *transcript) NONNULL;
+/* Begins the prompt anew, without tools, if the model that `spec` names takes another form. */
+void transcript_begin(struct transcript *transcript, const struct catalogue *catalogue,
+                      const json_t *spec) NONNULL;
 /*
- * Brings the messages up to the history's end. `spec` names the model; one that takes another form
- * than the last one begins the prompt anew.
+ * Sets the tools, see llm_prompt_set_tools(), after transcript_begin(); they are kept until the
+ * prompt begins anew.
  */
-void transcript_update(struct transcript *transcript, const struct catalogue *catalogue,
-                       const struct history *history, const json_t *spec) NONNULL;
-/* Sets the tools, see llm_prompt_set_tools(); they are kept until the prompt begins anew. */
 void transcript_set_tools(struct transcript *transcript, const json_t *tools) NONNULL;
+/* Brings the messages of a prompt that has begun up to the history's end. */
+void transcript_update(struct transcript *transcript, const struct history *history) NONNULL;
 
 #endif

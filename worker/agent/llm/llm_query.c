@@ -16,10 +16,10 @@ static void render(const struct catalogue *catalogue, const struct llm_query *qu
                    struct llm_prompt *prompt)
 {
     llm_prompt_begin(prompt, catalogue, query->choice->spec);
-    for (size_t i = 0; i < json_array_size(query->messages); i++)
-        llm_prompt_add(prompt, json_array_get(query->messages, i));
     if (query->tools != NULL)
         llm_prompt_set_tools(prompt, query->tools);
+    for (size_t i = 0; i < json_array_size(query->messages); i++)
+        llm_prompt_add(prompt, json_array_get(query->messages, i));
 }
 
 int llm_query_run(struct agent *agent, const struct llm_query *query, struct llm_reply *reply_out,

@@ -236,6 +236,12 @@ static void plan_calls(const struct agent *agent, const struct llm_reply *reply,
         event_add_rejection(&plan->events, &plan->runnable[i], SUPERSEDED_TEXT);
 }
 
+static void say_to_model(const struct agent *agent, enum catalogue_text text, struct plan *plan)
+{
+    (void)event_add_environment_message(&plan->events,
+                                        catalogue_text(agent->context->catalogue, text));
+}
+
 static void plan_words(const struct agent *agent, const struct llm_reply *reply,
                        enum user_spoke spoke, struct plan *plan)
 {
@@ -250,11 +256,27 @@ static void plan_words(const struct agent *agent, const struct llm_reply *reply,
                                   plan->response_id);
     event_list_name_last(&plan->events, &agent->answer_id);
     plan_thinking(agent, reply, plan);
-    if (text_is_blank(text.text))
-        (void)event_add_environment_message(
-            &plan->events, catalogue_text(agent->context->catalogue, TEXT_EMPTY_ANSWER));
+    if (text_equal(reply->finish_reason, "length"))
+        say_to_model(agent, TEXT_CUT_ANSWER, plan);
+    else if (text_is_blank(text.text))
+        say_to_model(agent, TEXT_EMPTY_ANSWER, plan);
     else if (spoke == USER_SILENT)
         run_end_plan(&plan->events, STATUS_FINISHED, &plan->change);
+}
+
+/*
+ * Only the problem is stored, as a message of the user: an answer whose call cannot be read is of
+ * no use to the model.
+ */
+static void plan_problem(const struct agent *agent, const struct llm_reply *reply,
+                         struct plan *plan)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *content = json_array();
+
+    secret_list_mask_text(&agent->secrets, reply->call_problem, &text);
+    json_push(content, text_content(text.text));
+    (void)event_add_user_message(&plan->events, content);
 }
 
 static int store_planned(struct agent *agent, const struct llm_reply *reply, enum user_spoke spoke,
@@ -269,7 +291,9 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
     stats_append_text(agent->stats, &stats);
     event_add_state(&plan.events, "stats", snapshot);
     choose_response_id(agent, reply, &plan);
-    if (reply->n_calls > 0)
+    if (reply->call_problem != NULL)
+        plan_problem(agent, reply, &plan);
+    else if (reply->n_calls > 0)
         plan_calls(agent, reply, spoke, &plan);
     else
         plan_words(agent, reply, spoke, &plan);

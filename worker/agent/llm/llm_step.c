@@ -24,6 +24,7 @@
 #include "worker/agent/llm/condense.h"
 #include "worker/agent/llm/delta_stream.h"
 #include "worker/agent/llm/llm_response.h"
+#include "worker/agent/llm/vision.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
@@ -136,9 +137,16 @@ static int settle_failure(struct agent *agent, const struct llm_failure *failure
     return run_end_error(agent, llm_failure_code(failure), detail.text, err);
 }
 
-int llm_step_run(struct agent *agent, struct error *err)
+/* Brings the prompt up to date for the model that was chosen. */
+static void write_prompt(struct agent *agent, const struct model_choice *choice)
 {
-    CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
+    transcript_begin(&agent->transcript, agent->context->catalogue, choice->spec);
+    write_tools(agent);
+    transcript_update(&agent->transcript, &agent->history);
+}
+
+static int ask_model(struct agent *agent, const struct model_choice *choice, struct error *err)
+{
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
     struct llm_failure failure = LLM_FAILURE_INIT;
     struct error cause = ERROR_INIT;
@@ -146,13 +154,10 @@ int llm_step_run(struct agent *agent, struct error *err)
     /* Starting it takes longer than most answers; only the first call waits for it. */
     if (agent->sandbox != NULL)
         sandbox_begin(agent->sandbox);
-    agent->asked_seq = agent->history.last_seq;
     agent->answer_id = uuid_random();
     agent->n_iterations++;
-    model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
-    transcript_update(&agent->transcript, agent->context->catalogue, &agent->history, choice.spec);
-    write_tools(agent);
-    if (ask_and_wait(agent, &choice, &reply, &failure, &cause) < 0)
+    write_prompt(agent, choice);
+    if (ask_and_wait(agent, choice, &reply, &failure, &cause) < 0)
         return settle_failure(agent, &failure, &cause, err);
     crash_point(&agent->context->crash, CRASH_LLM_DONE);
     if (llm_response_store(agent, &reply, err) == 0)
@@ -161,4 +166,16 @@ int llm_step_run(struct agent *agent, struct error *err)
     if (err->code != ERROR_TOO_LARGE)
         return -1;
     return run_end_error(agent, CODE_TOO_LARGE, TOO_LARGE_TEXT, err);
+}
+
+int llm_step_run(struct agent *agent, struct error *err)
+{
+    CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
+    bool is_ended = false;
+
+    agent->asked_seq = agent->history.last_seq;
+    model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
+    if (vision_end_run(agent, choice.spec, &is_ended, err) < 0)
+        return -1;
+    return is_ended ? 0 : ask_model(agent, &choice, err);
 }

@@ -77,7 +77,7 @@ static void an_answer_with_a_bad_call_stays_one_message(void **state)
 }
 
 /* Written out event by event, the prompt is at each step what it is when written at once. */
-static void assert_grows_alike_for(const char *model, const json_t *events)
+static void assert_grows_alike_for(const char *model, const json_t *events, bool has_calls)
 {
     CLEANUP(transcript_done) struct transcript grown = TRANSCRIPT_INIT;
     json_auto_t *spec = json_object();
@@ -85,14 +85,17 @@ static void assert_grows_alike_for(const char *model, const json_t *events)
 
     json_put_text(spec, "model", model);
     json_put_text(spec, "base_url", "http://h");
+    json_put(spec, "native_tool_calling", json_boolean(has_calls));
     for (size_t i = 0; i < json_array_size(events); i++) {
         CLEANUP(history_done) struct history history = HISTORY_INIT;
         CLEANUP(transcript_done) struct transcript whole = TRANSCRIPT_INIT;
 
         json_push(so_far, json_incref(json_array_get(events, i)));
         history_add_json(&history, so_far);
-        transcript_update(&grown, test_catalogue(), &history, spec);
-        transcript_update(&whole, test_catalogue(), &history, spec);
+        transcript_begin(&grown, test_catalogue(), spec);
+        transcript_update(&grown, &history);
+        transcript_begin(&whole, test_catalogue(), spec);
+        transcript_update(&whole, &history);
         assert_string_equal(grown.prompt.system.text, whole.prompt.system.text);
         assert_string_equal(grown.prompt.messages.text, whole.prompt.messages.text);
         assert_int_equal(grown.prompt.end.mark_at, whole.prompt.end.mark_at);
@@ -103,9 +106,11 @@ static void assert_grows_alike_for(const char *model, const json_t *events)
 
 static void assert_grows_alike(const json_t *events)
 {
-    assert_grows_alike_for("openai/x", events);
-    assert_grows_alike_for("litellm_proxy/claude-sonnet-4-5", events);
-    assert_grows_alike_for("anthropic/claude-sonnet-4-5", events);
+    assert_grows_alike_for("openai/x", events, true);
+    assert_grows_alike_for("litellm_proxy/claude-sonnet-4-5", events, true);
+    assert_grows_alike_for("anthropic/claude-sonnet-4-5", events, true);
+    assert_grows_alike_for("openai/x", events, false);
+    assert_grows_alike_for("anthropic/claude-sonnet-4-5", events, false);
 }
 
 static void a_switched_model_gets_its_own_form(void **state)
@@ -120,17 +125,20 @@ static void a_switched_model_gets_its_own_form(void **state)
     (void)state;
     history_add_json(&history, json_object_get(recorded, "events"));
     json_put_text(spec, "model", "openai/x");
-    transcript_update(&transcript, test_catalogue(), &history, spec);
+    transcript_begin(&transcript, test_catalogue(), spec);
+    transcript_update(&transcript, &history);
     transcript_set_tools(&transcript, tools);
     strbuf_append(&chat, transcript.prompt.messages.text);
     json_put_text(spec, "model", "anthropic/claude-sonnet-4-5");
-    transcript_update(&transcript, test_catalogue(), &history, spec);
+    transcript_begin(&transcript, test_catalogue(), spec);
+    transcript_update(&transcript, &history);
     assert_false(transcript.has_tools);
     assert_true(transcript.prompt.system.len > 0);
     assert_null(strstr(transcript.prompt.messages.text, "tool_calls"));
     assert_non_null(strstr(transcript.prompt.messages.text, "tool_result"));
     json_put_text(spec, "model", "openai/x");
-    transcript_update(&transcript, test_catalogue(), &history, spec);
+    transcript_begin(&transcript, test_catalogue(), spec);
+    transcript_update(&transcript, &history);
     assert_string_equal(transcript.prompt.messages.text, chat.text);
 }
 

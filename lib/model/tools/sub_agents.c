@@ -197,15 +197,16 @@ static void take_limit(const json_t *definition, json_t *spec)
         json_put(spec, "max_iterations", json_integer(limit));
 }
 
-/* A sub-agent may have less than its parent, not more. */
-static void take_budget(const json_t *definition, json_t *spec)
+/* A definition may give less than the parent has left, not more. */
+static void take_budget(const struct sub_agent *sub_agent, json_t *spec)
 {
-    json_t *own = json_object_get(definition, "max_budget_per_run");
-    double parents = json_number_or(spec, "max_budget_per_run", -1);
+    double own = json_number_or(sub_agent->definition, "max_budget_per_run", -1);
+    double budget = sub_agent->allowance;
 
-    if (json_is_number(own) && json_number_value(own) >= 0 &&
-        (parents < 0 || json_number_value(own) < parents))
-        json_put(spec, "max_budget_per_run", json_incref(own));
+    if (own >= 0 && (budget < 0 || own < budget))
+        budget = own;
+    if (budget >= 0)
+        json_put(spec, "max_budget_per_run", json_real(budget));
 }
 
 int sub_agent_make(const struct keyring *keyring, const struct conversation *parent,
@@ -221,7 +222,7 @@ int sub_agent_make(const struct keyring *keyring, const struct conversation *par
     take_tools(sub_agent->definition, agent);
     take_words(sub_agent, agent);
     take_limit(sub_agent->definition, child_out->spec);
-    take_budget(sub_agent->definition, child_out->spec);
+    take_budget(sub_agent, child_out->spec);
     /* Confirming the call that creates it confirms its actions. */
     policy = json_object();
     json_put_text(policy, "kind", "NeverConfirm");

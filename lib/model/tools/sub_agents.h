@@ -32,12 +32,13 @@ void sub_agents_append_list(const struct catalogue *catalogue,
 struct sub_agent {
     const json_t *definition;
     const char *role; /* the prompt of all sub-agents, before its own */
+    double allowance; /* what its parent's budget leaves, in US dollars; -1: any amount */
 };
 
 /*
  * Fills *child_out as child_conversation_make() does, with the tools and the prompt of the
- * definition. It uses the parent's model even if the definition names another, never asks for
- * confirmation, and gets no automatic title.
+ * definition, and at most the allowance as its budget. It uses the parent's model even if the
+ * definition names another, never asks for confirmation, and gets no automatic title.
  */
 int sub_agent_make(const struct keyring *keyring, const struct conversation *parent,
                    const struct sub_agent *sub_agent, const char *title,

@@ -16,6 +16,7 @@
 #include "model/conversation/conversation.h"
 #include "model/conversation/task.h"
 #include "model/event/event.h"
+#include "model/event/stats.h"
 #include "model/event/title.h"
 #include "model/prompt/planned_events.h"
 #include "model/tools/sub_agents.h"
@@ -136,12 +137,25 @@ static int wait_for(const struct task_invocation *invocation, const struct uuid 
 
 /* --- a new sub-agent --- */
 
+/* What the budget leaves for a sub-agent; -1: any amount. */
+static double allowance_of(const struct agent *agent)
+{
+    double budget = conversation_budget(&agent->conversation);
+    double left = budget - stats_total_cost(agent->stats);
+
+    if (budget < 0)
+        return -1;
+    return left > 0 ? left : 0;
+}
+
 static int make_child(const struct task_invocation *invocation, const json_t *definition,
                       struct conversation *child, struct error *err)
 {
     struct agent *agent = invocation->agent;
     const struct sub_agent sub_agent = {
-        definition, catalogue_text(agent->context->catalogue, TEXT_SUB_AGENT_ROLE)};
+        .definition = definition,
+        .role = catalogue_text(agent->context->catalogue, TEXT_SUB_AGENT_ROLE),
+        .allowance = allowance_of(agent)};
     const char *prompt = json_text_or(invocation->args, "prompt", "");
     CLEANUP(mem_freep) char *title =
         title_from_text(json_text_or(invocation->args, "description", prompt));

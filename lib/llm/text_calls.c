@@ -160,6 +160,20 @@ static json_t *open_copy(json_t *message, json_t **content_out)
     return copy;
 }
 
+/* In the first part, which is the same in all conversations, so that providers may cache both. */
+static void describe_in(json_t *content, const struct strbuf *description)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const json_t *first = json_array_get(content, 0);
+
+    if (text_equal(json_text_or(first, "type", ""), "text")) {
+        strbuf_appendf(&text, "%s\n\n", json_text_or(first, "text", ""));
+        (void)json_array_remove(content, 0);
+    }
+    strbuf_append_bytes(&text, description->text, description->len);
+    (void)json_array_insert_new(content, 0, text_part(text.text));
+}
+
 static json_t *system_message(const struct text_calls *calls, struct text_calls_end *end,
                               json_t *message)
 {
@@ -167,7 +181,7 @@ static json_t *system_message(const struct text_calls *calls, struct text_calls_
     json_t *copy = open_copy(message, &content);
 
     if (calls->description.len > 0 && !end->is_described)
-        json_push(content, text_part(calls->description.text));
+        describe_in(content, &calls->description);
     end->is_described = true;
     return copy;
 }

@@ -215,7 +215,7 @@ static void functions_are_described_in_the_system_text(void **state)
     begin(&prompt, "openai/x");
     add(&prompt, "{\"role\":\"system\",\"content\":[{\"type\":\"text\",\"text\":\"S\"}]}");
     assert_int_equal(prompt.tools.len, 0);
-    assert_non_null(strstr(prompt.messages.text, "\"text\":\"S\"}"));
+    assert_non_null(strstr(prompt.messages.text, "\"text\":\"S\\n\\nYou can call"));
     assert_non_null(strstr(prompt.messages.text, "FUNCTION 1: terminal"));
     assert_non_null(
         strstr(prompt.messages.text, "Parameter 1: command (string, required): The command."));

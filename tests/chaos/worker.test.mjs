@@ -59,7 +59,7 @@ test('a worker killed during a model call is replaced', async (t) => {
   assert.deepEqual(await linesOf(conversation, 'f'), ['done']);
 });
 
-test('a command runs once, even if the worker that sent it is killed', async (t) => {
+test('agent-loop 32: a command runs once, even if the worker that sent it is killed', async (t) => {
   fake.setScenario('slow', [
     { calls: [terminal(`echo begun >> begun; ${HELD}echo done >> f`)] },
     { calls: [finish('survived')] },

@@ -7,6 +7,9 @@ import { kindsOf, play, requestsOf, textOf } from './support/loop.mjs';
 const done = { text: 'done' };
 /** As many attempts as by default, without the waits between them. */
 const IMPATIENT = { num_retries: undefined, retry_multiplier: 0 };
+/** The first two waits are random, up to 8 and 16 seconds. */
+const SLACK_MS = 5000;
+const WAITS_MS = 24_000 + 2 * SLACK_MS;
 const refusal = (status, message, more = {}) => ({ status, error: { message, ...more } });
 
 for (const [item, what, step, attempts, code, kind, detail] of [
@@ -28,12 +31,19 @@ for (const [item, what, step, attempts, code, kind, detail] of [
   });
 }
 
-test('a rate limit that passes leaves one answer and no error', async (t) => {
+test('agent-loop 34: a rate limit that passes is waited for, and leaves one answer and no error', async (t) => {
   let n = 0;
-  const conversation = await play(t, () => (n++ < 2 ? refusal(429, 'slow down') : done), { llm: IMPATIENT });
-  assert.equal(await conversation.ask('go'), 'finished');
+  const times = [];
+  const conversation = await play(t, () => {
+    times.push(performance.now());
+    return n++ < 2 ? refusal(429, 'slow down') : done;
+  }, { llm: { num_retries: undefined, retry_multiplier: undefined, retry_min_wait: undefined, retry_max_wait: undefined } });
+  await conversation.say('go', true);
+  assert.equal(await conversation.rest(['finished', 'error'], WAITS_MS), 'finished');
   assert.deepEqual(kindsOf(await conversation.events()).slice(3), ['MessageEvent agent', 'S(finished)']);
   assert.equal(requestsOf(conversation).length, 3);
+  const waits = times.slice(1).map((time, i) => time - times[i]);
+  for (const [i, most] of [8000, 16000].entries()) assert.ok(waits[i] <= most + SLACK_MS, `wait ${i} took ${waits[i]} ms`);
 });
 
 test('agent-loop 41: a content filter\'s refusal is followed by a request to rephrase', async (t) => {

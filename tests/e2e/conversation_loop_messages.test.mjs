@@ -15,7 +15,7 @@ const asked = () => waitUntil(() => fake.nParked() === 1, 'the model is asked');
 const shell = (command) => must(200, 'POST', '/api/bash/execute_bash_command', { json: { command, cwd: '/' } });
 const appeared = (path) => waitUntil(async () => (await shell(`test -e ${path}`)).exit_code === 0, `${path} is there`);
 
-test('a pause during a model call takes effect after its calls, and the next run continues', async (t) => {
+test('agent-loop 28: a pause during a model call takes effect after its calls, and the next run continues', async (t) => {
   const conversation = await play(t, [{ park: true, calls: [terminal('echo ran')] }, done]);
   await conversation.say('go', true);
   await asked();
@@ -59,7 +59,7 @@ test('agent-loop 30: a message during a model call is stored before its answer, 
   assert.ok(requestsOf(conversation)[1].messages.some((message) => message.role === 'user' && textOf(message).includes('and this')));
 });
 
-test('a message during the last calls of a run is answered in that run', async (t) => {
+test('agent-loop 31: a message during the last calls of a run is answered in that run', async (t) => {
   const mark = `/tmp/last-${randomUUID()}`;
   const conversation = await play(t, [{ calls: [terminal(`touch ${mark}; until [ -e ${mark}.go ]; do sleep 0.1; done`), finish] }]);
   await conversation.say('go', true);
@@ -74,7 +74,7 @@ test('a message during the last calls of a run is answered in that run', async (
   await assertSound(conversation);
 });
 
-test('a message during the last model call of a run is answered in that run', async (t) => {
+test('agent-loop 31: a message during the last model call of a run is answered in that run', async (t) => {
   const conversation = await play(t, [{ park: true, text: 'one' }]);
   await conversation.say('go', true);
   await asked();

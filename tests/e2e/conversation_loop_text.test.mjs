@@ -18,7 +18,7 @@ function inTurn(steps) {
 
 for (const stream of [false, true]) {
   test(`agent-loop 47: calls are written as text for a model without tool calling${stream ? ', also streamed' : ''}`, async (t) => {
-    const command = '<parameter=command>\\necho o""ne\\n</parameter>\\n<parameter=is_input>false</parameter>\\n';
+    const command = '<parameter=command>\necho o""ne\n</parameter>\n<parameter=is_input>false</parameter>\n';
     const conversation = await play(t, inTurn([call(command), done]), { llm: { ...TEXT_CALLS, stream } });
     assert.equal(await conversation.ask('go'), 'finished');
     const events = await conversation.events();

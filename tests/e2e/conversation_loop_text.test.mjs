@@ -53,6 +53,15 @@ test('agent-loop 48: a call in text without a required parameter is answered wit
   assert.ok(requestsOf(conversation)[1].messages.some((message) => textOf(message).includes(told.llm_message.content[0].text)));
 });
 
+test('a model that never writes a call in the right form ends the run with the error', async (t) => {
+  const conversation = await play(t, () => call('<parameter=cmd>ls</parameter>\n'), { llm: TEXT_CALLS });
+  assert.equal(await conversation.ask('go'), 'error');
+  const events = await conversation.events();
+  assert.deepEqual(kindsOf(events).slice(3), [...Array(4).fill('MessageEvent user'), 'S(error)', 'ConversationErrorEvent']);
+  assert.equal(events.at(-1).code, 'FunctionCallValidationError');
+  assert.match(events.at(-1).detail, /has no parameter 'cmd'/);
+});
+
 const picture = { role: 'user', content: [{ type: 'text', text: 'What is this?' }, { type: 'image', image_urls: [PIXEL] }] };
 
 for (const [what, llm] of [

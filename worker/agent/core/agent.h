@@ -48,6 +48,7 @@ struct agent {
     int64_t claimed_seq;    /* end of the log at the claim; calls pending before it are inherited */
     size_t n_open_calls;    /* sent to the sandbox, without a stored result */
     int64_t n_claims;       /* claims of this conversation without progress */
+    int64_t n_bad_calls;    /* answers in a row whose call, written as text, could not be read */
     size_t unsummed_until;  /* a view's length up to which its condenser had no summary */
     bool must_condense;     /* the model reported that the view exceeds its context window */
     bool has_foreign_stats; /* someone else added a cost to the row: `stats` is incomplete */

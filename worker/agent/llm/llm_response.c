@@ -28,6 +28,9 @@
 #include "worker/agent/llm/policy.h"
 #include "worker/context.h"
 
+#define CODE_BAD_CALL "FunctionCallValidationError"
+/* So many answers in a row whose call cannot be read end a run. */
+#define BAD_CALLS_MAX 5
 #define SUPERSEDED_TEXT "Superseded by a new user message"
 #define CALL_ID_PREFIX "call_"
 #define RESPONSE_ID_PREFIX "chatcmpl-"
@@ -266,15 +269,20 @@ static void plan_words(const struct agent *agent, const struct llm_reply *reply,
 
 /*
  * Only the problem is stored, as a message of the user: an answer whose call cannot be read is of
- * no use to the model.
+ * no use to the model. A model that does not learn from it ends the run.
  */
 static void plan_problem(const struct agent *agent, const struct llm_reply *reply,
-                         struct plan *plan)
+                         enum user_spoke spoke, struct plan *plan)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_auto_t *content = json_array();
 
     secret_list_mask_text(&agent->secrets, reply->call_problem, &text);
+    if (spoke == USER_SILENT && agent->n_bad_calls + 1 >= BAD_CALLS_MAX) {
+        run_end_plan(&plan->events, STATUS_ERROR, &plan->change);
+        event_add_conversation_error(&plan->events, CODE_BAD_CALL, text.text);
+        return;
+    }
     json_push(content, text_content(text.text));
     (void)event_add_user_message(&plan->events, content);
 }
@@ -292,7 +300,7 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
     event_add_state(&plan.events, "stats", snapshot);
     choose_response_id(agent, reply, &plan);
     if (reply->call_problem != NULL)
-        plan_problem(agent, reply, &plan);
+        plan_problem(agent, reply, spoke, &plan);
     else if (reply->n_calls > 0)
         plan_calls(agent, reply, spoke, &plan);
     else
@@ -308,6 +316,7 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
     json_decref(agent->withheld);
     agent->withheld = TAKE_PTR(plan.withheld);
     agent->is_over = plan.change.end_run;
+    agent->n_bad_calls = reply->call_problem != NULL ? agent->n_bad_calls + 1 : 0;
     return 0;
 }
 

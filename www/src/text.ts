@@ -113,9 +113,13 @@ const TROUBLES: Readonly<Record<TroubleKind, TroubleWords>> = {
         title: "The agent reached its step limit",
         advice: "Send a message to let it continue.",
     },
+    priceUnknown: {
+        title: "The cost of the model is unknown",
+        advice: "This conversation has a budget, which cannot be kept without the model's price. Give the model its prices per token, or remove the budget.",
+    },
     budget: {
         title: "The budget is used up",
-        advice: "This conversation has reached its cost limit.",
+        advice: "This conversation has reached its cost limit. Raise its budget through the API and run it again to let the agent continue.",
     },
     other: {
         title: "The run failed",

@@ -19,6 +19,8 @@ const CASES: readonly (readonly [string, string, string])[] = [
     ["LLMServiceUnavailableError", "Connection error: …: connect: Connection refused", "nothingListens"],
     ["LLMServiceUnavailableError", "… boom (error code: 500)", "serverDown"],
     ["BadGatewayError", "… (error code: 502)", "serverDown"],
+    ["MaxBudgetReached", "The price of the model openai/x is unknown, so the budget of $1.0000 cannot be kept; …", "priceUnknown"],
+    ["MaxBudgetReached", "The agent reached the budget of $1.0000: the conversation has cost $1.0200. …", "budget"],
     ["SomethingNew", "…", "other"],
 ];
 

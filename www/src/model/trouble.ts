@@ -23,6 +23,7 @@ export type TroubleKind =
     | "timeout"
     | "noAnswer"
     | "webPage"
+    | "priceUnknown"
     | "budget"
     | "iterations"
     | "other";
@@ -62,6 +63,7 @@ const ROWS: readonly Row[] = [
     { kind: "timeout", code: "LLMTimeoutError" },
     { kind: "noAnswer", code: "LLMNoResponseError" },
     { kind: "webPage", code: "APIError", detail: /web page/ },
+    { kind: "priceUnknown", code: "MaxBudgetReached", detail: /price of the model .* is unknown/ },
     { kind: "budget", code: "MaxBudgetReached" },
     { kind: "iterations", code: "MaxIterationsReached" },
 ];

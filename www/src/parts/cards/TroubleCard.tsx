@@ -20,7 +20,7 @@ export function TroubleCard({ item }: { item: TroubleItem }) {
             <p>{(isOwn ? words.adviceOwn : undefined) ?? words.advice}</p>
             {/* Where the page's words do not say all of it, the server's are the ones that help. */}
             {item.detail !== "" && (
-                <details open={kind === "other" || kind === "requestRefused" || kind === "askedTooOften"}>
+                <details open={kind === "other" || kind === "requestRefused" || kind === "askedTooOften" || kind === "budget"}>
                     <summary>{text.troubleDetail}</summary>
                     <p className="trouble-detail">{item.detail}</p>
                     <p className="trouble-code">{item.code}</p>

@@ -39,7 +39,8 @@ test('agent-loop 4: an unknown tool is reported with the known ones', async (t) 
   const { conversation, events, messages } = await played(t, [{ calls: [{ name: 'nope', arguments: {} }] }, done]);
   assert.deepEqual(kindsOf(events).slice(3), ['ActionEvent nope', 'AgentErrorEvent nope', 'MessageEvent agent', 'S(finished)']);
   assert.equal(events.find(isAction('nope')).action ?? null, null);
-  const { error } = events.find(ofKind('AgentErrorEvent'));
+  const { error, classification } = events.find(ofKind('AgentErrorEvent'));
+  assert.deepEqual(classification, { kind: 'agent_action', retryable: true, user_action: 'retry' });
   for (const name of ['nope', 'terminal', 'file_editor', 'task_tracker', 'finish', 'think']) assert.ok(error.includes(`'${name}'`), `${name} in ${error}`);
   assert.equal(requestsOf(conversation).length, 2);
   assert.deepEqual([messages.at(-1).role, textOf(messages.at(-1))], ['tool', error]);

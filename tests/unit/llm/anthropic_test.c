@@ -663,6 +663,24 @@ static void answers_may_be_as_long_as_the_catalogue_says(void **state)
     }
 }
 
+static void calls_as_text_end_at_a_stop_word(void **state)
+{
+    struct llm *const *llm = *state;
+    const char *tools = "[{\"type\":\"function\",\"function\":{\"name\":\"terminal\","
+                        "\"description\":\"Runs it.\",\"parameters\":{\"type\":\"object\","
+                        "\"properties\":{}}}}]";
+    json_auto_t *body = body_for(*llm, MODEL, "{\"native_tool_calling\":false}", NULL, tools);
+    json_auto_t *without = body_for(
+        *llm, MODEL, "{\"native_tool_calling\":false,\"disable_stop_word\":true}", NULL, tools);
+    json_auto_t *native = body_for(*llm, MODEL, "{}", NULL, tools);
+
+    assert_text(json_object_get(body, "stop_sequences"), "[\"</function\"]");
+    assert_null(json_object_get(body, "tools"));
+    assert_null(json_object_get(without, "stop_sequences"));
+    assert_null(json_object_get(native, "stop_sequences"));
+    assert_non_null(json_object_get(native, "tools"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -681,6 +699,7 @@ int main(void)
         cmocka_unit_test(thinking_goes_back_to_the_model_that_thought),
         cmocka_unit_test(models_think_as_they_can),
         cmocka_unit_test(answers_may_be_as_long_as_the_catalogue_says),
+        cmocka_unit_test(calls_as_text_end_at_a_stop_word),
     };
 
     return cmocka_run_group_tests(tests, llm_fixture_set_up, llm_fixture_tear_down);

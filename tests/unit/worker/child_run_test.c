@@ -344,38 +344,6 @@ static void sub_agents_go_three_deep_and_no_more(void **state)
     assert_task(*state, &line[0], "\"text\":\"told\"");
 }
 
-/* The budget of the sub-agent that such a conversation calls; its model is free. */
-static double budget_of_sub_agent(struct run_fixture *fixture, const char *more)
-{
-    CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
-    const char *script = SCRIPT(SAYS("found it"), CALLS(TASK("")) ", " CALLS(FINISH));
-    struct uuid id = UUID_INIT;
-    struct uuid child_id = UUID_INIT;
-    struct error err = ERROR_INIT;
-
-    fixture->context.settings.budget_unpriced = 1;
-    id = run_new_conversation(fixture, script, more);
-    run_to_end(fixture, &id);
-    child_id = child_of(fixture, &id);
-    assert_int_equal(conversation_store_load_any(fixture->context.db, &child_id, &child, &err), 0);
-    run_to_end(fixture, &child_id);
-    run_to_end(fixture, &id);
-    fixture->context.settings.budget_unpriced = 0;
-    return conversation_budget(&child);
-}
-
-static void sub_agent_gets_at_most_what_its_parent_has_left(void **state)
-{
-    assert_true(budget_of_sub_agent(*state, "{}") == -1);
-    assert_true(budget_of_sub_agent(*state, "{\"max_budget_per_run\": 1.5}") == 1.5);
-    assert_true(budget_of_sub_agent(*state, "{\"max_budget_per_run\": 1.5, \"agent_definitions\":"
-                                            " [{\"name\": \"general-purpose\","
-                                            "   \"max_budget_per_run\": 0.5}]}") == 0.5);
-    assert_true(budget_of_sub_agent(*state, "{\"max_budget_per_run\": 1.5, \"agent_definitions\":"
-                                            " [{\"name\": \"general-purpose\","
-                                            "   \"max_budget_per_run\": 2}]}") == 1.5);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -393,7 +361,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(task_goes_on_by_its_name),
         cmocka_unit_test(wrong_calls_are_told_in_words),
         cmocka_unit_test(sub_agents_go_three_deep_and_no_more),
-        cmocka_unit_test(sub_agent_gets_at_most_what_its_parent_has_left),
     };
 
     (void)argc;

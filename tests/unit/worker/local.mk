@@ -12,7 +12,7 @@ WORKER_TEST_LIBS = libworkertest.a libtestsupport.a libtestcatalogue.a $(START_L
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \
-	worker_test worker_agent_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_jobs_test worker_pool_test worker_run_test worker_sender_test \
+	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_jobs_test worker_pool_test worker_run_test worker_sender_test \
 	worker_worktree_job_test
 worker_test_SOURCES = \
 	tests/unit/worker/core/run_control_test.c \
@@ -52,6 +52,9 @@ worker_run_test_LDADD = $(WORKER_TEST_LIBS)
 worker_calls_at_once_test_SOURCES = tests/unit/worker/calls_at_once_test.c
 worker_calls_at_once_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_calls_at_once_test_LDADD = $(WORKER_TEST_LIBS)
+worker_budget_run_test_SOURCES = tests/unit/worker/budget_run_test.c
+worker_budget_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_budget_run_test_LDADD = $(WORKER_TEST_LIBS)
 worker_child_run_test_SOURCES = tests/unit/worker/child_run_test.c
 worker_child_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_child_run_test_LDADD = $(WORKER_TEST_LIBS)

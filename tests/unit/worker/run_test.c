@@ -103,31 +103,6 @@ static void words_finish_the_run(void **state)
     assert_row(*state, &id, "finished/-/-");
 }
 
-static void model_without_a_price_is_not_called_with_a_budget(void **state)
-{
-    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
-    struct uuid id =
-        run_new_conversation(*state, TURN(SAYS("hello")), "{\"max_budget_per_run\": 1}");
-
-    run_to_end(*state, &id);
-    assert_log(*state, &id, BEGINNING "S(error) ConversationError");
-    run_last_event(*state, &id, "ConversationErrorEvent", &event);
-    assert_non_null(strstr(event.text, "\"code\":\"MaxBudgetReached\""));
-    assert_non_null(strstr(event.text, "is unknown, so the budget of $1.0000 cannot be kept"));
-}
-
-static void spent_budget_ends_the_run_before_its_call(void **state)
-{
-    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
-    struct uuid id =
-        run_new_conversation(*state, TURN(SAYS("hello")), "{\"max_budget_per_run\": 0}");
-
-    run_to_end(*state, &id);
-    assert_log(*state, &id, BEGINNING "S(error) ConversationError");
-    run_last_event(*state, &id, "ConversationErrorEvent", &event);
-    assert_non_null(strstr(event.text, "the budget of $0.0000: the conversation has cost $0.0000"));
-}
-
 static void title_is_the_first_message(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
@@ -768,8 +743,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_finish_the_run),
         cmocka_unit_test(view_that_is_too_long_is_not_sent_by_the_next_worker),
-        cmocka_unit_test(model_without_a_price_is_not_called_with_a_budget),
-        cmocka_unit_test(spent_budget_ends_the_run_before_its_call),
         cmocka_unit_test(title_is_the_first_message),
         cmocka_unit_test(tools_run_in_order),
         cmocka_unit_test(unknown_members_of_a_result_are_dropped),

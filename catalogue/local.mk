@@ -1,13 +1,17 @@
 # catalogue: texts that models read; what is known of models; names of models that the page offers
 catalogue_promptdir = $(pkgdatadir)/catalogue/prompt
 dist_catalogue_prompt_DATA = \
+	catalogue/prompt/available_skills.txt \
 	catalogue/prompt/browser_tools.txt \
 	catalogue/prompt/code_quality.txt \
 	catalogue/prompt/custom_secrets.txt \
+	catalogue/prompt/cut.txt \
 	catalogue/prompt/efficiency.txt \
+	catalogue/prompt/environment.txt \
 	catalogue/prompt/environment_setup.txt \
 	catalogue/prompt/external_services.txt \
 	catalogue/prompt/extra_info.txt \
+	catalogue/prompt/extra_info_file.txt \
 	catalogue/prompt/families.tsv \
 	catalogue/prompt/file_system_guidelines.txt \
 	catalogue/prompt/important_claude.txt \
@@ -15,7 +19,10 @@ dist_catalogue_prompt_DATA = \
 	catalogue/prompt/important_gpt_5.txt \
 	catalogue/prompt/important_gpt_5_codex.txt \
 	catalogue/prompt/memory.txt \
+	catalogue/prompt/memory_context.txt \
 	catalogue/prompt/memory_tiers.txt \
+	catalogue/prompt/own_soul.txt \
+	catalogue/prompt/path_rule.txt \
 	catalogue/prompt/problem_solving_workflow.txt \
 	catalogue/prompt/process_management.txt \
 	catalogue/prompt/pull_requests.txt \
@@ -52,6 +59,7 @@ dist_catalogue_tools_DATA = \
 	catalogue/tools/grep.txt \
 	catalogue/tools/list_directory.txt \
 	catalogue/tools/read_file.txt \
+	catalogue/tools/invoke_skill.txt \
 	catalogue/tools/start_child_conversation.txt \
 	catalogue/tools/task.txt \
 	catalogue/tools/task_tracker.txt \

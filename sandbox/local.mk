@@ -46,6 +46,7 @@ SANDBOX_SOURCES = \
 	sandbox/legacy/python_repl.c sandbox/legacy/python_repl.h sandbox/legacy/python_driver.h \
 	sandbox/git/clone.c sandbox/git/clone.h \
 	sandbox/files/project_files.c sandbox/files/project_files.h \
+	sandbox/files/project_roots.c sandbox/files/project_roots.h \
 	sandbox/git/credential_config.c sandbox/git/credential_config.h \
 	sandbox/git/credential_socket.c sandbox/git/credential_socket.h \
 	sandbox/git/credential_helper.c sandbox/git/credential_helper.h \

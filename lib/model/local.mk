@@ -48,13 +48,16 @@ libmodel_a_SOURCES = \
 	lib/model/openai/openai_request.c lib/model/openai/openai_request.h \
 	lib/model/plugins/plugin_folder.c lib/model/plugins/plugin_folder.h \
 	lib/model/schema/regex.c lib/model/schema/regex.h \
+	lib/model/prompt/path_rules.c lib/model/prompt/path_rules.h \
 	lib/model/prompt/planned_events.c lib/model/prompt/planned_events.h \
 	lib/model/agent/policy.c lib/model/agent/policy.h \
 	lib/model/conversation/preview.c lib/model/conversation/preview.h \
 	lib/model/conversation/preview_answer.c lib/model/conversation/preview_answer.h \
 	lib/model/schema/validation_error.c lib/model/schema/validation_error.h \
 	lib/model/event/progress.c lib/model/event/progress.h \
+	lib/model/prompt/project_knowledge.c lib/model/prompt/project_knowledge.h \
 	lib/model/prompt/prompt.c lib/model/prompt/prompt.h \
+	lib/model/prompt/prompt_context.c lib/model/prompt/prompt_context.h \
 	lib/model/schema/redact.c \
 	lib/model/plugins/repository.c lib/model/plugins/repository.h \
 	lib/model/secrets/secret_places.c lib/model/secrets/secret_places.h \
@@ -69,6 +72,8 @@ libmodel_a_SOURCES = \
 	lib/model/schema/object_schema.c lib/model/schema/object_schema.h \
 	lib/model/schema/object_schema_json.c \
 	lib/model/schema/field_value.c lib/model/schema/field_value.h \
+	lib/model/plugins/project_files.c lib/model/plugins/project_files.h \
+	lib/model/plugins/project_skills.c lib/model/plugins/project_skills.h \
 	lib/model/plugins/skill_file.c lib/model/plugins/skill_file.h \
 	lib/model/prompt/skills.c lib/model/prompt/skills.h \
 	lib/model/start/start_check.c lib/model/start/start_check.h \

@@ -15,6 +15,7 @@
 #include "fcgi/core/reply.h"
 #include "fcgi/sandbox/sandbox_request.h"
 #include "model/plugins/plugin_folder.h"
+#include "model/plugins/project_files.h"
 #include "model/plugins/skill_file.h"
 #include "model/schema/object_schema.h"
 #include "model/tools/sub_agents.h"
@@ -31,8 +32,8 @@ static const struct object_schema request_schema = SCHEMA(request_fields);
 
 static const char *const any_names[] = {"*", NULL};
 static const struct file_place plugin_places[] = {
-    {".openhands/plugins", any_names, 4, 0},
-    {".agents/plugins", any_names, 4, 0},
+    {".openhands/plugins", any_names, 4, 0, false},
+    {".agents/plugins", any_names, 4, 0, false},
 };
 
 /* Length of the path of the plugin folder that contains the file; 0 when the file is not in one. */
@@ -161,8 +162,8 @@ static int marketplace(const struct request *request, struct reply *reply, struc
 
 static const char *const agent_names[] = {"*.md", NULL};
 static const struct file_place agent_places[] = {
-    {".openhands/agents", agent_names, 1, 0},
-    {".agents/agents", agent_names, 1, 0},
+    {".openhands/agents", agent_names, 1, 0, false},
+    {".agents/agents", agent_names, 1, 0, false},
 };
 
 /*

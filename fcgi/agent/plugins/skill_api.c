@@ -14,23 +14,9 @@
 #include "fcgi/agent/workspace/project_files.h"
 #include "fcgi/core/reply.h"
 #include "fcgi/sandbox/sandbox_request.h"
-#include "model/plugins/skill_file.h"
+#include "model/plugins/project_files.h"
+#include "model/plugins/project_skills.h"
 #include "model/schema/object_schema.h"
-
-static const char *const folder_names[] = {"SKILL.md", NULL};
-static const char *const file_names[] = {"*.md", NULL};
-static const char *const memory_names[] = {"AGENTS.md", "AGENT.md",     "CLAUDE.md",
-                                           "GEMINI.md", ".cursorrules", NULL};
-
-/* A later one replaces an earlier one of the same name. */
-static const struct file_place places[] = {
-    {".openhands/microagents", file_names, 1, SKILL_FILE},
-    {".openhands/skills", file_names, 1, SKILL_FILE},
-    {".openhands/skills", folder_names, 2, SKILL_FOLDER},
-    {".agents/skills", file_names, 1, SKILL_FILE},
-    {".agents/skills", folder_names, 2, SKILL_FOLDER},
-    {"", memory_names, 1, SKILL_MEMORY},
-};
 
 static const struct field market_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -80,19 +66,12 @@ static const struct field request_fields[] = {
 };
 const struct object_schema skills_request_schema = SCHEMA(request_fields);
 
-/* Memory files count in a repository only; those in a home are for other programs. */
-static json_t *read_skill(const struct project_file *file)
-{
-    if (file->is_users && file->place->form == SKILL_MEMORY)
-        return NULL;
-    return skill_from_file((enum skill_form)file->place->form, file->path, file->text);
-}
-
 static int read_skills(const struct request *request, const struct project_question *question,
                        struct skill_set *set, struct error *err)
 {
     json_auto_t *files = NULL;
     struct project_file file;
+    const char *ignored = NULL;
 
     if (project_files_read(request, question, &files, err) < 0)
         return -1;
@@ -101,9 +80,10 @@ static int read_skills(const struct request *request, const struct project_quest
 
         if (!project_files_get(question, files, i, &file))
             continue;
-        skill = read_skill(&file);
+        skill = project_skill_read(&file, &ignored);
         if (skill == NULL)
             continue;
+        (void)json_object_del(skill, "paths");
         skill_set_add(set, skill, file.is_users ? SKILL_OF_USER : SKILL_OF_PROJECT);
     }
     return 0;
@@ -128,7 +108,7 @@ static int list(const struct request *request, struct reply *reply, struct error
     CLEANUP(skill_set_done) struct skill_set set = skill_set_new();
     json_auto_t *body = NULL;
     json_auto_t *answer = json_object();
-    struct project_question question = {.places = places, .n_places = ARRAY_SIZE(places)};
+    struct project_question question = {.places = skill_places, .n_places = skill_places_n};
 
     if (request_json_schema(request, &skills_request_schema, &body, err) < 0)
         return -1;
@@ -151,7 +131,7 @@ static int catalog(const struct request *request, struct reply *reply, struct er
 {
     CLEANUP(skill_set_done) struct skill_set set = skill_set_new();
     const struct project_question question = {
-        .places = places, .n_places = ARRAY_SIZE(places), .with_user = true};
+        .places = skill_places, .n_places = skill_places_n, .with_user = true};
     json_auto_t *answer = json_object();
     const char *name = NULL;
     json_t *skill = NULL;

@@ -8,6 +8,7 @@
 #include "fcgi/core/reply.h"
 #include "fcgi/sandbox/sandbox_request.h"
 #include "model/agent/hooks.h"
+#include "model/plugins/project_files.h"
 #include "model/schema/object_schema.h"
 
 static const struct field request_fields[] = {
@@ -16,7 +17,7 @@ static const struct field request_fields[] = {
 static const struct object_schema request_schema = SCHEMA(request_fields);
 
 static const char *const names[] = {"hooks.json", NULL};
-static const struct file_place places[] = {{".openhands", names, 1, 0}};
+static const struct file_place places[] = {{".openhands", names, 1, 0, false}};
 
 /* The last file takes precedence. */
 static int read_config(const struct request *request, const char *project_dir, json_t **config_out,

@@ -10,7 +10,8 @@
 #include "model/event/stats.h"
 
 /* Members of the parent's own history, not copied. */
-static const char *const own_members[] = {"forked_from", "goal", "activated_knowledge_skills"};
+static const char *const own_members[] = {"forked_from", "goal", "activated_knowledge_skills",
+                                          "project_skills"};
 
 struct uuid child_conversation_id(const struct uuid *parent_id, const struct uuid *action_id)
 {

@@ -98,6 +98,15 @@ json_int_t conversation_max_iterations(const struct conversation *conversation)
     return json_int_or(conversation->spec, "max_iterations", ITERATIONS_DEFAULT);
 }
 
+bool conversation_wants_knowledge(const struct conversation *conversation)
+{
+    const json_t *context = json_object_get(conversation_agent(conversation), "agent_context");
+
+    return json_bool_or(context, "load_project_skills", 0) != 0 ||
+           json_bool_or(context, "load_user_skills", 0) != 0 ||
+           json_bool_or(context, "load_memory", 0) != 0;
+}
+
 size_t conversation_tool_concurrency(const struct conversation *conversation)
 {
     json_int_t limit = json_int_or(conversation_agent(conversation), "tool_concurrency_limit", 1);

@@ -25,11 +25,12 @@ struct event_list;
 struct strbuf;
 
 /* Members of agent_state that are hidden from clients: the task list, the sandbox that ran calls,
- * the sub-agents called. */
+ * the sub-agents called, the rules for files that calls brought in. */
 #define AGENT_STATE_TASK_LIST "task_list"
 #define AGENT_STATE_SANDBOX "runtime_id"
-#define AGENT_STATE_WORKTREE "worktree" /* see model/conversation/worktree.h */
-#define AGENT_STATE_TASKS "tasks"       /* see model/conversation/task.h */
+#define AGENT_STATE_WORKTREE "worktree"               /* see model/conversation/worktree.h */
+#define AGENT_STATE_TASKS "tasks"                     /* see model/conversation/task.h */
+#define AGENT_STATE_PATH_RULES "activated_path_rules" /* names, see model/prompt/path_rules.h */
 
 struct conversation {
     struct uuid id;
@@ -174,6 +175,8 @@ json_t *conversation_find_condenser(json_t *condenser) MUST_CHECK;
 bool conversation_has_analyzer(const struct conversation *conversation) NONNULL MUST_CHECK;
 const char *conversation_working_dir(const struct conversation *conversation) NONNULL MUST_CHECK;
 json_t *conversation_llm(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* True if its agent wants to know of its workspace before its model's first call. */
+bool conversation_wants_knowledge(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* How many calls of an answer may run at once, from 1 to TOOL_CONCURRENCY_MAX. */
 size_t conversation_tool_concurrency(const struct conversation *conversation) NONNULL MUST_CHECK;
 json_int_t conversation_max_iterations(const struct conversation *conversation) NONNULL MUST_CHECK;

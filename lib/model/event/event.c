@@ -151,6 +151,12 @@ void event_list_set_reasoning_item(struct event_list *list, json_t *item)
     set_in_answer(list, "responses_reasoning_item", item);
 }
 
+void event_list_set_extended(struct event_list *list, json_t *parts)
+{
+    assert(list->n > 0);
+    json_put(list->items[list->n - 1].json, "extended_content", json_incref(parts));
+}
+
 void event_list_name_last(struct event_list *list, const struct uuid *id)
 {
     assert(list->n > 0);

@@ -96,6 +96,8 @@ struct uuid event_add_action(struct event_list *list, const struct action_parts 
 /* observation: object with kind, content, is_error. */
 void event_add_observation(struct event_list *list, const struct call_ref *call,
                            json_t *observation) NONNULL;
+/* Sets the texts that are added for the model to the last event, an observation: an array. */
+void event_list_set_extended(struct event_list *list, json_t *parts) NONNULL;
 /* Text of the AgentErrorEvent for a call that was open when its run was interrupted. */
 #define EVENT_INTERRUPTED_TEXT                                                                     \
     "This call was interrupted before it was complete, and the conversation was paused."

@@ -189,7 +189,9 @@ bool arguments_texts_visit(json_t *arguments, const json_t *action,
 void event_texts_visit(json_t *event, const struct text_visitor *visitor)
 {
     json_t *observation = json_object_get(event, "observation");
+    json_t *found = json_object_get(json_object_get(event, "value"), "project_knowledge");
 
+    (void)visit_all(found, NULL, visitor);
     (void)visit_paths(event, paths_of(json_text_or(event, "kind", "")), visitor);
     if (observation != NULL)
         (void)visit_paths(observation, paths_of(json_text_or(observation, "kind", "")), visitor);

@@ -129,31 +129,61 @@ static json_t *make_skill(enum skill_form form, const char *name, const char *pa
     return skill;
 }
 
-json_t *skill_from_file(enum skill_form form, const char *path, const char *text)
+static json_t *memory_from_file(const char *path, const char *text)
+{
+    json_auto_t *none = json_object();
+    const char *known = memory_name(path);
+
+    return known != NULL ? make_skill(SKILL_MEMORY, known, path, none, text) : NULL;
+}
+
+/* A folder of skills may hold texts for people. */
+static bool is_for_people(enum skill_form form, const char *name)
+{
+    return form == SKILL_FILE &&
+           (text_equal_nocase(name, "README") || text_equal_nocase(name, "SKILL"));
+}
+
+json_t *skill_from_file_whole(enum skill_form form, const char *path, const char *text,
+                              const char **problem_out)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
     json_auto_t *head = NULL;
-    struct error ignored = ERROR_INIT;
+    struct error err = ERROR_INIT;
     const char *body = text;
+    json_t *skill = NULL;
 
-    if (form == SKILL_MEMORY) {
-        json_auto_t *none = json_object();
-        const char *known = memory_name(path);
-
-        return known != NULL ? make_skill(form, known, path, none, text) : NULL;
-    }
-    if (front_matter_read(text, &head, &body, &ignored) < 0)
-        return NULL;
+    *problem_out = NULL;
+    if (form == SKILL_MEMORY)
+        return memory_from_file(path, text);
     if (form == SKILL_FOLDER)
         append_folder(path, &name);
     else
         append_stem(path, &name);
-    if (form == SKILL_FILE &&
-        (text_equal_nocase(name.text, "README") || text_equal_nocase(name.text, "SKILL")))
+    if (is_for_people(form, name.text))
         return NULL;
-    if (!is_name(json_text_or(head, "name", name.text)))
+    if (front_matter_read(text, &head, &body, &err) < 0) {
+        *problem_out =
+            err.code == ERROR_TOO_LARGE ? "its front matter is too large" : "it is not UTF-8 text";
         return NULL;
-    return make_skill(form, json_text_or(head, "name", name.text), path, head, body);
+    }
+    if (!is_name(json_text_or(head, "name", name.text))) {
+        *problem_out = "its name is not valid";
+        return NULL;
+    }
+    skill = make_skill(form, json_text_or(head, "name", name.text), path, head, body);
+    json_put(skill, "paths", texts_of(json_object_get(head, "paths")));
+    return skill;
+}
+
+json_t *skill_from_file(enum skill_form form, const char *path, const char *text)
+{
+    const char *ignored = NULL;
+    json_t *skill = skill_from_file_whole(form, path, text, &ignored);
+
+    if (skill != NULL)
+        (void)json_object_del(skill, "paths");
+    return skill;
 }
 
 json_t *sub_agent_from_file(const char *path, const char *text, const char *level)

@@ -24,6 +24,12 @@ enum skill_form {
  */
 json_t *skill_from_file(enum skill_form form, const char *path,
                         const char *text) NONNULL MUST_CHECK;
+/*
+ * As skill_from_file(), with "paths": the patterns of files for which the skill is a rule.
+ * *problem_out: why a file that should be a skill is none; NULL if it need not be one.
+ */
+json_t *skill_from_file_whole(enum skill_form form, const char *path, const char *text,
+                              const char **problem_out) NONNULL MUST_CHECK;
 /* Returns a sub-agent definition in the API's form; NULL if it is not one. A new reference. */
 json_t *sub_agent_from_file(const char *path, const char *text,
                             const char *level) NONNULL MUST_CHECK;

@@ -10,6 +10,7 @@
 #include "model/event/stats.h"
 #include "model/event/title.h"
 #include "model/prompt/prompt.h"
+#include "model/prompt/prompt_context.h"
 #include "model/prompt/skills.h"
 #include "model/tools/toolset.h"
 

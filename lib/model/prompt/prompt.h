@@ -1,5 +1,7 @@
 /*
- * Builds the system prompt from the sections of the catalogue and the conversation's specification.
+ * Builds the system prompt from the sections of the catalogue and the conversation's specification:
+ * its first half, which is the same for all conversations of the same settings. The other half is
+ * prompt_context.h.
  * Decision: docs/decisions/0002-system-prompt-in-model.md
  */
 #ifndef DEFT_MODEL_PROMPT_PROMPT_H
@@ -15,10 +17,5 @@ struct strbuf;
  */
 void prompt_append(const struct catalogue *catalogue, const struct conversation *conversation,
                    struct strbuf *out) NONNULL;
-
-/* Appends the parts specific to the conversation (SystemPromptEvent.dynamic_context): repository
- * texts, the creator's suffix, names of secrets, the date. Appends nothing if there are none. */
-void prompt_append_context(const struct catalogue *catalogue,
-                           const struct conversation *conversation, struct strbuf *out) NONNULL;
 
 #endif

@@ -81,13 +81,15 @@ static const char *matching_word(const json_t *skill, struct word_search *search
     return found;
 }
 
-static json_t *skill_part(const struct catalogue *catalogue, const json_t *skill, const char *word)
+static json_t *skill_part(const struct catalogue *catalogue, enum catalogue_text kind,
+                          const json_t *skill, const char *word)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     const struct text_value values[] = {{"word", word},
-                                        {"content", json_text_or(skill, "content", "")}};
+                                        {"content", json_text_or(skill, "content", "")},
+                                        {"source", json_text_or(skill, "source", "")}};
 
-    catalogue_append(catalogue, TEXT_EXTRA_INFO, "", values, ARRAY_SIZE(values), &text);
+    catalogue_append(catalogue, kind, "", values, ARRAY_SIZE(values), &text);
     return text_content(text.text);
 }
 
@@ -102,18 +104,21 @@ static void append_content_text(const json_t *content, struct strbuf *out)
     }
 }
 
-static void add_skill(const struct catalogue *catalogue, const json_t *skill, const char *word,
-                      struct skill_texts *texts)
-{
-    json_push(texts->names, json_text_of(json_text_or(skill, "name", "")));
-    json_push(texts->parts, skill_part(catalogue, skill, word));
-}
+/* A message's text, and what its skills add. */
+struct message_skills {
+    const struct catalogue *catalogue;
+    const char *text;
+    const json_t *passed; /* names of skills to skip */
+    struct skill_texts *texts;
+};
 
-/* Adds the skills that the text triggers, each name once, except those in `passed`. */
-static void add_skills(const struct catalogue *catalogue, const json_t *skills, const char *text,
-                       const json_t *passed, struct skill_texts *texts)
+/* Adds the skills that the text triggers, each name once; kind: of the texts that they add. */
+static void add_skills(const struct message_skills *message, const json_t *skills,
+                       enum catalogue_text kind)
 {
-    CLEANUP(word_search_freep) struct word_search *search = word_search_new(text, WORD_ALONE);
+    const json_t *passed = message->passed;
+    CLEANUP(word_search_freep) struct word_search *search =
+        word_search_new(message->text, WORD_ALONE);
     json_auto_t *added = json_object();
     json_t *skill = NULL;
     size_t number = 0;
@@ -126,7 +131,8 @@ static void add_skills(const struct catalogue *catalogue, const json_t *skills, 
         if (word == NULL || is_passed(added, skill))
             continue;
         json_put(added, json_text_or(skill, "name", ""), json_true());
-        add_skill(catalogue, skill, word, texts);
+        json_push(message->texts->names, json_text_of(json_text_or(skill, "name", "")));
+        json_push(message->texts->parts, skill_part(message->catalogue, kind, skill, word));
     }
 }
 
@@ -167,19 +173,57 @@ bool conversation_note_skills(struct conversation *conversation, const struct ev
     return has_changed;
 }
 
+/* The names of skills that no message activates (any more). */
+static json_t *passed_of(const struct conversation *conversation, const json_t *context)
+{
+    json_t *passed = json_object();
+
+    add_to_set(passed, json_object_get(conversation->spec, "activated_knowledge_skills"));
+    add_to_set(passed, json_object_get(context, "disabled_skills"));
+    return passed;
+}
+
+static void pass_found(json_t *passed, const json_t *found)
+{
+    json_t *skill = NULL;
+    size_t i = 0;
+
+    json_array_foreach (found, i, skill)
+        json_put(passed, json_text_or(skill, "name", ""), json_true());
+}
+
 void skills_for_message(const struct catalogue *catalogue, const struct conversation *conversation,
                         json_t *content, struct skill_texts *texts_out)
 {
     const json_t *context = json_object_get(conversation_agent(conversation), "agent_context");
-    json_auto_t *passed = json_object();
+    const json_t *found = json_object_get(conversation->spec, PROJECT_SKILLS);
+    json_auto_t *passed = passed_of(conversation, context);
     const char *suffix = json_text_or(context, "user_message_suffix", "");
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct message_skills message = {.catalogue = catalogue, .passed = passed, .texts = texts_out};
 
     *texts_out = (struct skill_texts){json_array(), json_array()};
-    add_to_set(passed, json_object_get(conversation->spec, "activated_knowledge_skills"));
-    add_to_set(passed, json_object_get(context, "disabled_skills"));
     append_content_text(content, &text);
-    add_skills(catalogue, json_object_get(context, "skills"), text.text, passed, texts_out);
+    message.text = text.text;
+    add_skills(&message, found, TEXT_EXTRA_INFO_FILE);
+    pass_found(passed, found);
+    add_skills(&message, json_object_get(context, "skills"), TEXT_EXTRA_INFO);
     if (!text_is_blank(suffix))
         json_push(texts_out->parts, text_content(suffix));
+}
+
+void skills_found_for(const struct catalogue *catalogue, const struct conversation *conversation,
+                      const json_t *found, const json_t *known, const json_t *content,
+                      struct skill_texts *texts_out)
+{
+    const json_t *context = json_object_get(conversation_agent(conversation), "agent_context");
+    json_auto_t *passed = passed_of(conversation, context);
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct message_skills message = {.catalogue = catalogue, .passed = passed, .texts = texts_out};
+
+    *texts_out = (struct skill_texts){json_array(), json_array()};
+    add_to_set(passed, known);
+    append_content_text(content, &text);
+    message.text = text.text;
+    add_skills(&message, found, TEXT_EXTRA_INFO_FILE);
 }

@@ -1,5 +1,6 @@
 /*
- * Skills: texts provided by the agent's creator, activated by trigger words.
+ * Skills: texts provided by the agent's creator or found in the workspace (project_knowledge.h),
+ * activated by trigger words.
  */
 #ifndef DEFT_MODEL_PROMPT_SKILLS_H
 #define DEFT_MODEL_PROMPT_SKILLS_H
@@ -10,6 +11,10 @@
 
 struct catalogue;
 struct conversation;
+
+/* Member of the specification: skills found in the workspace. They replace the creator's of the
+ * same name. */
+#define PROJECT_SKILLS "project_skills"
 
 /* The skills that a user's message activates. Both arrays are owned by the struct. */
 struct skill_texts {
@@ -29,5 +34,10 @@ void skill_texts_done(struct skill_texts *texts);
  */
 void skills_for_message(const struct catalogue *catalogue, const struct conversation *conversation,
                         json_t *content, struct skill_texts *texts_out) NONNULL;
+/* As above for skills just found, except those whose names are in the list `known`, and without the
+ * suffix. */
+void skills_found_for(const struct catalogue *catalogue, const struct conversation *conversation,
+                      const json_t *found, const json_t *known, const json_t *content,
+                      struct skill_texts *texts_out) NONNULL;
 
 #endif

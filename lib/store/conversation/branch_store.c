@@ -41,12 +41,14 @@ static const char SQL_SHOW_AGAIN[] =
 
 /*
  * The events of conversation $1 in the segments from $2 to $3 that a copy gets: all of them, or,
- * when it is a copy up to an event ($4), all except state updates.
+ * when it is a copy up to an event ($4), all except state updates. What the workspace told
+ * (agent_state) is part of what the model reads, and copied.
  */
 #define COPIED_EVENTS                                                                              \
     " FROM unnest($2::bigint[], $3::bigint[]) AS part (low, high)"                                 \
     " JOIN events e ON e.conversation_id = $1::uuid AND e.seq BETWEEN part.low AND part.high"      \
-    " WHERE $4::text IS NULL OR e.kind <> 'ConversationStateUpdateEvent'"
+    " WHERE CASE WHEN $4::text IS NULL OR e.kind <> 'ConversationStateUpdateEvent' THEN true"      \
+    "  ELSE e.body::json ->> 'key' = 'agent_state' END"
 
 static const char SQL_COUNT_COPIED[] = "SELECT count(*)" COPIED_EVENTS;
 

@@ -4,6 +4,7 @@
 #include "base/strbuf.h"
 #include "model/conversation/conversation.h"
 #include "model/prompt/prompt.h"
+#include "model/prompt/prompt_context.h"
 #include "unit/model/model_test.h"
 #include "unit/support/test_catalogue.h"
 

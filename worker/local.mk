@@ -26,6 +26,7 @@ worker_agent_sources = \
 	worker/agent/llm/llm_query.c worker/agent/llm/llm_query.h \
 	worker/agent/core/database_retry.c worker/agent/core/database_retry.h \
 	worker/agent/core/event_writer.c worker/agent/core/event_writer.h \
+	worker/agent/sandbox/project_reading.c worker/agent/sandbox/project_reading.h \
 	worker/agent/sandbox/sandbox.c worker/agent/sandbox/sandbox.h \
 	worker/agent/sandbox/sandbox_call.c worker/agent/sandbox/sandbox_call.h \
 	worker/agent/sandbox/sandbox_address.c worker/agent/sandbox/sandbox_address.h \

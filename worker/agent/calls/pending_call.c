@@ -11,6 +11,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/event/event.h"
+#include "model/prompt/path_rules.h"
+#include "model/prompt/skills.h"
 #include "model/tools/agent_tool.h"
 #include "model/tools/client_tools.h"
 #include "model/tools/toolset.h"
@@ -45,27 +47,32 @@ struct pending_call {
 struct outcome {
     json_t *observation;
     struct call_problem problem;
+    struct skill_texts rules; /* for the file that the call concerns */
 };
 
 /* clang-format off */
-#define OUTCOME_INIT {NULL, CALL_PROBLEM_INIT}
+#define OUTCOME_INIT {NULL, CALL_PROBLEM_INIT, SKILL_TEXTS_INIT}
 /* clang-format on */
 
 static void outcome_done(struct outcome *outcome)
 {
     json_decref(outcome->observation);
     call_problem_done(&outcome->problem);
+    skill_texts_done(&outcome->rules);
 }
 
 static void outcome_add_event(const struct call_ref *ref, const struct outcome *outcome,
                               struct event_list *events)
 {
-    if (outcome->observation != NULL)
+    if (outcome->observation != NULL) {
         event_add_observation(events, ref, outcome->observation);
-    else if (outcome->problem.is_of_sandbox)
+        if (json_array_size(outcome->rules.parts) > 0)
+            event_list_set_extended(events, outcome->rules.parts);
+    } else if (outcome->problem.is_of_sandbox) {
         event_add_internal_error(events, ref, outcome->problem.text.text);
-    else
+    } else {
         event_add_agent_error(events, ref, outcome->problem.text.text);
+    }
 }
 
 static int store_once(struct agent *agent, size_t action, struct outcome *outcome,
@@ -246,13 +253,52 @@ int pending_call_begin(struct agent *agent, const struct index_list *pending, si
     return 0;
 }
 
+/* The state with the names of the rules that the outcome brings; NULL if there are none. A new
+ * reference. */
+static json_t *state_with_rules(const struct agent *agent, const struct outcome *outcome)
+{
+    json_t *state = NULL;
+    json_t *known = NULL;
+    json_t *names = NULL;
+
+    if (outcome->observation == NULL || json_array_size(outcome->rules.names) == 0)
+        return NULL;
+    state = json_copy(agent->conversation.agent_state);
+    known = json_object_get(state, AGENT_STATE_PATH_RULES);
+    names = json_is_array(known) ? json_copy(known) : json_array();
+    json_array_extend(names, outcome->rules.names);
+    json_put(state, AGENT_STATE_PATH_RULES, names);
+    return state;
+}
+
+/* Stores the outcome of a sandbox's call, with the rules for the file that it concerns. */
+static int store_with_rules(struct agent *agent, size_t action, struct outcome *outcome,
+                            struct error *err)
+{
+    json_auto_t *state = NULL;
+    struct conversation_write change = {.agent_state = NULL};
+
+    path_rules_for_call(agent->context->catalogue, &agent->conversation,
+                        json_object_get(agent->history.items[action].json, "action"),
+                        &outcome->rules);
+    state = state_with_rules(agent, outcome);
+    if (state == NULL)
+        return store_outcome(agent, action, outcome, NULL, err);
+    change.agent_state = state;
+    if (store_outcome(agent, action, outcome, &change, err) < 0)
+        return -1;
+    json_decref(agent->conversation.agent_state);
+    agent->conversation.agent_state = json_incref(state);
+    return 0;
+}
+
 int pending_call_end(struct agent *agent, struct sandbox_tool_call *sent, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
     size_t action = sandbox_call_action(sent);
 
     if (sandbox_call_end(sent, &outcome.observation, &outcome.problem, err) < 0 ||
-        store_outcome(agent, action, &outcome, NULL, err) < 0)
+        store_with_rules(agent, action, &outcome, err) < 0)
         return -1;
     sandbox_acknowledge(agent->sandbox, &agent->history.items[action].id);
     return 0;

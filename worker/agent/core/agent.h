@@ -54,6 +54,7 @@ struct agent {
     bool has_foreign_stats; /* someone else added a cost to the row: `stats` is incomplete */
     bool is_row_stale;      /* a client changed the conversation: reload the row */
     bool is_condensed;      /* a Condensation came to the history: it can be compacted */
+    bool has_read_project;  /* or could not: see project_reading.h */
     bool is_tidy;           /* the history's beginning has been pruned */
     bool is_over;           /* the run's end is stored, or the lease is lost */
 };

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "model/prompt/project_knowledge.h"
 #include "store/conversation/condensed_view_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/agent.h"
@@ -61,6 +62,15 @@ static void keep_first_words(const struct history *history, bool *kept)
         kept[first - history->items] = true;
 }
 
+static void keep_knowledge(const struct history *history, bool *kept)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        if (stored_event_is(&history->items[i], "ConversationStateUpdateEvent") &&
+            project_knowledge_of(history->items[i].json) != NULL)
+            kept[i] = true;
+    }
+}
+
 /* A call without its result would be run again. */
 static void keep_calls_whole(const struct history *history, bool *kept)
 {
@@ -111,6 +121,7 @@ bool condensed_history_compact(struct history *history, size_t n_recent)
     keep_view(history, kept);
     keep_recent(history, n_recent, kept);
     keep_first_words(history, kept);
+    keep_knowledge(history, kept);
     keep_calls_whole(history, kept);
     history->gap.n_iterations = history_count_iterations_until(history, condensation + 1);
     history->gap.seq = history->items[condensation].seq;

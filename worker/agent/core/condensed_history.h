@@ -19,8 +19,9 @@ struct history;
 /*
  * Leaves out of a history whose Condensations have been applied all events before the newest one
  * that no query on a history needs: the model's view, open calls, the first user message, the
- * n_recent newest events and everything after the Condensation stay, and so does the result of each
- * call that stays. False if there is no Condensation since the last time. Invalidates indexes.
+ * n_recent newest events, what the workspace told and everything after the Condensation stay, and
+ * so does the result of each call that stays. False if there is no Condensation since the last
+ * time. Invalidates indexes.
  */
 bool condensed_history_compact(struct history *history, size_t n_recent) NONNULL MUST_CHECK;
 

@@ -1,12 +1,11 @@
 #include "worker/agent/core/history.h"
 
-#include <jansson.h>
-
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/event/event.h"
+#include "model/prompt/project_knowledge.h"
 #include "store/conversation/event_store.h"
 
 #define ITEMS_AT_FIRST 32
@@ -213,6 +212,29 @@ bool history_has_response_id(const struct history *history, const char *response
             return true;
     }
     return is_left_out(&history->gap, response_id);
+}
+
+bool history_has_answer(const struct history *history)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        if (history->items[i].response_id != NULL)
+            return true;
+    }
+    return history->gap.n_ids > 0;
+}
+
+const json_t *history_find_knowledge(const struct history *history)
+{
+    for (size_t i = 0; i < history->n && history->items[i].response_id == NULL; i++) {
+        const struct stored_event *event = &history->items[i];
+        const json_t *knowledge = NULL;
+
+        if (stored_event_is(event, "ConversationStateUpdateEvent"))
+            knowledge = project_knowledge_of(event->json);
+        if (knowledge != NULL)
+            return knowledge;
+    }
+    return NULL;
 }
 
 bool history_has_event(const struct history *history, const struct uuid *id)

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "base/attr.h"
 #include "base/uuid.h"
 
@@ -67,6 +69,10 @@ int64_t history_count_iterations_until(const struct history *history,
                                        size_t end) NONNULL MUST_CHECK;
 bool history_has_call_id(const struct history *history,
                          const char *tool_call_id) NONNULL MUST_CHECK;
+/* True if a model has answered in the history. */
+bool history_has_answer(const struct history *history) NONNULL MUST_CHECK;
+/* What the workspace told before the first answer (model/prompt/project_knowledge.h), or NULL. */
+const json_t *history_find_knowledge(const struct history *history) NONNULL MUST_CHECK;
 /* True if the history contains a model answer with that id. */
 bool history_has_response_id(const struct history *history,
                              const char *response_id) NONNULL MUST_CHECK;

@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/event/observation_text.h"
+#include "model/prompt/project_knowledge.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/history.h"
 
@@ -87,12 +88,15 @@ static void push_user_message(json_t *messages, json_t *parts)
     json_push(messages, message_new("user", parts));
 }
 
-static void push_system_prompt(json_t *messages, const json_t *event)
+/* knowledge: what the workspace told, or NULL; its context takes the place of the event's. */
+static void push_system_prompt(json_t *messages, const json_t *event, const json_t *knowledge)
 {
     json_t *parts = json_array();
     json_t *prompt = json_object_get(json_object_get(event, "system_prompt"), "text");
-    json_t *context = json_object_get(json_object_get(event, "dynamic_context"), "text");
+    json_t *context = knowledge != NULL ? project_knowledge_context(knowledge) : NULL;
 
+    if (context == NULL)
+        context = json_object_get(json_object_get(event, "dynamic_context"), "text");
     if (json_is_string(prompt))
         json_push(parts, text_part(prompt));
     if (json_is_string(context))
@@ -113,14 +117,18 @@ static void put_reasoning(json_t *message, const json_t *stored)
         json_put(message, "responses_reasoning_item", json_incref(item));
 }
 
-static void push_message_event(json_t *messages, const json_t *event)
+static void push_message_event(json_t *messages, const struct stored_event *stored_event,
+                               const json_t *knowledge)
 {
+    const json_t *event = stored_event->json;
     const json_t *stored = json_object_get(event, "llm_message");
     json_t *parts = json_array();
     json_t *message = NULL;
 
     push_content(parts, json_object_get(stored, "content"));
     push_content(parts, json_object_get(event, "extended_content"));
+    if (knowledge != NULL)
+        push_content(parts, project_knowledge_extra(knowledge, stored_event->id.text));
     if (text_equal(json_text_or(stored, "role", "user"), "user")) {
         push_user_message(messages, parts);
         return;
@@ -336,7 +344,8 @@ static size_t find_unheard(const struct history *history)
  */
 enum effect { EFFECT_NONE, EFFECT_SETTLES, EFFECT_OPENS };
 
-static enum effect push_event(json_t *messages, const struct history *history, size_t index)
+static enum effect push_event(json_t *messages, const struct history *history, size_t index,
+                              const json_t *knowledge)
 {
     const struct stored_event *event = &history->items[index];
     const json_t *stored = json_object_get(event->json, "llm_message");
@@ -346,11 +355,11 @@ static enum effect push_event(json_t *messages, const struct history *history, s
     if (event->is_forgotten)
         return EFFECT_NONE;
     if (stored_event_is(event, "SystemPromptEvent")) {
-        push_system_prompt(messages, event->json);
+        push_system_prompt(messages, event->json, knowledge);
         return EFFECT_SETTLES;
     }
     if (stored_event_is(event, "MessageEvent")) {
-        push_message_event(messages, event->json);
+        push_message_event(messages, event, knowledge);
         /* The user's next message is merged into it. */
         return text_equal(json_text_or(stored, "role", "user"), "user") ? EFFECT_NONE
                                                                         : EFFECT_SETTLES;
@@ -363,18 +372,20 @@ static enum effect push_event(json_t *messages, const struct history *history, s
 static struct messages_mark append_from(json_t *messages, const struct history *history,
                                         size_t first, size_t unheard)
 {
+    const json_t *knowledge = history_find_knowledge(history);
     struct messages_mark mark = {first, 0};
     bool is_open = false;
 
     for (size_t i = first; i < history->n; i++) {
-        enum effect effect = i == unheard ? EFFECT_OPENS : push_event(messages, history, i);
+        enum effect effect =
+            i == unheard ? EFFECT_OPENS : push_event(messages, history, i, knowledge);
 
         is_open = is_open || effect == EFFECT_OPENS;
         if (!is_open && effect == EFFECT_SETTLES)
             mark = (struct messages_mark){i + 1, json_array_size(messages)};
     }
     if (unheard < history->n)
-        push_message_event(messages, history->items[unheard].json);
+        push_message_event(messages, &history->items[unheard], knowledge);
     return mark;
 }
 

@@ -25,6 +25,7 @@
 #include "worker/agent/llm/delta_stream.h"
 #include "worker/agent/llm/llm_response.h"
 #include "worker/agent/llm/vision.h"
+#include "worker/agent/sandbox/project_reading.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
@@ -154,6 +155,9 @@ static int ask_model(struct agent *agent, const struct model_choice *choice, str
     /* Starting it takes longer than most answers; only the first call waits for it. */
     if (agent->sandbox != NULL)
         sandbox_begin(agent->sandbox);
+    if (project_reading_settle(agent, err) < 0)
+        return -1;
+    agent->asked_seq = agent->history.last_seq;
     agent->answer_id = uuid_random();
     agent->n_iterations++;
     write_prompt(agent, choice);

@@ -301,20 +301,17 @@ int sandbox_end_action(struct sandbox_action *action, struct action_result *resu
     return 0;
 }
 
-int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeout_s,
-                    json_t **answer_out, struct error *err)
+int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order, json_t **reply_out,
+                struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
-    json_auto_t *content = json_object();
     struct sandbox_http_request question = {.method = "POST",
-                                            .path = "/api/bash/execute_bash_command",
-                                            .content = content,
-                                            .timeout_ms = timeout_s * 1000 + ASK_TIMEOUT_MS};
+                                            .path = order->path,
+                                            .content = order->content,
+                                            .timeout_ms = order->timeout_ms};
     const char *body = NULL;
     size_t len = 0;
 
-    json_put_text(content, "command", command);
-    json_put(content, "timeout", json_integer((json_int_t)timeout_s));
     if (sandbox_ready(sandbox, err) < 0 ||
         sandbox_http_start(sandbox->agent, &sandbox->address.endpoint, &question, &call, err) < 0 ||
         sandbox_http_wait(sandbox->agent, call, err) < 0)
@@ -322,7 +319,20 @@ int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeou
     if (http_status(call) != 200)
         return sandbox_http_refusal(call, err);
     body = http_body(call, &len);
-    return json_parse(body, len, answer_out, err);
+    return json_parse(body, len, reply_out, err);
+}
+
+int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeout_s,
+                    json_t **answer_out, struct error *err)
+{
+    json_auto_t *content = json_object();
+    const struct sandbox_order order = {.path = "/api/bash/execute_bash_command",
+                                        .content = content,
+                                        .timeout_ms = timeout_s * 1000 + ASK_TIMEOUT_MS};
+
+    json_put_text(content, "command", command);
+    json_put(content, "timeout", json_integer((json_int_t)timeout_s));
+    return sandbox_ask(sandbox, &order, answer_out, err);
 }
 
 int sandbox_query_action(struct sandbox *sandbox, const struct action_request *order,

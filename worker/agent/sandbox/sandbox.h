@@ -99,10 +99,23 @@ int sandbox_end_action(struct sandbox_action *action, struct action_result *resu
 /* The state of an action in the sandbox; errors as above. */
 int sandbox_query_action(struct sandbox *sandbox, const struct action_request *order,
                          struct action_result *result_out, struct error *err) NONNULL MUST_CHECK;
+/* A request to the sandbox's server for one of deft's own purposes. */
+struct sandbox_order {
+    const char *path;
+    const json_t *content;
+    int64_t timeout_ms; /* once it runs */
+};
+
+/*
+ * Waits until the sandbox runs, posts the content and gives the reply, a new reference. There is no
+ * deduplication. Errors as sandbox_end_action(), without ERROR_NOT_FOUND; no retry if the sandbox
+ * does not answer.
+ */
+int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order, json_t **reply_out,
+                struct error *err) NONNULL MUST_CHECK;
 /*
  * Runs one of deft's own commands immediately, outside the conversation's shells: *answer_out =
- * {"exit_code", "stdout", "stderr"}, a new reference. May run twice: there is no deduplication.
- * Errors as sandbox_end_action(), without ERROR_NOT_FOUND; no retry if the sandbox does not answer.
+ * {"exit_code", "stdout", "stderr"}, a new reference. May run twice. Errors as sandbox_ask().
  */
 int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeout_s,
                     json_t **answer_out, struct error *err) NONNULL MUST_CHECK;

@@ -131,6 +131,7 @@ model_test_SOURCES = \
 	tests/unit/model/prompt/planned_events_test.c \
 	tests/unit/model/conversation/preview_answer_test.c tests/unit/model/conversation/preview_test.c \
 	tests/unit/model/web_origin_test.c \
+	tests/unit/model/prompt/project_knowledge_test.c \
 	tests/unit/model/prompt/prompt_forms_test.c tests/unit/model/prompt/prompt_test.c \
 	tests/unit/model/schema/client_arguments_test.c tests/unit/model/schema/members_test.c tests/unit/model/schema/redact_test.c \
 	tests/unit/model/plugins/repository_steps_test.c tests/unit/model/plugins/repository_test.c \

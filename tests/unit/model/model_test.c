@@ -279,6 +279,7 @@ int main(void)
     n_failed += progress_tests();
     n_failed += web_origin_tests();
     n_failed += prompt_form_tests();
+    n_failed += project_knowledge_tests();
     n_failed += prompt_tests();
     n_failed += redact_tests();
     n_failed += repository_step_tests();

@@ -87,6 +87,7 @@ int policy_tests(void);
 int progress_tests(void);
 int web_origin_tests(void);
 int prompt_form_tests(void);
+int project_knowledge_tests(void);
 int prompt_tests(void);
 int redact_tests(void);
 int repository_step_tests(void);

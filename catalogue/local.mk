@@ -79,6 +79,7 @@ dist_catalogue_instructions_DATA = \
 	catalogue/instructions/empty_answer.txt \
 	catalogue/instructions/goal.txt \
 	catalogue/instructions/no_vision.txt \
+	catalogue/instructions/opened_skill.txt \
 	catalogue/instructions/rephrase.txt \
 	catalogue/instructions/side_question.txt \
 	catalogue/instructions/summary.txt \

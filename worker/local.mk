@@ -54,6 +54,7 @@ worker_agent_sources = \
 	worker/delta_outbox.c worker/delta_outbox.h \
 	worker/pool.c worker/pool.h \
 	worker/tools/finish.c \
+	worker/tools/invoke_skill.c \
 	worker/tools/task_tracker.c \
 	worker/tools/think.c \
 	worker/tools/worker_tool.c worker/tools/worker_tool.h \

@@ -107,6 +107,22 @@ test('a rule for paths comes with the first result that concerns such a file, on
   assert.match(requestsOf(conversation)[1].messages.filter(({ role }) => role === 'tool').map(textOf).join(), /<EXTRA_INFO>[^]*Use CSS modules-4711\.[^]*<\/EXTRA_INFO>/);
 });
 
+test('a skill in AgentSkills format is opened on demand', async (t) => {
+  const folder = await project(t);
+  const invoke = (name) => ({ name: 'invoke_skill', arguments: { name, summary: 's' } });
+  const conversation = await begin(t, [{ calls: [invoke('pdf-reading')] }, { calls: [invoke('nope')] }, done], folder);
+  assert.equal(await conversation.ask('Read it.'), 'finished');
+  const [opened, unknown] = (await conversation.events()).filter(isResult('invoke_skill')).map(({ observation }) => observation);
+  assert.deepEqual([opened.kind, opened.skill_name, opened.is_error], ['InvokeSkillObservation', 'pdf-reading', false]);
+  assert.match(opened.content[0].text, new RegExp(`Use pdftotext-4711\\.[^]*${folder}/\\.agents/skills/pdf-reading`));
+  assert.ok(unknown.is_error);
+  assert.match(unknown.content[0].text, /pdf-reading/);
+
+  const without = await begin(t, [done], await project(t, { 'AGENTS.md': 'x' }));
+  assert.equal(await without.ask('Hello.'), 'finished');
+  assert.ok(!first(without).tools.some(({ function: { name } }) => name === 'invoke_skill'));
+});
+
 test('a repository that is cloned before the first message is read', async (t) => {
   const tag = randomUUID().slice(0, 8);
   const git = await GitServer.start(box, `oauth2:${tag}`);

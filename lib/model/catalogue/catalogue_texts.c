@@ -97,4 +97,6 @@ const struct text_source text_sources[CATALOGUE_N_TEXTS] = {
                               "example_begin|example_end",
                      .values = "functions|number|name|type|need|description|list",
                      .has_only_parts = true}},
+    [TEXT_OPENED_SKILL] = {"instructions/opened_skill.txt",
+                           {.parts = "given|unknown|none", .values = "content|folder|name|names"}},
 };

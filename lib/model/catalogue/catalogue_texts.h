@@ -79,6 +79,7 @@ enum catalogue_text {
     TEXT_CUT_ANSWER,
     TEXT_NO_VISION,
     TEXT_CALLS,
+    TEXT_OPENED_SKILL,
     CATALOGUE_N_TEXTS,
 };
 

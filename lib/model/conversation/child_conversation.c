@@ -11,7 +11,7 @@
 
 /* Members of the parent's own history, not copied. */
 static const char *const own_members[] = {"forked_from", "goal", "activated_knowledge_skills",
-                                          "project_skills"};
+                                          PROJECT_SKILLS};
 
 struct uuid child_conversation_id(const struct uuid *parent_id, const struct uuid *action_id)
 {

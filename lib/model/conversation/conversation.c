@@ -107,6 +107,27 @@ bool conversation_wants_knowledge(const struct conversation *conversation)
            json_bool_or(context, "load_memory", 0) != 0;
 }
 
+static bool has_skill_to_open(const json_t *skills)
+{
+    const json_t *skill = NULL;
+    size_t i = 0;
+
+    json_array_foreach (skills, i, skill) {
+        if (json_bool_or(skill, "is_agentskills_format", 0) != 0)
+            return true;
+    }
+    return false;
+}
+
+bool conversation_has_skills_to_open(const struct conversation *conversation)
+{
+    const json_t *context = json_object_get(conversation_agent(conversation), "agent_context");
+
+    return conversation_wants_knowledge(conversation) &&
+           (has_skill_to_open(json_object_get(context, "skills")) ||
+            has_skill_to_open(json_object_get(conversation->spec, PROJECT_SKILLS)));
+}
+
 size_t conversation_tool_concurrency(const struct conversation *conversation)
 {
     json_int_t limit = json_int_or(conversation_agent(conversation), "tool_concurrency_limit", 1);

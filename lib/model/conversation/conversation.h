@@ -32,6 +32,10 @@ struct strbuf;
 #define AGENT_STATE_TASKS "tasks"                     /* see model/conversation/task.h */
 #define AGENT_STATE_PATH_RULES "activated_path_rules" /* names, see model/prompt/path_rules.h */
 
+/* Member of the specification, hidden from clients: skills found in the workspace
+ * (model/prompt/project_knowledge.h). They replace the creator's of the same name. */
+#define PROJECT_SKILLS "project_skills"
+
 struct conversation {
     struct uuid id;
     struct uuid user_id;
@@ -177,6 +181,8 @@ const char *conversation_working_dir(const struct conversation *conversation) NO
 json_t *conversation_llm(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* True if its agent wants to know of its workspace before its model's first call. */
 bool conversation_wants_knowledge(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* True if it wants that and has a skill in AgentSkills format, for the agent to open on demand. */
+bool conversation_has_skills_to_open(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* How many calls of an answer may run at once, from 1 to TOOL_CONCURRENCY_MAX. */
 size_t conversation_tool_concurrency(const struct conversation *conversation) NONNULL MUST_CHECK;
 json_int_t conversation_max_iterations(const struct conversation *conversation) NONNULL MUST_CHECK;

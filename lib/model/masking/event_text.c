@@ -38,6 +38,7 @@ static const struct texts kinds[] = {
     {"GlobObservation", "content/*/text|pattern|files/*"},
     {"GrepAction", "pattern"},
     {"GrepObservation", "content/*/text|pattern|matches/*"},
+    {"InvokeSkillObservation", "content/*/text"},
     {"ListDirectoryObservation", "content/*/text|entries/*/name|entries/*/path"},
     {"MCPToolAction", "data/**"},
     {"MCPToolObservation", "content/*/text"},

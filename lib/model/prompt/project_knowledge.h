@@ -11,7 +11,7 @@
  *                            "environment": {"working_dir","repository","branch",…},
  *                            "messages": {event's id: {"activated_skills","extended_content"}}}}
  * where "messages" completes the user's messages that were stored before. The specification's
- * member PROJECT_SKILLS (skills.h) is a list of skills as in an agent's context, with "paths".
+ * member PROJECT_SKILLS is a list of skills as in an agent's context, with "paths".
  *
  * Ownership: project_knowledge_done(). Threading: pure.
  * Decision:  docs/decisions/0085-what-the-workspace-tells.md

@@ -12,10 +12,6 @@
 struct catalogue;
 struct conversation;
 
-/* Member of the specification: skills found in the workspace. They replace the creator's of the
- * same name. */
-#define PROJECT_SKILLS "project_skills"
-
 /* The skills that a user's message activates. Both arrays are owned by the struct. */
 struct skill_texts {
     json_t *names; /* of the activated skills */

@@ -51,6 +51,11 @@ static const struct field finish_fields[] = {
 };
 static const struct object_schema finish_schema = CLOSED_SCHEMA(finish_fields);
 
+static const struct field invoke_skill_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct object_schema invoke_skill_schema = CLOSED_SCHEMA(invoke_skill_fields);
+
 static const struct field think_fields[] = {
     {.name = "thought", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
@@ -162,6 +167,16 @@ const struct tool tool_table[] = {
      .schema = &list_directory_schema, .text = TEXT_TOOL_LIST_DIRECTORY, .hints = "i"},
     {FILE_TOOL("apply_patch", "ApplyPatch"), .schema = &apply_patch_schema,
      .text = TEXT_TOOL_APPLY_PATCH, .hints = "d"},
+    {.name = "invoke_skill",
+     .kind = "InvokeSkillTool",
+     .action_kind = "InvokeSkillAction",
+     .observation_kind = "InvokeSkillObservation",
+     .place = TOOL_IN_WORKER,
+     .is_read_only = true,
+     .schema = &invoke_skill_schema,
+     .text = TEXT_TOOL_INVOKE_SKILL,
+     .hints = "i",
+     .spec_names = "invoke_skill|InvokeSkillTool"},
     {.name = "start_child_conversation",
      .kind = "StartChildConversationTool",
      .action_kind = "StartChildConversationAction",
@@ -231,10 +246,10 @@ const struct tool tool_table[] = {
 const size_t tool_table_n = ARRAY_SIZE(tool_table);
 
 const char tool_names_elsewhere[] =
-    "AskOracleTool|ClassifyAndSwitchLLMTool|DelegateTool|InvokeSkillTool|PlanningFileEditorTool|"
-    "SwitchLLMTool|TomConsultTool|VisionInspectTool|WorkflowTool|ask_oracle|consult_tom_agent|"
-    "delegate|inspect_image_with_vision|invoke_skill|planning_file_editor|route_task_to_model|"
-    "switch_llm|vision_inspect|workflow";
+    "AskOracleTool|ClassifyAndSwitchLLMTool|DelegateTool|PlanningFileEditorTool|SwitchLLMTool|"
+    "TomConsultTool|VisionInspectTool|WorkflowTool|ask_oracle|consult_tom_agent|delegate|"
+    "inspect_image_with_vision|planning_file_editor|route_task_to_model|switch_llm|"
+    "vision_inspect|workflow";
 
 static bool is_in_set(const struct tool *tool, const char *set_name)
 {

@@ -13,7 +13,8 @@
 
 bool tools_is_built_in(const struct tool *tool)
 {
-    return text_equal(tool->name, "finish") || text_equal(tool->name, "think");
+    return text_equal(tool->name, "finish") || text_equal(tool->name, "think") ||
+           text_equal(tool->name, "invoke_skill");
 }
 
 /* A set is listed by its first name. */
@@ -115,6 +116,8 @@ const struct tool **tools_of(const struct conversation *conversation)
         add_tools(conversation, &filter, json_text_or(item, "name", ""), tools);
     json_array_foreach (json_object_get(agent, "include_default_tools"), i, item)
         add_tools(conversation, &none, json_is_string(item) ? json_string_value(item) : "", tools);
+    if (conversation_has_skills_to_open(conversation))
+        add_tools(conversation, &none, "invoke_skill", tools);
     return tools;
 }
 

@@ -18,7 +18,7 @@ struct conversation;
  * has, which the agent then does not get.
  */
 bool tools_may_be_named(const char *spec_name) NONNULL MUST_CHECK;
-/* True if every agent has the tool without naming it. */
+/* True if agents have the tool without naming it: all, or those with skills to open. */
 bool tools_is_built_in(const struct tool *tool) NONNULL MUST_CHECK;
 /* Lists the names of tools that agents of this installation can have; a set is listed by its own
  * name. A new reference. */

@@ -123,7 +123,8 @@ static int run_in_worker(struct agent *agent, struct pending_call *call, struct 
     bool is_state_changed = false;
 
     outcome.observation =
-        worker_tool_run(call->tool->name, action_of(agent, call), state, &is_state_changed);
+        worker_tool_run(agent->context->catalogue, &agent->conversation, call->tool->name,
+                        action_of(agent, call), &is_state_changed);
     if (outcome.observation == NULL)
         strbuf_appendf(&outcome.problem.text, "The tool '%s' cannot run here.", call->tool->name);
     return store_outcome(agent, call->action, &outcome, is_state_changed ? &change : NULL, err);

@@ -32,6 +32,13 @@ void agent_take_secrets(struct agent *agent)
     secret_lookup_all(agent);
 }
 
+void agent_renew_tools(struct agent *agent)
+{
+    toolset_free(agent->tools);
+    agent->tools = toolset_new(agent->context->catalogue, &agent->conversation);
+    transcript_restart(&agent->transcript);
+}
+
 void agent_take_row(struct agent *agent, struct conversation *now)
 {
     struct conversation *own = &agent->conversation;
@@ -46,10 +53,7 @@ void agent_take_row(struct agent *agent, struct conversation *now)
     secret_list_retire(&agent->secrets);
     json_decref(agent->llm_spec);
     agent_take_secrets(agent);
-    /* Both depend on the specification. */
-    toolset_free(agent->tools);
-    agent->tools = toolset_new(agent->context->catalogue, own);
-    transcript_restart(&agent->transcript);
+    agent_renew_tools(agent);
     agent->is_row_stale = false;
     agent->has_foreign_stats = false;
 }

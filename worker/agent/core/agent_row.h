@@ -12,6 +12,8 @@ struct conversation;
 
 /* Loads the secrets stored with the conversation and its user, and the model to use. */
 void agent_take_secrets(struct agent *agent) NONNULL;
+/* Makes the tools, and the prompt, anew: both depend on the specification. */
+void agent_renew_tools(struct agent *agent) NONNULL;
 /* Applies a client's changes: takes the row's specification, secrets and stats. */
 void agent_take_row(struct agent *agent, struct conversation *now) NONNULL;
 

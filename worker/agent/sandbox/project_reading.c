@@ -17,6 +17,7 @@
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/agent_row.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/secret_list.h"
@@ -136,6 +137,8 @@ static int store(struct agent *agent, const json_t *reply, struct error *err)
     do
         rc = store_once(agent, &sources, err);
     while (rc < 0 && err->code == ERROR_CONFLICT);
+    if (rc == 0)
+        agent_renew_tools(agent);
     if (rc == 0 || err->code != ERROR_TOO_LARGE)
         return rc;
     log_warning("project.not_stored", LOG_ERROR(err));

@@ -5,6 +5,8 @@ import type { ConversationInfo, ConversationPage, EventPage } from "./wire";
 const BASE = "/agent/api/conversations";
 const TOOLS = ["terminal", "file_editor", "task_tracker"];
 const WORKING_DIR = "/workspace/project";
+/** The agent reads what the project and the user keep for it. */
+const CONTEXT = { load_project_skills: true, load_user_skills: true, load_memory: true };
 
 function userMessage(message: string) {
     return { role: "user", content: [{ type: "text", text: message }], run: true };
@@ -25,6 +27,7 @@ export async function createConversation(wanted: NewConversation): Promise<Conve
             kind: "Agent",
             llm: { model: wanted.model, usage_id: "agent" },
             tools: TOOLS.map((name) => ({ name })),
+            agent_context: CONTEXT,
         },
         workspace: { kind: "LocalWorkspace", working_dir: WORKING_DIR },
         initial_message: userMessage(wanted.message),

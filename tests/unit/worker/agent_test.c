@@ -12,6 +12,7 @@ int main(int argc, char **argv)
     n_failed += delta_outbox_tests();
     n_failed += event_writer_tests();
     n_failed += pending_call_tests();
+    n_failed += project_reading_tests();
     n_failed += sandbox_call_tests();
     n_failed += sandbox_http_tests();
     n_failed += sandbox_tests();

@@ -52,6 +52,8 @@ struct stub {
     size_t n_commands;
     int command_exit_code;
     char *command_text;
+    size_t n_readings;
+    json_t *files; /* the reply of /files/collect; NULL: {} */
 };
 
 struct connection {
@@ -214,6 +216,12 @@ static json_t *run_command_locked(struct stub *stub) REQUIRES(stub -> lock)
                      stub->command_exit_code == 0 ? "" : text);
 }
 
+static json_t *read_files_locked(struct stub *stub) REQUIRES(stub -> lock)
+{
+    stub->n_readings++;
+    return stub->files != NULL ? json_incref(stub->files) : json_object();
+}
+
 static json_t *answer_locked(struct stub *stub, const struct http *http, const json_t *request)
     REQUIRES(stub -> lock)
 {
@@ -231,6 +239,8 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
                    : get_action_locked(stub, http->path + strlen("/actions/"));
     if (text_equal(http->path, "/api/bash/execute_bash_command"))
         return run_command_locked(stub);
+    if (text_equal(http->path, "/files/collect"))
+        return read_files_locked(stub);
     if (text_ends_with(http->path, "/interrupt")) {
         stub->n_interrupts++;
         condition_wake_all(&stub->changed);
@@ -379,6 +389,7 @@ void stub_stop(struct stub *stub)
     lock_done(&stub->lock);
     mem_free(stub->refusal);
     mem_free(stub->command_text);
+    json_decref(stub->files);
     mem_free(stub);
 }
 
@@ -412,6 +423,23 @@ void stub_set_command(struct stub *stub, int exit_code, const char *text)
     stub->command_text = mem_dup_text(text);
     stub->command_exit_code = exit_code;
     lock_release(&stub->lock);
+}
+
+void stub_set_files(struct stub *stub, const char *reply)
+{
+    struct error err = ERROR_INIT;
+    json_t *files = NULL;
+
+    error_ignore(json_parse(reply, strlen(reply), &files, &err), "a test's own reply is JSON");
+    lock_take(&stub->lock);
+    json_decref(stub->files);
+    stub->files = files;
+    lock_release(&stub->lock);
+}
+
+size_t stub_n_readings(struct stub *stub)
+{
+    return read_count(stub, &stub->n_readings);
 }
 
 size_t stub_n_commands(struct stub *stub)

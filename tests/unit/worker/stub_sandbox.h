@@ -29,6 +29,10 @@ const char *stub_url(struct stub *stub) NONNULL;
 void stub_refuse_start(struct stub *stub, const char *detail) __attribute__((nonnull(1)));
 /* From now on a command of deft's own ends so; its text is on stdout, or on stderr if it failed. */
 void stub_set_command(struct stub *stub, int exit_code, const char *text) NONNULL;
+/* From now on the workspace's files are read as this reply, JSON. */
+void stub_set_files(struct stub *stub, const char *reply) NONNULL;
+/* How often they were read. */
+size_t stub_n_readings(struct stub *stub) NONNULL;
 size_t stub_n_commands(struct stub *stub) NONNULL;
 /* The sandbox is replaced: another runtime_id, all actions forgotten. */
 void stub_replace_sandbox(struct stub *stub) NONNULL;

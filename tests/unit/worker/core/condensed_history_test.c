@@ -116,6 +116,16 @@ static void append(struct log *log, struct event_list *events)
     check(conversation_store_write(log->db, &row, events, &write, &err), &err);
 }
 
+/* What a run reads of its workspace before the first answer. */
+static void learn(struct log *log)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    json_auto_t *value = test_json("{\"project_knowledge\": {\"dynamic_context\": \"known\"}}");
+
+    event_add_state(&events, "agent_state", value);
+    append(log, &events);
+}
+
 static void say(struct log *log, struct event_list *events)
 {
     json_auto_t *content = json_array();
@@ -416,6 +426,7 @@ static void short_load_equals_the_whole_log(void **state)
     for (uint64_t seed = 1; seed <= N_LOGS; seed++) {
         struct log log = log_new(*state, seed);
 
+        learn(&log);
         for (int i = 0; i < N_ACTS; i++) {
             act(&log);
             if (i % 3 == 0)

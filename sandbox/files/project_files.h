@@ -1,6 +1,6 @@
 /*
  * Small text files from several folders in one reply: skills, hooks and agents that projects and
- * users keep, for deft-fcgi to read.
+ * users keep, for deft-fcgi and deft-worker to read.
  */
 #ifndef DEFT_SANDBOX_FILES_PROJECT_FILES_H
 #define DEFT_SANDBOX_FILES_PROJECT_FILES_H

@@ -37,16 +37,18 @@ struct fixture {
     struct strbuf text; /* of the value */
 };
 
+/* clang-format off */
+#define FIXTURE_INIT {.conversation = CONVERSATION_INIT, .knowledge = PROJECT_KNOWLEDGE_INIT, \
+                      .text = STRBUF_INIT}
+/* clang-format on */
+
 static void fixture_begin(struct fixture *f, const char *context)
 {
     CLEANUP(strbuf_done) struct strbuf request = STRBUF_INIT;
     json_auto_t *json = NULL;
 
-    *f = (struct fixture){.conversation = CONVERSATION_INIT,
-                          .reply = json_object(),
-                          .installed = json_array(),
-                          .knowledge = PROJECT_KNOWLEDGE_INIT,
-                          .text = STRBUF_INIT};
+    f->reply = json_object();
+    f->installed = json_array();
     strbuf_appendf(&request,
                    "{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {'model': 'gpt-x'},"
                    " 'agent_context': {'load_project_skills': true, 'load_user_skills': true,"
@@ -107,7 +109,7 @@ static void assert_lacks(const struct fixture *f, const char *words)
 
 static void sections_come_in_order(void **state)
 {
-    CLEANUP(fixture_done) struct fixture f;
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
     static const char *const parts[] = {
         "<SOUL>",
         "I am calm.",
@@ -158,7 +160,7 @@ static void sections_come_in_order(void **state)
 
 static void later_level_replaces_earlier_one(void **state)
 {
-    CLEANUP(fixture_done) struct fixture f;
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
 
     (void)state;
     fixture_begin(&f, ", 'disabled_skills': ['off'], 'skills': ["
@@ -184,7 +186,7 @@ static void later_level_replaces_earlier_one(void **state)
 
 static void files_of_other_families_are_left_out(void **state)
 {
-    CLEANUP(fixture_done) struct fixture f;
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
 
     (void)state;
     fixture_begin(&f, "");
@@ -200,7 +202,7 @@ static void files_of_other_families_are_left_out(void **state)
 /* Each memory may have half, and what the other leaves; the newest lines stay. */
 static void memories_are_cut_at_the_top(void **state)
 {
-    CLEANUP(fixture_done) struct fixture f;
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
     CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
     const char *at = NULL;
     size_t n = 0;
@@ -222,7 +224,7 @@ static void memories_are_cut_at_the_top(void **state)
 
 static void foreign_text_does_not_end_its_section(void **state)
 {
-    CLEANUP(fixture_done) struct fixture f;
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
 
     (void)state;
     fixture_begin(&f, "");
@@ -236,7 +238,7 @@ static void foreign_text_does_not_end_its_section(void **state)
 
 static void what_is_too_large_is_skipped_and_named(void **state)
 {
-    CLEANUP(fixture_done) struct fixture f;
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
     CLEANUP(strbuf_done) struct strbuf large = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf big = STRBUF_INIT;
 
@@ -274,7 +276,7 @@ static void nonsense_is_left_out(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(replies); i++) {
-        CLEANUP(fixture_done) struct fixture f;
+        CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
 
         fixture_begin(&f, "");
         json_decref(f.reply);
@@ -287,7 +289,7 @@ static void nonsense_is_left_out(void **state)
 
 static void earlier_messages_activate_skills_once(void **state)
 {
-    CLEANUP(fixture_done) struct fixture f;
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_auto_t *content = json_of("[{'type': 'text', 'text': 'Use docker'}]");
 
@@ -316,7 +318,7 @@ static void keep(struct fixture *f)
 
 static void later_messages_activate_the_projects_skills(void **state)
 {
-    CLEANUP(fixture_done) struct fixture f;
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
     CLEANUP(skill_texts_done) struct skill_texts texts = SKILL_TEXTS_INIT;
     json_auto_t *content = json_of("[{'type': 'text', 'text': '/fix docker pdf'}]");
 
@@ -359,7 +361,7 @@ static void rules_are_for_paths(void **state)
         {"/w/app/known/x", "[]"},
         {"", "[]"},
     };
-    CLEANUP(fixture_done) struct fixture f;
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
 
     (void)state;
     fixture_begin(&f, "");
@@ -387,7 +389,7 @@ static void rules_are_for_paths(void **state)
 
 static void request_names_places_of_the_project_and_the_user(void **state)
 {
-    CLEANUP(fixture_done) struct fixture f;
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_auto_t *body = NULL;
 

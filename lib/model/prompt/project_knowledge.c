@@ -16,9 +16,13 @@
 enum {
     SKILLS_MAX = 300,
     SKILL_MAX_BYTES = 64 * 1024,
-    KEPT_MAX_BYTES = 256 * 1024,   /* of all skills in the specification */
-    DESCRIPTION_SHOWN_CHARS = 200, /* in the event */
-    REASON_MAX_BYTES = 200,        /* of the sandbox's words */
+    RULES_MAX = 100,
+    KEPT_MAX_BYTES = 256 * 1024, /* of all skills in the specification */
+    PATHS_MAX = 32,              /* of one skill */
+    TRIGGERS_MAX = 100,
+    SHOWN_MAX = 10,         /* paths and triggers in the event */
+    SHOWN_MAX_CHARS = 200,  /* of a description, a path or a trigger there */
+    REASON_MAX_BYTES = 200, /* of the sandbox's words */
     SKIPPED_MAX = 2 * PROJECT_FILES_SKIPPED_MAX,
     SUMMARY_MAX_BYTES = 1024, /* of one member */
 };
@@ -35,6 +39,7 @@ struct reading {
     bool with_skills_of_project;
     bool with_memory;
     json_t *skills; /* name: skill */
+    size_t n_rules;
     json_t *skipped;
     const char *soul; /* borrowed from the reply, as all below */
     const char *user_memory;
@@ -117,6 +122,16 @@ static bool has_given(const struct reading *reading, const char *name)
     return false;
 }
 
+/* The first items of a list. */
+static json_t *first_of(const json_t *list, size_t n_max)
+{
+    json_t *first = json_array();
+
+    for (size_t i = 0; i < json_array_size(list) && i < n_max; i++)
+        json_push(first, json_incref(json_array_get(list, i)));
+    return first;
+}
+
 /* The form of an agent's context: the trigger words become its trigger. */
 static json_t *skill_for_context(const json_t *read)
 {
@@ -125,9 +140,8 @@ static json_t *skill_for_context(const json_t *read)
                                           "source",
                                           "description",
                                           "is_agentskills_format",
-                                          "paths",
                                           "disable_model_invocation"};
-    json_t *words = json_object_get(read, "triggers");
+    const json_t *words = json_object_get(read, "triggers");
     json_t *skill = json_object();
     json_t *trigger = NULL;
 
@@ -140,8 +154,9 @@ static json_t *skill_for_context(const json_t *read)
     if (json_array_size(words) > 0) {
         trigger = json_object();
         json_put_text(trigger, "type", "keyword");
-        json_put(trigger, "keywords", json_incref(words));
+        json_put(trigger, "keywords", first_of(words, TRIGGERS_MAX));
     }
+    json_put(skill, "paths", first_of(json_object_get(read, "paths"), PATHS_MAX));
     json_put(skill, "trigger", trigger != NULL ? trigger : json_null());
     return skill;
 }
@@ -160,6 +175,10 @@ static void add_skill(struct reading *reading, const json_t *read, enum skill_le
         return;
     if (strlen(json_text_or(read, "content", "")) > SKILL_MAX_BYTES) {
         skip(reading, path, "it is larger than 64 KiB");
+        return;
+    }
+    if (json_array_size(json_object_get(read, "paths")) > 0 && ++reading->n_rules > RULES_MAX) {
+        skip(reading, path, "there are too many rules for paths");
         return;
     }
     if (json_object_size(reading->skills) >= SKILLS_MAX) {
@@ -223,7 +242,7 @@ static void add_file(struct reading *reading, const struct project_file *file)
 
     if (file->place->form == FORM_MEMORY_INDEX && reading->with_memory)
         *(file->is_users ? &reading->user_memory : &reading->project_memory) = file->text;
-    if (file->place->form == FORM_SOUL && file->is_users)
+    if (file->place->form == FORM_SOUL && file->is_users && with_skills)
         reading->soul = file->text;
     if (file->place->form == FORM_RULE && with_skills)
         add_rule(reading, file);
@@ -293,7 +312,7 @@ static void keep_skills(struct reading *reading, json_t *list)
     void *next = NULL;
 
     json_object_foreach_safe (reading->skills, next, name, skill) {
-        size_t len = strlen(json_text_or(skill, "content", ""));
+        size_t len = json_dumpb(skill, NULL, 0, JSON_COMPACT);
 
         if (!is_kept(skill)) {
             json_push(list, name_only(skill));
@@ -316,6 +335,23 @@ static const char *type_of(const json_t *skill)
     return json_is_null(json_object_get(skill, "trigger")) ? "repo" : "knowledge";
 }
 
+static json_t *shown_text(const char *text)
+{
+    return json_text(text, utf8_offset(text, strlen(text), SHOWN_MAX_CHARS));
+}
+
+static json_t *shown_list(const json_t *texts)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < json_array_size(texts) && i < SHOWN_MAX; i++) {
+        const char *text = json_string_value(json_array_get(texts, i));
+
+        json_push(list, shown_text(text != NULL ? text : ""));
+    }
+    return list;
+}
+
 static json_t *shown_skills(json_t *skills)
 {
     json_t *list = json_array();
@@ -323,28 +359,23 @@ static json_t *shown_skills(json_t *skills)
     json_t *skill = NULL;
 
     json_object_foreach (skills, name, skill) {
-        const char *description = json_text_or(skill, "description", "");
-        size_t len = utf8_offset(description, strlen(description), DESCRIPTION_SHOWN_CHARS);
-        json_t *words = json_object_get(json_object_get(skill, "trigger"), "keywords");
-        json_t *paths = json_object_get(skill, "paths");
+        const json_t *trigger = json_object_get(skill, "trigger");
         json_t *shown = json_object();
 
         json_put_text(shown, "name", name);
         json_put_text(shown, "type", type_of(skill));
         json_put_text(shown, "source", json_text_or(skill, "source", ""));
-        json_put(shown, "description", json_text(description, len));
-        json_put(shown, "triggers", words != NULL ? json_incref(words) : json_array());
-        json_put(shown, "paths", paths != NULL ? json_incref(paths) : json_array());
+        json_put(shown, "description", shown_text(json_text_or(skill, "description", "")));
+        json_put(shown, "triggers", shown_list(json_object_get(trigger, "keywords")));
+        json_put(shown, "paths", shown_list(json_object_get(skill, "paths")));
         json_push(list, shown);
     }
     return list;
 }
 
-static json_t *environment_of(const struct conversation *conversation,
-                              const struct project_sources *sources)
+static json_t *environment_of(const struct conversation *conversation, const json_t *summary)
 {
     static const char *const members[] = {"repository", "branch", "commit", "system"};
-    const json_t *summary = json_object_get(sources->reply, "summary");
     json_t *environment = json_object();
 
     json_put_text(environment, "working_dir", conversation_working_dir(conversation));
@@ -356,14 +387,13 @@ static json_t *environment_of(const struct conversation *conversation,
             strpbrk(value, "\r\n`") == NULL)
             json_put_text(environment, members[i], value);
     }
-    json_put_text(environment, "image", sources->image);
     return environment;
 }
 
-static json_t *value_of(struct reading *reading, const struct project_sources *sources)
+static json_t *value_of(struct reading *reading, const json_t *summary)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    json_auto_t *environment = environment_of(reading->conversation, sources);
+    json_auto_t *environment = environment_of(reading->conversation, summary);
     const struct prompt_findings findings = {
         .skills = reading->skills,
         .environment = environment,
@@ -417,7 +447,7 @@ void project_knowledge_read(const struct catalogue *catalogue,
     add_files(&reading, json_object_get(sources->reply, "files"));
     *knowledge_out = (struct project_knowledge){.skills = json_array(), .activated = json_array()};
     keep_skills(&reading, knowledge_out->skills);
-    knowledge_out->value = value_of(&reading, sources);
+    knowledge_out->value = value_of(&reading, json_object_get(sources->reply, "summary"));
 }
 
 void project_knowledge_add_message(struct project_knowledge *knowledge,

@@ -50,7 +50,6 @@ json_t *project_knowledge_request(const struct conversation *conversation) NONNU
 struct project_sources {
     const json_t *reply;     /* the sandbox's; malformed parts are left out */
     const json_t *installed; /* skills that the user has installed, in the API's form */
-    const char *image;       /* of the sandbox; NULL: none, or unknown */
 };
 
 /* Those of the user's skills that are in files take precedence. */

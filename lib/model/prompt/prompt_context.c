@@ -15,6 +15,7 @@ enum {
     MEMORY_MAX_CHARS = 6000, /* of both memories */
     SOUL_MAX_CHARS = 8000,
     LISTED_MAX = 200,
+    LISTED_MAX_BYTES = 64 * 1024,
 };
 
 /* A context being put together; findings: NULL at the conversation's start. */
@@ -271,7 +272,7 @@ static void list_skill(const struct context_parts *parts, const json_t *skill, s
     if (!is_listed(skill) || json_bool_or(skill, "disable_model_invocation", 0) != 0 ||
         prompt_skill_is_disabled(parts->conversation, json_text_or(skill, "name", "")))
         return;
-    if (++*n_listed_io > LISTED_MAX) {
+    if (++*n_listed_io > LISTED_MAX || list->len > LISTED_MAX_BYTES) {
         skip_for_room(skill, parts->findings->skipped);
         return;
     }
@@ -341,8 +342,8 @@ static void append_secrets(const struct context_parts *parts)
 
 static void append_environment(const struct context_parts *parts)
 {
-    static const char *const members[] = {"working_dir", "repository", "branch",
-                                          "commit",      "system",     "image"};
+    static const char *const members[] = {"working_dir", "repository", "branch", "commit",
+                                          "system"};
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {

@@ -128,9 +128,7 @@ static int store_once(struct agent *agent, const struct project_sources *sources
 static int store(struct agent *agent, const json_t *reply, struct error *err)
 {
     json_auto_t *installed = json_array();
-    const char *image = agent->context->settings.sandbox_image;
-    const struct project_sources sources = {
-        .reply = reply, .installed = installed, .image = image[0] != '\0' ? image : NULL};
+    const struct project_sources sources = {.reply = reply, .installed = installed};
     int rc = 0;
 
     read_installed(agent, installed);

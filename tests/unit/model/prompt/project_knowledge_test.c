@@ -87,7 +87,7 @@ static const char *context_of(const struct fixture *f)
 
 static void read_all(struct fixture *f)
 {
-    const struct project_sources sources = {f->reply, f->installed, "an/image"};
+    const struct project_sources sources = {f->reply, f->installed};
 
     project_knowledge_read(test_catalogue(), &f->conversation, &sources, &f->knowledge);
     json_append_text(&f->text, f->knowledge.value);
@@ -129,7 +129,6 @@ static void sections_come_in_order(void **state)
         "- Repository: `/w/app`",
         "- Branch at the start: `main`",
         "- System: Debian",
-        "- Image of the sandbox: `an/image`",
         "</ENVIRONMENT>",
         "<CURRENT_DATETIME>\nnow\n</CURRENT_DATETIME>"};
     const char *at = NULL;
@@ -262,6 +261,34 @@ static void what_is_too_large_is_skipped_and_named(void **state)
                    "\"reason\":\"it is larger than 64 KiB\"},"
                    "{\"path\":\"/w/.openhands/skills/two.md\","
                    "\"reason\":\"there is no room for it in the prompt\"}]");
+}
+
+/* Each pattern costs time at each call. */
+static void patterns_of_rules_are_limited(void **state)
+{
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    (void)state;
+    fixture_begin(&f, "");
+    strbuf_append(&text, "---\npaths:\n");
+    for (int i = 0; i < 1000; i++)
+        strbuf_appendf(&text, "- a%d\n", i);
+    strbuf_append(&text, "---\nRule");
+    for (int i = 0; i < 150; i++) {
+        CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+        strbuf_appendf(&path, "/w/.openhands/skills/rule%d.md", i);
+        add_file(&f, OF_PROJECT + SKILLS, path.text, text.text);
+    }
+    read_all(&f);
+    assert_int_equal(json_array_size(f.knowledge.skills), 100);
+    assert_int_equal(
+        json_array_size(json_object_get(json_array_get(f.knowledge.skills, 0), "paths")), 32);
+    assert_json_at(f.text.text, "project_knowledge.skills[0].paths[9]", "\"a9\"");
+    assert_json_at(f.text.text, "project_knowledge.skills[0].paths[10]", NULL);
+    assert_json_at(f.text.text, "project_knowledge.skipped[0].reason",
+                   "\"there are too many rules for paths\"");
 }
 
 /* Whatever a sandbox sends. */
@@ -416,6 +443,7 @@ int project_knowledge_tests(void)
         cmocka_unit_test(memories_are_cut_at_the_top),
         cmocka_unit_test(foreign_text_does_not_end_its_section),
         cmocka_unit_test(what_is_too_large_is_skipped_and_named),
+        cmocka_unit_test(patterns_of_rules_are_limited),
         cmocka_unit_test(nonsense_is_left_out),
         cmocka_unit_test(earlier_messages_activate_skills_once),
         cmocka_unit_test(later_messages_activate_the_projects_skills),

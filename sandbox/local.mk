@@ -159,6 +159,7 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/actions/file_tool_test.c \
 	tests/unit/sandbox/search/search_test.c \
 	tests/unit/sandbox/files/files_test.c \
+	tests/unit/sandbox/files/project_roots_test.c \
 	tests/unit/sandbox/files/unzip_test.c \
 	tests/unit/sandbox/git/git_address_test.c \
 	tests/unit/sandbox/core/identity_test.c \

@@ -41,6 +41,7 @@ int main(void)
     n_failed += shell_record_tests();
     n_failed += shell_split_tests();
     n_failed += terminal_text_tests();
+    n_failed += project_roots_tests();
     n_failed += unzip_tests();
     return n_failed > 0;
 }

@@ -45,6 +45,7 @@ int workspace_repository_tests(void);
 int shell_record_tests(void);
 int shell_split_tests(void);
 int terminal_text_tests(void);
+int project_roots_tests(void);
 int unzip_tests(void);
 
 #endif

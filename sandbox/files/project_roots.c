@@ -46,6 +46,7 @@ void project_clone_find(const char *folder, struct strbuf *clone)
         return;
     for (int i = 0; i < ENTRIES_MAX && n_found < 2; i++) {
         CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread, a stream of its own */
         const struct dirent *entry = readdir(entries);
 
         if (entry == NULL)

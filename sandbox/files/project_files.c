@@ -235,7 +235,7 @@ static void search_place(struct found_files *found, const json_t *place, json_in
     /* Below the root is all that is below the folder. */
     if (is_root || !search.is_beneath)
         search_below(found, &search, folder, sub);
-    if (root.len == 0 && json_bool_or(place, "with_clone", 0))
+    if (json_bool_or(place, "with_clone", 0))
         project_clone_find(folder, &clone);
     if (clone.len > 0)
         search_below(found, &search, clone.text, sub);

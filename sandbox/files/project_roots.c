@@ -39,7 +39,7 @@ void project_root_find(const char *folder, struct strbuf *root)
 
 void project_clone_find(const char *folder, struct strbuf *clone)
 {
-    DIR *entries = opendir(folder);
+    DIR *entries = has_git(folder) ? NULL : opendir(folder);
     size_t n_found = 0;
 
     if (entries == NULL)
@@ -137,9 +137,9 @@ json_t *project_summary(const char *folder)
     CLEANUP(strbuf_done) struct strbuf root = STRBUF_INIT;
     json_t *summary = json_object();
 
-    project_root_find(folder, &root);
+    project_clone_find(folder, &root);
     if (root.len == 0)
-        project_clone_find(folder, &root);
+        project_root_find(folder, &root);
     if (root.len > 0) {
         json_put_text(summary, "repository", root.text);
         put_head(summary, root.text);

@@ -16,11 +16,12 @@ struct strbuf;
 /* Appends the nearest folder at or above this one that contains a .git; nothing if none does. */
 void project_root_find(const char *folder, struct strbuf *root) NONNULL;
 /* Appends the only folder directly in this one that contains a .git; nothing if there are none or
- * several. */
+ * several, or if this one contains a .git. */
 void project_clone_find(const char *folder, struct strbuf *clone) NONNULL;
 /*
- * Returns {"repository", "branch", "commit", "system"}: of the folder's repository or the clone in
- * it; a detached HEAD has a commit and no branch. Unknown members are absent. A new reference.
+ * Returns {"repository", "branch", "commit", "system"}: of the clone in the folder, or the folder's
+ * repository; a detached HEAD has a commit and no branch. Unknown members are absent. A new
+ * reference.
  */
 json_t *project_summary(const char *folder) NONNULL MUST_CHECK;
 

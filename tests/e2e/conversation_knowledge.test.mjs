@@ -128,7 +128,8 @@ test('a repository that is cloned before the first message is read', async (t) =
   const git = await GitServer.start(box, `oauth2:${tag}`);
   t.after(() => git.stop());
   await git.commit(`private/know-${tag}`, { 'AGENTS.md': 'Cloned rules-4711.' });
-  const folder = `${WORKING_DIR}/${randomUUID()}`;
+  const outer = await project(t, { '.git/HEAD': 'ref: refs/heads/outer', 'AGENTS.md': 'Outer rules-4711.' });
+  const folder = `${outer}/work`;
   const conversation = await begin(t, [done], folder);
   await conversation.must(200, 'POST', '/git/repository', { json: { url: `${git.url}/private/know-${tag}.git`, credentials: { provider: 'gitlab', token: tag } } });
   assert.equal(await conversation.ask('Hello.'), 'finished');

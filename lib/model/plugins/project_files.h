@@ -42,7 +42,7 @@ struct project_question {
     size_t n_places;
     const char *project_dir; /* absolute; NULL: no project */
     bool with_user;
-    bool with_clone;   /* a lone repository directly in a project that is none counts as its part */
+    bool with_clone;   /* a lone repository in a project that is none counts as its part */
     bool with_summary; /* asks for the project's branch and the like */
 };
 

@@ -108,6 +108,14 @@ static void lone_clone_counts(void **state)
     add_folder(&tree, "plain");
     add_file(&tree, "one/.git/HEAD", "ref: refs/heads/main");
     assert_member(&tree, "", "branch", "main");
+    /* The folder may be in another repository, as when all work is in one. */
+    add_folder(&tree, "plain/.git");
+    add_folder(&tree, "plain/work");
+    add_folder(&tree, "plain/work/three");
+    add_folder(&tree, "plain/work/three/.git");
+    add_file(&tree, "plain/work/three/.git/HEAD", "ref: refs/heads/third");
+    assert_member(&tree, "/plain/work", "branch", "third");
+    assert_member(&tree, "/plain", "branch", "none");
     add_folder(&tree, "two");
     add_folder(&tree, "two/.git");
     project_clone_find(tree.path, &clone);

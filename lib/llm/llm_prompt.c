@@ -56,7 +56,6 @@ static struct form form_of(const struct catalogue *catalogue, const json_t *spec
     static const struct route_provider no_provider = {.format = LLM_FORMAT_CHAT};
     CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
     struct llm_error ignored = LLM_ERROR_INIT;
-    const char *name = json_text_or(spec, "model", "");
     const char *model = feature_name(spec);
     const struct route_provider *provider = &no_provider;
     enum llm_format_kind format = LLM_FORMAT_CHAT;

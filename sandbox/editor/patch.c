@@ -54,13 +54,13 @@ void patch_done(struct file_patch *patch)
 /* --- reading --- */
 
 /* The text of a patch, line by line. */
-struct reader {
+struct patch_reader {
     const char *rest;
     struct strbuf line; /* without its newline */
     size_t number;      /* of that line; 0: none was read */
 };
 
-static bool next_line(struct reader *reader)
+static bool next_line(struct patch_reader *reader)
 {
     size_t len = strcspn(reader->rest, "\n");
 
@@ -75,7 +75,7 @@ static bool next_line(struct reader *reader)
     return true;
 }
 
-static int refuse(const struct reader *reader, const char *why, struct error *err)
+static int refuse(const struct patch_reader *reader, const char *why, struct error *err)
 {
     return error_set(err, ERROR_INVALID, "The patch is not valid at line %zu (%.200s): %s",
                      reader->number, reader->line.text, why);
@@ -127,7 +127,8 @@ static void append_line(struct strbuf *out, const char *line)
 }
 
 /* A line without a sign is context, as an empty line of which an editor cut the blank. */
-static int take_change(const struct reader *reader, struct patch_hunk *hunk, struct error *err)
+static int take_change(const struct patch_reader *reader, struct patch_hunk *hunk,
+                       struct error *err)
 {
     const char *line = reader->line.text;
     char sign = line[0];
@@ -143,7 +144,8 @@ static int take_change(const struct reader *reader, struct patch_hunk *hunk, str
     return 0;
 }
 
-static int take_update_line(const struct reader *reader, struct patch_file *file, struct error *err)
+static int take_update_line(const struct patch_reader *reader, struct patch_file *file,
+                            struct error *err)
 {
     const char *line = reader->line.text;
     struct patch_hunk *hunk = file->n_hunks > 0 ? &file->hunks[file->n_hunks - 1] : NULL;
@@ -165,7 +167,7 @@ static int take_update_line(const struct reader *reader, struct patch_file *file
     return take_change(reader, hunk, err);
 }
 
-static int take_line(const struct reader *reader, struct patch_file *file, struct error *err)
+static int take_line(const struct patch_reader *reader, struct patch_file *file, struct error *err)
 {
     if (file == NULL)
         return refuse(reader, "expected *** Add File:, *** Delete File: or *** Update File:.", err);
@@ -183,7 +185,7 @@ static int take_line(const struct reader *reader, struct patch_file *file, struc
     return 0;
 }
 
-static int read_files(struct reader *reader, struct file_patch *patch, struct error *err)
+static int read_files(struct patch_reader *reader, struct file_patch *patch, struct error *err)
 {
     struct patch_file *file = NULL;
 
@@ -221,7 +223,7 @@ static int check_files(const struct file_patch *patch, struct error *err)
 
 int patch_read(struct file_patch *patch, const char *text, struct error *err)
 {
-    struct reader reader = {.rest = text, .line = STRBUF_INIT};
+    struct patch_reader reader = {.rest = text, .line = STRBUF_INIT};
     int rc = 0;
 
     while (next_line(&reader) && text_is_blank(reader.line.text))

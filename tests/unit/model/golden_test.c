@@ -194,7 +194,7 @@ static void build_action(struct event_list *list, json_t *theirs)
 {
     json_t *call = json_object_get(theirs, "tool_call");
     json_t *thought = json_object_get(theirs, "thought");
-    struct server_lifecycle parts = {
+    struct action_parts parts = {
         .tool_name = json_text_or(theirs, "tool_name", ""),
         .tool_call_id = json_text_or(theirs, "tool_call_id", ""),
         .arguments = json_text_or(call, "arguments", ""),

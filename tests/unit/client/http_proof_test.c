@@ -1,11 +1,16 @@
 /*
  * A server that must prove itself, before it is sent anything.
  */
+#include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "base/file.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "client/http_fixture.h"
+#include "client/tcp.h"
 
 #define PROOF_KEY "the proof key"
 #define BODY "{\"a\":\"body that nobody else may read\"}"
@@ -127,6 +132,64 @@ static void server_that_is_silent_or_away_is_not_called_another(void **state)
         assert_heard_nothing(server);
         test_server_stop(server);
     }
+}
+
+enum { FILLERS = 8 };
+
+/* A server that accepts nothing, and whose queue is full: a further connection is not made. */
+struct full_server {
+    int listening;
+    int fillers[FILLERS];
+    char url[64];
+};
+
+static void full_server_start(struct full_server *server)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(address);
+
+    server->listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (server->listening < 0 ||
+        bind(server->listening, (const struct sockaddr *)&address, len) < 0 ||
+        listen(server->listening, 0) < 0 ||
+        getsockname(server->listening, (struct sockaddr *)&address, &len) < 0)
+        fail_msg("%m");
+    for (size_t i = 0; i < FILLERS; i++) {
+        server->fillers[i] = tcp_open(&address);
+        assert_true(server->fillers[i] >= 0);
+    }
+    (void)snprintf(server->url, sizeof(server->url), "http://127.0.0.1:%u/",
+                   ntohs(address.sin_port));
+}
+
+static void full_server_stop(struct full_server *server)
+{
+    for (size_t i = 0; i < FILLERS; i++)
+        fd_close(&server->fillers[i]);
+    fd_close(&server->listening);
+}
+
+static void server_that_accepts_nothing_is_left_in_time(void **state)
+{
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    struct full_server server;
+
+    secret_set(&key, PROOF_KEY);
+    full_server_start(&server);
+    for (int proves = 0; proves < 2; proves++) {
+        CLEANUP(http_call_freep) struct http_call *call = NULL;
+        struct http_request request = question(server.url, proves ? &key : NULL);
+        struct error err = ERROR_INIT;
+
+        request.timeout_ms = 200;
+        assert_int_equal(fixture_start(*state, &request, &call, &err), 0);
+        assert_int_equal(http_wait(call, &err), -1);
+        assert_int_equal(err.code, proves ? ERROR_UNAVAILABLE : ERROR_TIMEOUT);
+        assert_string_equal(err.message, proves
+                                             ? "the sandbox's server did not authenticate in time"
+                                             : "no response in time");
+    }
+    full_server_stop(&server);
 }
 
 static void url_without_an_address_is_refused(void **state)
@@ -254,6 +317,7 @@ int main(void)
         cmocka_unit_test(another_server_hears_nothing),
         cmocka_unit_test(server_with_another_key_or_place_hears_nothing),
         cmocka_unit_test(server_that_is_silent_or_away_is_not_called_another),
+        cmocka_unit_test(server_that_accepts_nothing_is_left_in_time),
         cmocka_unit_test(url_without_an_address_is_refused),
         cmocka_unit_test(private_address_of_another_is_not_asked_for_a_proof),
         cmocka_unit_test(kept_connection_without_a_proof_is_not_used),

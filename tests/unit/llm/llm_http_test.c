@@ -188,6 +188,46 @@ static void pieces_are_passed_on_as_they_come(void **state)
     }
 }
 
+/* An answer of exactly so many bytes, or a stream whose first line has so many. */
+static const char *code_of_long(struct llm *llm, size_t n_bytes, bool is_stream)
+{
+    CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
+    struct test_reply reply = {.ending = TEST_CLOSE};
+    struct test_server *server = NULL;
+    const char *code = "";
+    struct asked asked;
+    size_t head = 0;
+
+    strbuf_append(&bytes, is_stream ? TEST_SSE_HEAD : HEAD("application/json"));
+    head = bytes.len;
+    strbuf_append(&bytes,
+                  is_stream ? "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}" : WHOLE);
+    strbuf_reserve(&bytes, n_bytes);
+    memset(bytes.text + bytes.len, ' ', head + n_bytes - bytes.len);
+    bytes.len = head + n_bytes;
+    bytes.text[bytes.len] = '\0';
+    if (is_stream)
+        strbuf_append(&bytes, "\n\n" TEST_STOP);
+    reply.bytes = bytes.text;
+    server = test_server_start(&reply, 1, NULL);
+    if (ask_server(&asked, llm, server, "{\"stream\":true,\"num_retries\":1}") < 0)
+        code = llm_failure_code(&asked.failure);
+    asked_done(&asked);
+    test_server_stop(server);
+    return code;
+}
+
+static void answers_and_events_have_a_largest_size(void **state)
+{
+    enum { ANSWER_MAX_BYTES = 16 * 1024 * 1024, EVENT_MAX_BYTES = 4 * 1024 * 1024 };
+    struct llm *const *llm = *state;
+
+    assert_string_equal(code_of_long(*llm, ANSWER_MAX_BYTES, false), "");
+    assert_string_equal(code_of_long(*llm, ANSWER_MAX_BYTES + 1, false), "APIError");
+    assert_string_equal(code_of_long(*llm, EVENT_MAX_BYTES, true), "");
+    assert_string_equal(code_of_long(*llm, EVENT_MAX_BYTES + 1, true), "APIError");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +235,7 @@ int main(void)
         cmocka_unit_test(cost_is_the_proxys_if_it_is_one),
         cmocka_unit_test(headers_of_the_specification_are_sent_if_they_are_texts),
         cmocka_unit_test(pieces_are_passed_on_as_they_come),
+        cmocka_unit_test(answers_and_events_have_a_largest_size),
     };
 
     return cmocka_run_group_tests(tests, llm_fixture_set_up, llm_fixture_tear_down);

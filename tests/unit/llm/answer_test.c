@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "llm/format.h"
-#include "llm/json_repair.h"
 #include "llm/llm.h"
 #include "llm/llm_error.h"
 #include "llm/response_builder.h"
@@ -520,62 +519,6 @@ static void messages_tokens_are_sums_so_far(void **state)
     assert_replies(LLM_FORMAT_ANTHROPIC, cases, ARRAY_SIZE(cases));
 }
 
-/* --- malformed JSON --- */
-
-static void malformed_json_is_repaired(void **state)
-{
-    static const struct {
-        const char *text;
-        const char *repaired; /* the string's bytes */
-    } cases[] = {
-        {"\"a\\ud800b\"", "a\xef\xbf\xbd"
-                          "b"},
-        {"\"\\udc00\"", "\xef\xbf\xbd"},
-        {"\"\\udfff\"", "\xef\xbf\xbd"},
-        {"\"\\ud7ff\\ud800\"", "\xed\x9f\xbf\xef\xbf\xbd"},
-        {"\"\\ue000\\ud800\"", "\xee\x80\x80\xef\xbf\xbd"},
-        {"\"\\ud83d\\ude00\\u0000\"", "\xf0\x9f\x98\x80\xef\xbf\xbd"},
-        {"\"\\udbff\\udfff\\udbff\"", "\xf4\x8f\xbf\xbf\xef\xbf\xbd"},
-        {"\"\\ude00\\ud83d\"", "\xef\xbf\xbd\xef\xbf\xbd"},
-        {"\"\\ud83dx\\ude00\"", "\xef\xbf\xbdx\xef\xbf\xbd"},
-        {"\"\\ud83d\\u0041\"", "\xef\xbf\xbd"
-                               "A"},
-        {"\"\\\\ud800\xff\"", "\\ud800\xef\xbf\xbd"},
-        {"\"\\n\\\"\xff\"", "\n\"\xef\xbf\xbd"},
-        {"\"\\nd800\xff\"", "\nd800\xef\xbf\xbd"},
-        {"\"\\ud83dxude00\"", "\xef\xbf\xbdxude00"},
-        {"\"\\ud83d\\nde00\"", "\xef\xbf\xbd\nde00"},
-        {"\"\xff\\t\"", "\xef\xbf\xbd\t"},
-        {"\"\\u00e9\\u00E9\xff\"", "\xc3\xa9\xc3\xa9\xef\xbf\xbd"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct error err = ERROR_INIT;
-        json_auto_t *json = NULL;
-
-        if (json_parse_lenient(cases[i].text, strlen(cases[i].text), &json, &err) < 0)
-            fail_msg("%s: %s", cases[i].text, err.message);
-        assert_string_equal(json_string_value(json), cases[i].repaired);
-    }
-}
-
-static void other_faults_of_json_stay(void **state)
-{
-    static const char *const texts[] = {"",  "\"\\u12\"", "\"\\ud8\"",     "\"\\", "\"\\ux000\"",
-                                        "{", "[1,]",      "\"\\ud83d\\u\""};
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        struct error err = ERROR_INIT;
-        json_auto_t *json = NULL;
-
-        assert_int_equal(json_parse_lenient(texts[i], strlen(texts[i]), &json, &err), -1);
-        assert_int_equal(err.code, ERROR_INVALID);
-        assert_null(json);
-    }
-}
-
 static void released_parts_are_empty(void **state)
 {
     struct response_builder builder = RESPONSE_BUILDER_INIT;
@@ -611,8 +554,6 @@ int main(void)
         cmocka_unit_test(messages_reply_has_all_that_was_said),
         cmocka_unit_test(messages_events_are_put_together_by_index),
         cmocka_unit_test(messages_tokens_are_sums_so_far),
-        cmocka_unit_test(malformed_json_is_repaired),
-        cmocka_unit_test(other_faults_of_json_stay),
         cmocka_unit_test(released_parts_are_empty),
     };
 

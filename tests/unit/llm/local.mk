@@ -8,7 +8,7 @@ LLM_TEST_LIBS = libllmfixture.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIB
 LLM_PURE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += anthropic_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
-	llm_http_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test text_calls_test
+	llm_http_test llm_json_repair_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test text_calls_test
 anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c
 anthropic_test_CPPFLAGS = $(TEST_CPPFLAGS)
 anthropic_test_LDADD = $(LLM_TEST_LIBS)
@@ -24,6 +24,9 @@ llm_claude_test_LDADD = $(LLM_PURE_TEST_LIBS)
 llm_http_test_SOURCES = tests/unit/llm/llm_http_test.c
 llm_http_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_http_test_LDADD = $(LLM_TEST_LIBS)
+llm_json_repair_test_SOURCES = tests/unit/llm/json_repair_test.c
+llm_json_repair_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_json_repair_test_LDADD = $(LLM_PURE_TEST_LIBS)
 llm_prompt_test_SOURCES = tests/unit/llm/prompt_test.c
 llm_prompt_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_prompt_test_LDADD = $(LLM_PURE_TEST_LIBS)

@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "model/event/event.h"
 #include "store/db/db.h"
 #include "store/db/db_async.h"

@@ -4,7 +4,6 @@
 #include "store/runtime/idle_store.h"
 
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "store/conversation/conversation_store.h"
 #include "store/runtime/runtime_store.h"
 #include "store/store_fixture.h"

@@ -1,7 +1,6 @@
 /* Side questions: what the model is shown, and what the client gets. */
 #include <string.h>
 
-#include "model/event/event.h"
 #include "store/conversation/job_store.h"
 #include "support/json_path.h"
 #include "support/sql.h"

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "model/event/event.h"
 #include "store/conversation/job_store.h"
 #include "support/json_path.h"

@@ -1,8 +1,6 @@
 /* Writes of jobs, between those of others. */
-#include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "llm/llm.h"
 #include "model/event/event.h"
 #include "store/conversation/conversation_store.h"

@@ -1,11 +1,9 @@
 #include "worker/jobs/job_fixture.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/text.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "store/conversation/conversation_store.h"

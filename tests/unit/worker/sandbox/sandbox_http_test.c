@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "client/http.h"
 #include "client/sandbox_call.h"

@@ -16,6 +16,7 @@
 #include "fcgi/core/cors.h"
 #include "fcgi/core/router.h"
 #include "fixture.h"
+#include "support/json_path.h"
 #include "support/pg.h"
 #include "support/sql.h"
 
@@ -121,7 +122,8 @@ static void unserved_routes_say_so(void **state)
 {
     DISPATCH(answer, ALICE, "POST", "/api/canvas-extensions/install", NULL);
 
-    assert_answer(&answer, 501, "\"detail\":\"Canvas extensions are not supported");
+    assert_answer_member(&answer, 501, "detail",
+                         "Canvas extensions are not supported by this server");
 }
 
 static void oversized_bodies_are_refused(void **state)
@@ -271,7 +273,8 @@ static void link_signs_in_once_and_the_session_ends(void **state)
         DISPATCH_WITH(after, params, "GET", "/api/v1/me", NULL);
 
         assert_answer_member(&me, 200, "email", "owner@localhost");
-        assert_answer(&me, 200, "\"scripted\":true");
+        assert_int_equal(me.status, 200);
+        assert_json_at(me.body.text, "scripted", "true");
         assert_answer_json(&out, 200, SUCCESS);
         assert_answer(&after, 401, "Unauthorized");
     }

@@ -354,7 +354,8 @@ static void first_and_last_event(void **state, struct test_path *path, char firs
 static void copy_is_made_as_asked(void **state)
 {
     struct test_path path = test_conversation(*state);
-    struct test_path copy = {.text = ""};
+    struct test_path copy = {.text = "", .id = uuid_random()};
+    char id[60];
     char first[80];
     char last[80];
     char body[300];
@@ -362,20 +363,20 @@ static void copy_is_made_as_asked(void **state)
     expect(state, &path, "/events", MESSAGE, 200, "success", "true");
     first_and_last_event(state, &path, first, last);
     (void)snprintf(body, sizeof(body),
-                   "{\"id\":\"11111111-2222-4333-8444-555555555555\",\"title\":\"Copy\",\"tags\":"
-                   "{\"a\":\"b\"},\"from_event_id\":\"%s\"}",
-                   first);
+                   "{\"id\":\"%s\",\"title\":\"Copy\",\"tags\":{\"a\":\"b\"},"
+                   "\"from_event_id\":\"%s\"}",
+                   copy.id.text, first);
+    (void)snprintf(id, sizeof(id), "\"%s\"", copy.id.text);
     {
         DISPATCH(answer, ALICE, "POST", test_under(&path, "/fork?include_skills=true"), body);
         DISPATCH(again, ALICE, "POST", test_under(&path, "/fork"), body);
 
         assert_int_equal(answer.status, 201);
-        assert_json_at(answer.body.text, "id", "\"11111111-2222-4333-8444-555555555555\"");
+        assert_json_at(answer.body.text, "id", id);
         assert_json_at(answer.body.text, "title", "\"Copy\"");
         assert_json_at(answer.body.text, "tags", "{\"a\":\"b\"}");
         assert_int_equal(again.status, 409);
     }
-    assert_true(uuid_parse("11111111-2222-4333-8444-555555555555", &copy.id));
     assert_true(count_events(&copy, "true") < count_events(&path, "true"));
     {
         DISPATCH(whole, ALICE, "POST", test_under(&path, "/fork"), NULL);

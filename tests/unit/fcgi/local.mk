@@ -13,7 +13,7 @@ FCGI_TEST_LIBS = \
 check_PROGRAMS += \
 	fcgi_conversation_run_test fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_init_test fcgi_request_test \
 	fcgi_openai_test fcgi_openapi_test fcgi_preview_check_test fcgi_router_test fcgi_sandbox_test fcgi_sandbox_key_test fcgi_sandboxes_test fcgi_settings_test fcgi_socket_access_test fcgi_wait_slots_test fcgi_workspace_path_test \
-	fcgi_choices_test fcgi_profiles_test fcgi_settings_patch_test fcgi_conversation_parts_test fcgi_sandbox_orders_test fcgi_request_values_test fcgi_server_test fcgi_preview_way_test fcgi_listing_test fcgi_reply_test fcgi_install_test fcgi_mcp_probe_test fcgi_mcp_sign_in_test fcgi_mcp_token_test fcgi_plugins_test fcgi_repository_test fcgi_skills_test fcgi_workspace_calls_test fcgi_workspace_test
+	fcgi_choices_test fcgi_profiles_test fcgi_settings_patch_test fcgi_conversation_parts_test fcgi_sandbox_orders_test fcgi_request_values_test fcgi_server_test fcgi_preview_way_test fcgi_listing_test fcgi_reply_test fcgi_same_origin_test fcgi_install_test fcgi_mcp_probe_test fcgi_mcp_sign_in_test fcgi_mcp_token_test fcgi_plugins_test fcgi_repository_test fcgi_skills_test fcgi_workspace_calls_test fcgi_workspace_test
 fcgi_conversations_test_SOURCES = tests/unit/fcgi/agent/conversation/conversations_test.c
 fcgi_conversations_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_conversations_test_LDADD = $(FCGI_TEST_LIBS)
@@ -126,3 +126,6 @@ fcgi_listing_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_reply_test_SOURCES = tests/unit/fcgi/core/reply_test.c
 fcgi_reply_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_reply_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_same_origin_test_SOURCES = tests/unit/fcgi/core/same_origin_test.c
+fcgi_same_origin_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_same_origin_test_LDADD = $(FCGI_TEST_LIBS)

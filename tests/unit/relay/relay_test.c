@@ -1,6 +1,7 @@
 /*
  * deft-relay as a process: what passes, what is dropped, and that its writers never block.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

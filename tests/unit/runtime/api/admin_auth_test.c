@@ -15,7 +15,7 @@
 #include "support/sql.h"
 #include "unit/runtime/api/api_fixture.h"
 
-#define CHALLENGE (&(struct asked){"GET", "/api/admin/challenge", NULL, true})
+#define CHALLENGE (&(struct asked){"GET", "/api/admin/challenge", .key = NULL, .is_outside = true})
 #define DISABLED "Admin functionality is disabled"
 #define STALE "Invalid or expired challenge"
 
@@ -46,7 +46,12 @@ static void append_answer(const json_t *challenge, const char *password, struct 
 
 static struct asked login(const struct strbuf *body)
 {
-    return (struct asked){"POST", "/api/admin/login", NULL, true, body->text, "application/json"};
+    return (struct asked){"POST",
+                          "/api/admin/login",
+                          .key = NULL,
+                          .is_outside = true,
+                          .body = body->text,
+                          .type = "application/json"};
 }
 
 static void append_token(struct service_fixture *fixture, struct strbuf *header)
@@ -55,7 +60,7 @@ static void append_token(struct service_fixture *fixture, struct strbuf *header)
     CLEANUP(strbuf_done) struct strbuf reply = STRBUF_INIT;
     json_auto_t *asked = challenge(fixture);
     json_auto_t *parsed = NULL;
-    struct asked request = {NULL};
+    struct asked request = {.method = NULL};
     struct error err = ERROR_INIT;
 
     append_answer(asked, ADMIN_PASSWORD, &body);
@@ -67,13 +72,14 @@ static void append_token(struct service_fixture *fixture, struct strbuf *header)
 
 static struct asked keys_with(const char *authorization)
 {
-    return (struct asked){"GET", "/api/admin/api-keys", NULL, true, .authorization = authorization};
+    return (struct asked){"GET", "/api/admin/api-keys", .key = NULL, .is_outside = true,
+                          .authorization = authorization};
 }
 
 static void password_opens_the_administration(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf header = STRBUF_INIT;
-    struct asked asked = {NULL};
+    struct asked asked = {.method = NULL};
 
     append_token(*state, &header);
     asked = keys_with(header.text);
@@ -90,7 +96,7 @@ static void password_opens_the_administration(void **state)
     assert_status(*state, &asked, 200);
     asked = keys_with(ADMIN_KEY);
     assert_refused(*state, &asked, 401, "invalid token");
-    assert_status(*state, &(struct asked){"GET", "/api/admin/api-keys", HOUSE_KEY, false}, 200);
+    assert_status(*state, &(struct asked){"GET", "/api/admin/api-keys", .key = HOUSE_KEY}, 200);
 }
 
 static void challenge_is_signed_and_expires(void **state)
@@ -121,7 +127,7 @@ static void wrong_password_is_refused(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
     json_auto_t *asked = challenge(*state);
-    struct asked request = {NULL};
+    struct asked request = {.method = NULL};
 
     append_answer(asked, "another", &body);
     request = login(&body);
@@ -133,7 +139,7 @@ static void answered_challenge_is_used_up(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
     json_auto_t *asked = challenge(*state);
-    struct asked request = {NULL};
+    struct asked request = {.method = NULL};
 
     append_answer(asked, ADMIN_PASSWORD, &body);
     request = login(&body);
@@ -144,7 +150,7 @@ static void answered_challenge_is_used_up(void **state)
 /* A success does not count as a failure. */
 static void failures_are_limited(void **state)
 {
-    struct asked request = {NULL};
+    struct asked request = {.method = NULL};
 
     for (int i = 0; i < 12; i++) {
         CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
@@ -173,7 +179,7 @@ static void forged_stamps_are_refused(void **state)
     CLEANUP(strbuf_done) struct strbuf header = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
     json_auto_t *given = challenge(*state);
-    struct asked asked = {NULL};
+    struct asked asked = {.method = NULL};
 
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         strbuf_reset(&body);
@@ -202,7 +208,7 @@ static void new_password_ends_all_tokens(void **state)
 {
     struct service_fixture *fixture = *state;
     CLEANUP(strbuf_done) struct strbuf header = STRBUF_INIT;
-    struct asked asked = {NULL};
+    struct asked asked = {.method = NULL};
 
     append_token(fixture, &header);
     secret_done(&fixture->settings.admin_password);
@@ -217,7 +223,7 @@ static void administration_may_be_disabled(void **state)
     CLEANUP(strbuf_done) struct strbuf header = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
     json_auto_t *given = challenge(fixture);
-    struct asked asked = {NULL};
+    struct asked asked = {.method = NULL};
 
     append_token(fixture, &header);
     append_answer(given, ADMIN_PASSWORD, &body);
@@ -239,7 +245,7 @@ static void password_alone_is_enough(void **state)
 {
     struct service_fixture *fixture = *state;
     CLEANUP(strbuf_done) struct strbuf header = STRBUF_INIT;
-    struct asked asked = {NULL};
+    struct asked asked = {.method = NULL};
 
     secret_done(&fixture->settings.admin_key);
     append_token(fixture, &header);

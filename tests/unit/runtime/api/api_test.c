@@ -9,10 +9,11 @@
 #include "support/sql.h"
 #include "unit/runtime/api/api_fixture.h"
 
-#define GET(path) (&(struct asked){"GET", path, HOUSE_KEY, false})
-#define POST(path, body) (&(struct asked){"POST", path, HOUSE_KEY, false, body})
-#define TENANT_GET(path) (&(struct asked){"GET", path, TENANT_KEY, true})
-#define TENANT_POST(path, body) (&(struct asked){"POST", path, TENANT_KEY, true, body})
+#define GET(path) (&(struct asked){"GET", path, .key = HOUSE_KEY})
+#define POST(path, text) (&(struct asked){"POST", path, .key = HOUSE_KEY, .body = text})
+#define TENANT_GET(path) (&(struct asked){"GET", path, .key = TENANT_KEY, .is_outside = true})
+#define TENANT_POST(path, text)                                                                    \
+    (&(struct asked){"POST", path, .key = TENANT_KEY, .is_outside = true, .body = text})
 
 static void house_sees_address_and_keys(void **state)
 {
@@ -100,9 +101,10 @@ static void statuses_have_two_names(void **state)
 static void tenant_sees_its_own_sandbox_at_defts_address(void **state)
 {
     static const struct asked cases[] = {
-        {"GET", "/runtime/" TENANTS, TENANT_KEY, true},
-        {"GET", "/sessions/mine", TENANT_KEY, true},
-        {"POST", "/resume", TENANT_KEY, true, "{\"runtime_id\":\"" TENANTS "\"}"},
+        {"GET", "/runtime/" TENANTS, .key = TENANT_KEY, .is_outside = true},
+        {"GET", "/sessions/mine", .key = TENANT_KEY, .is_outside = true},
+        {"POST", "/resume", .key = TENANT_KEY, .is_outside = true,
+         .body = "{\"runtime_id\":\"" TENANTS "\"}"},
     };
 
     api_add_tenants(*state);
@@ -122,13 +124,17 @@ static void tenant_sees_its_own_sandbox_at_defts_address(void **state)
 static void other_tenants_sandboxes_do_not_exist(void **state)
 {
     static const struct asked cases[] = {
-        {"POST", "/stop", TENANT_KEY, true, "{\"runtime_id\":\"" THEIRS "\"}"},
-        {"POST", "/pause", TENANT_KEY, true, "{\"runtime_id\":\"" THEIRS "\"}"},
-        {"POST", "/resume", TENANT_KEY, true, "{\"runtime_id\":\"" THEIRS "\"}"},
-        {"POST", "/stop", TENANT_KEY, true, "{\"runtime_id\":\"" OURS "\"}"},
-        {"POST", "/stop", HOUSE_KEY, false, "{\"runtime_id\":\"zzzzzzzzzzzzzzzz\"}"},
-        {"GET", "/sessions/s-" THEIRS, TENANT_KEY, true},
-        {"GET", "/sessions/none", HOUSE_KEY, false},
+        {"POST", "/stop", .key = TENANT_KEY, .is_outside = true,
+         .body = "{\"runtime_id\":\"" THEIRS "\"}"},
+        {"POST", "/pause", .key = TENANT_KEY, .is_outside = true,
+         .body = "{\"runtime_id\":\"" THEIRS "\"}"},
+        {"POST", "/resume", .key = TENANT_KEY, .is_outside = true,
+         .body = "{\"runtime_id\":\"" THEIRS "\"}"},
+        {"POST", "/stop", .key = TENANT_KEY, .is_outside = true,
+         .body = "{\"runtime_id\":\"" OURS "\"}"},
+        {"POST", "/stop", .key = HOUSE_KEY, .body = "{\"runtime_id\":\"zzzzzzzzzzzzzzzz\"}"},
+        {"GET", "/sessions/s-" THEIRS, .key = TENANT_KEY, .is_outside = true},
+        {"GET", "/sessions/none", .key = HOUSE_KEY},
     };
     struct service_fixture *fixture = *state;
 
@@ -153,7 +159,7 @@ static void list_has_what_the_caller_may_see(void **state)
 static void several_sessions_are_asked_for_at_once(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    struct asked many = {"GET", NULL, HOUSE_KEY, false};
+    struct asked many = {"GET", NULL, .key = HOUSE_KEY};
 
     assert_replied(*state, GET("/sessions/batch?ids=s-" THEIRS "&ids=none&x=s-" OURS "&ids="),
                    "[0].runtime_id", "\"" THEIRS "\"");
@@ -260,7 +266,7 @@ static void start_by_a_tenant_is_its_own(void **state)
 static void health_is_told_to_anyone(void **state)
 {
     struct service_fixture *fixture = *state;
-    const struct asked asked = {"GET", "/health", NULL, true};
+    const struct asked asked = {"GET", "/health", .key = NULL, .is_outside = true};
     const struct error rules = {.code = ERROR_UNAVAILABLE, .message = "no rules"};
 
     assert_replied(fixture, &asked, "",

@@ -100,8 +100,8 @@ static void request_that_is_not_allowed_is_refused(void **state)
 {
     struct service_fixture *fixture = *state;
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
-    struct asked asked = {"POST", "/build", HOUSE_KEY, false, NULL, TYPE};
-    struct queue_thread queue = {NULL};
+    struct asked asked = {"POST", "/build", .key = HOUSE_KEY, .body = NULL, .type = TYPE};
+    struct queue_thread queue = {.fixture = NULL};
 
     append_form(&body, NAME, "x");
     asked.body = body.text;
@@ -140,7 +140,7 @@ static void body_may_be_as_large_as_base64_makes_the_context(void **state)
 {
     struct service_fixture *fixture = *state;
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
-    struct asked asked = {"POST", "/build", HOUSE_KEY, false, NULL, TYPE};
+    struct asked asked = {"POST", "/build", .key = HOUSE_KEY, .body = NULL, .type = TYPE};
     struct queue_thread queue = start_queue(fixture);
     size_t most = 3000 / 3 * 4 + 3000 / 32 + 64UL * 1024;
 
@@ -183,7 +183,7 @@ static void same_context_is_the_same_build(void **state)
         {"QUEUED", "y", "sha256:1", 409, false},
     };
     struct service_fixture *fixture = *state;
-    struct asked asked = {"POST", "/build", HOUSE_KEY, false, NULL, TYPE};
+    struct asked asked = {"POST", "/build", .key = HOUSE_KEY, .body = NULL, .type = TYPE};
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
@@ -206,20 +206,24 @@ static void status_is_told_to_who_posted_it(void **state)
 {
     struct service_fixture *fixture = *state;
     CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
-    const struct asked asked = {"GET", STATUS_OF "abcdefghijklmnop", HOUSE_KEY, false};
+    const struct asked asked = {"GET", STATUS_OF "abcdefghijklmnop", .key = HOUSE_KEY};
 
     add_build("SUCCESS", "x");
     assert_replied(fixture, &asked, "",
                    "{\"status\":\"SUCCESS\",\"image\":\"" NAME "\",\"error\":null}");
     test_sql("UPDATE image_builds SET error = 'odd', status = 'FAILURE'");
     assert_replied(fixture, &asked, "error", "\"odd\"");
-    assert_status(fixture, &(struct asked){"GET", STATUS_OF "abcdefghijklmnop", TENANT_KEY, true},
-                  404);
-    assert_status(fixture, &(struct asked){"GET", STATUS_OF "none", HOUSE_KEY, false}, 404);
+    assert_status(
+        fixture,
+        &(struct asked){"GET", STATUS_OF "abcdefghijklmnop", .key = TENANT_KEY, .is_outside = true},
+        404);
+    assert_status(fixture, &(struct asked){"GET", STATUS_OF "none", .key = HOUSE_KEY}, 404);
     test_sql(
         "UPDATE image_builds SET tenant_id = (SELECT id FROM runtime_keys WHERE name = 'one')");
-    assert_status(fixture, &(struct asked){"GET", STATUS_OF "abcdefghijklmnop", TENANT_KEY, true},
-                  200);
+    assert_status(
+        fixture,
+        &(struct asked){"GET", STATUS_OF "abcdefghijklmnop", .key = TENANT_KEY, .is_outside = true},
+        200);
     assert_status(fixture, &asked, 404);
 }
 

@@ -9,10 +9,11 @@
 #include "support/sql.h"
 #include "unit/runtime/api/api_fixture.h"
 
-#define LIST (&(struct asked){"GET", "/api/warm-runtime-configs", TENANT_KEY, true})
+#define LIST                                                                                       \
+    (&(struct asked){"GET", "/api/warm-runtime-configs", .key = TENANT_KEY, .is_outside = true})
 #define ADMIN "/api/admin/warm-runtime-configs/"
-#define PUT(name, body) (&(struct asked){"PUT", ADMIN name, HOUSE_KEY, false, body})
-#define DELETE(name) (&(struct asked){"DELETE", ADMIN name, HOUSE_KEY, false})
+#define PUT(name, text) (&(struct asked){"PUT", ADMIN name, .key = HOUSE_KEY, .body = text})
+#define DELETE(name) (&(struct asked){"DELETE", ADMIN name, .key = HOUSE_KEY})
 #define SHARED                                                                                     \
     "\"environment\":{},\"working_dir\":\"/workspace/project\",\"run_as_user\":10001,"             \
     "\"run_as_group\":10001,\"fs_group\":10001,\"command\":[\"deft-action\"]"
@@ -78,7 +79,7 @@ static void what_is_no_configuration_is_refused(void **state)
     struct asked asked = *PUT("a", "{\"image\":\"a\",\"count\":0}");
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const struct asked refused = {"PUT", ADMIN "a", HOUSE_KEY, false, cases[i].body};
+        const struct asked refused = {"PUT", ADMIN "a", .key = HOUSE_KEY, .body = cases[i].body};
 
         assert_refused(*state, &refused, 400, cases[i].detail);
     }

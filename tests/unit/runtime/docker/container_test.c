@@ -96,15 +96,15 @@ static void listed_container_is_removed_by_its_id(void **state)
 
 /* --- pause --- */
 
-typedef int change(struct backend *backend, const char *container_id, struct error *err);
-
 struct pause_case {
     int status;        /* of the engine's answer to the request */
     const char *state; /* the container's */
     enum error_code code;
 };
 
-static void assert_changes(struct docker_fixture *fixture, change *change,
+static void assert_changes(struct docker_fixture *fixture,
+                           int (*change)(struct backend *backend, const char *container_id,
+                                         struct error *err),
                            const struct pause_case *cases, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

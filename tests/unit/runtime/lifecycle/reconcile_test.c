@@ -273,7 +273,7 @@ static void deleted_row_goes_with_its_files(void **state)
 static void sandbox_that_is_being_changed_is_left_alone(void **state)
 {
     struct service_fixture *fixture = *state;
-    struct runtime_lock held = {NULL};
+    struct runtime_lock held = {.locks = NULL};
 
     add_one(fixture, "running", "stopped");
     held = runtime_lock_take(fixture->service.locks, ONE);

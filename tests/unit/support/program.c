@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/strbuf.h"
 
-enum { READ_BYTES = 65536 };
+enum { READ_BYTES = 65536, MOST_S = 60 };
 
 static void make_pipe(int ends[2])
 {
@@ -35,6 +35,7 @@ struct program program_start(char *const *arguments)
         if (dup2(in[0], STDIN_FILENO) < 0 || dup2(out[1], STDOUT_FILENO) < 0 ||
             dup2(err[1], STDERR_FILENO) < 0)
             _exit(126);
+        (void)alarm(MOST_S); /* a program that hangs fails its test */
         (void)execv(arguments[0], arguments);
         _exit(127);
     }

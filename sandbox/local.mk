@@ -148,6 +148,8 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/core/account_test.c \
 	tests/unit/sandbox/actions/actions_test.c \
 	tests/unit/sandbox/browser/browser_calls_test.c \
+	tests/unit/sandbox/browser/browser_input_test.c \
+	tests/unit/sandbox/browser/fake_browser.c tests/unit/sandbox/browser/fake_browser.h \
 	tests/unit/sandbox/browser/browser_test.c \
 	tests/unit/sandbox/terminal/terminal_filter_test.c \
 	tests/unit/sandbox/git/credential_socket_test.c \

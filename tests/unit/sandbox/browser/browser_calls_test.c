@@ -1,219 +1,39 @@
 /*
- * Calls of the browser's tools, against a Chromium that answers by a table: what is sent to it, and
- * what is told.
+ * Calls of the browser's tools for tabs and pages: what is sent to the browser, and what is told.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/text.h"
-#include "sandbox/browser/browser_spec.h"
 #include "sandbox/browser/browser_tools.h"
-#include "sandbox/browser/cdp.h"
-#include "sandbox/browser/driver.h"
 #include "sandbox/browser/navigate.h"
 #include "sandbox/browser/screenshot.h"
 #include "sandbox/browser/tabs.h"
-#include "unit/sandbox/sandbox_test.h"
-
-enum { CALL_MS = 60000, LOG_BYTES = 1024 * 1024 };
-
-/* An answer to the next command of that method; others are answered with {}. */
-struct answer {
-    const char *method;
-    const char *events; /* texts of messages that come before it, each ended by a newline; NULL */
-    const char *text;   /* the members after the id; NULL: it is not answered */
-};
-
-struct bench {
-    struct driver driver;
-    struct browser_spec spec;
-    struct driver_reply reply;
-    pid_t pid;
-    int to_fd;
-    int from_fd;
-    int stop_fd; /* never readable */
-    int stop_end;
-    int log; /* memory file: "session method params" of each command */
-};
-
-/* --- the fake --- */
-
-static void send_text(int fd, const char *text, size_t len)
-{
-    struct error ignored = ERROR_INIT;
-
-    error_ignore(fd_write_all(fd, text, len, &ignored), "the test may have ended");
-    error_ignore(fd_write_all(fd, "", 1, &ignored), "as above");
-}
-
-static void answer_one(const struct answer *answer, json_int_t id, int out)
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-
-    for (const char *line = answer->events; line != NULL && *line != '\0';) {
-        size_t len = strcspn(line, "\n");
-
-        send_text(out, line, len);
-        line += len + (line[len] == '\n');
-    }
-    if (answer->text == NULL)
-        return;
-    strbuf_appendf(&text, "{\"id\":%lld,%s}", (long long)id, answer->text);
-    send_text(out, text.text, text.len);
-}
-
-static void note_command(int log, const json_t *message)
-{
-    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
-    struct error ignored = ERROR_INIT;
-    char *params = json_dumps(json_object_get(message, "params"), JSON_COMPACT | JSON_SORT_KEYS);
-
-    strbuf_appendf(&line, "%s %s %s\n", json_text_or(message, "sessionId", "-"),
-                   json_text_or(message, "method", ""), params);
-    error_ignore(fd_write_all(log, line.text, line.len, &ignored), "the test then finds less");
-    free(params);
-}
-
-static void take_command(const struct answer *answers, bool used[], int log, int out,
-                         const char *text)
-{
-    static const struct answer nothing = {"", NULL, "\"result\":{}"};
-    json_auto_t *message = json_loads(text, 0, NULL);
-    const struct answer *found = &nothing;
-
-    note_command(log, message);
-    for (size_t i = 0; answers[i].method != NULL; i++) {
-        if (!used[i] && text_equal(answers[i].method, json_text_or(message, "method", ""))) {
-            used[i] = true;
-            found = &answers[i];
-            break;
-        }
-    }
-    answer_one(found, json_int_or(message, "id", 0), out);
-}
-
-NORETURN static void run_fake(const struct answer *answers, int in, int out, int log)
-{
-    CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
-    bool used[64] = {false};
-    char chunk[4096];
-    ssize_t n = 0;
-
-    for (n = read(in, chunk, sizeof(chunk)); n > 0; n = read(in, chunk, sizeof(chunk))) {
-        strbuf_append_bytes(&bytes, chunk, (size_t)n);
-        while (memchr(bytes.text, '\0', bytes.len) != NULL) {
-            take_command(answers, used, log, out, bytes.text);
-            strbuf_remove_head(&bytes, strlen(bytes.text) + 1);
-        }
-    }
-    _exit(EXIT_SUCCESS);
-}
-
-#define ATTACHED(session, target, url)                                                             \
-    "{\"method\":\"Target.attachedToTarget\",\"params\":{\"sessionId\":\"" session                 \
-    "\",\"targetInfo\":{\"type\":\"page\",\"targetId\":\"" target "\",\"url\":\"" url              \
-    "\",\"title\":\"title " target "\"}}}\n"
-
-/* Begins with the tabs s1/target-0001 and s2/target-0002, of which the second is current. */
-static void begin(struct bench *bench, const struct answer *answers)
-{
-    static const char first[] = ATTACHED("s1", "target-0001", "http://one/");
-    static const char second[] = ATTACHED("s2", "target-0002", "http://two/");
-    int to[2] = {-1, -1};
-    int from[2] = {-1, -1};
-    int stop[2] = {-1, -1};
-    struct cdp_ends ends = {.to_fd = -1};
-    const struct cdp_listener listener = {&bench->driver, tabs_take_event};
-    struct error err = ERROR_INIT;
-
-    memset(bench, 0, sizeof(*bench));
-    assert_int_equal(pipe2(to, O_CLOEXEC) + pipe2(from, O_CLOEXEC) + pipe2(stop, O_CLOEXEC), 0);
-    bench->log = memfd_create("log", MFD_CLOEXEC);
-    bench->pid = fork();
-    assert_true(bench->pid >= 0);
-    if (bench->pid == 0) {
-        (void)alarm(CALL_MS / 1000);
-        fd_close(&to[1]);
-        run_fake(answers, to[0], from[1], bench->log);
-    }
-    fd_close(&to[0]);
-    bench->to_fd = to[1];
-    bench->from_fd = from[0];
-    bench->stop_fd = stop[0];
-    bench->stop_end = stop[1];
-    bench->spec = (struct browser_spec){
-        .program = "", .workspace = "/tmp", .wait_ms = CALL_MS, .timeout_ms = CALL_MS};
-    bench->reply.text = (struct strbuf)STRBUF_INIT;
-    bench->driver.spec = &bench->spec;
-    bench->driver.notes = (struct strbuf)STRBUF_INIT;
-    bench->driver.deadline_ms = clock_monotonic_ms() + CALL_MS;
-    ends = (struct cdp_ends){.to_fd = to[1], .from_fd = from[0], .stop_fd = stop[0]};
-    bench->driver.cdp = cdp_new(&ends, &listener);
-    send_text(from[1], first, strlen(first) - 1);
-    send_text(from[1], second, strlen(second) - 1);
-    fd_close(&from[1]);
-    assert_int_equal(cdp_listen(bench->driver.cdp, bench->driver.deadline_ms, &err), 0);
-    assert_int_equal(cdp_listen(bench->driver.cdp, bench->driver.deadline_ms, &err), 0);
-}
-
-/* Asserts the commands after those of the two tabs, and ends. */
-static void end(struct bench *bench, const char *commands)
-{
-    static const char opening[] =
-        "s1 Page.enable {}\ns1 Page.setLifecycleEventsEnabled {\"enabled\":true}\n"
-        "s1 Runtime.runIfWaitingForDebugger {}\n"
-        "s2 Page.enable {}\ns2 Page.setLifecycleEventsEnabled {\"enabled\":true}\n"
-        "s2 Runtime.runIfWaitingForDebugger {}\n";
-    CLEANUP(mem_freep) char *log = mem_alloc(LOG_BYTES);
-    ssize_t n = 0;
-
-    cdp_free(bench->driver.cdp);
-    tabs_clear(&bench->driver);
-    fd_close(&bench->to_fd);
-    assert_int_equal(waitpid(bench->pid, NULL, 0), bench->pid);
-    n = pread(bench->log, log, LOG_BYTES - 1, 0);
-    log[n > 0 ? n : 0] = '\0';
-    fd_close(&bench->log);
-    fd_close(&bench->from_fd);
-    fd_close(&bench->stop_fd);
-    fd_close(&bench->stop_end);
-    strbuf_done(&bench->reply.text);
-    strbuf_done(&bench->driver.notes);
-    json_decref(bench->reply.screenshot);
-    assert_int_equal(strncmp(log, opening, strlen(opening)), 0);
-    assert_string_equal(log + strlen(opening), commands);
-}
+#include "unit/sandbox/browser/fake_browser.h"
 
 /* --- tabs --- */
 
 static void newest_tab_is_current_and_tabs_are_found_by_name(void **state)
 {
-    static const struct answer answers[] = {{NULL, NULL, NULL}};
-    struct bench bench;
+    static const struct fake_answer answers[] = {{NULL, NULL, NULL}};
+    struct browser_bench bench;
 
     (void)state;
-    begin(&bench, answers);
+    fake_browser_begin(&bench, answers);
     assert_string_equal(bench.driver.current->session, "s2");
     assert_string_equal(tab_name(bench.driver.current), "0002");
     assert_ptr_equal(tabs_find(&bench.driver, "0001"), bench.driver.tabs);
     assert_null(tabs_find(&bench.driver, "1"));
     assert_string_equal(bench.driver.current->url, "http://two/");
     assert_string_equal(bench.driver.current->title, "title target-0002");
-    end(&bench, "");
+    fake_browser_end(&bench, "");
 }
 
 /* One event; the driver's tabs are s1 and s2. */
-static void take(struct bench *bench, const char *method, const char *session, const char *params)
+static void take(struct browser_bench *bench, const char *method, const char *session,
+                 const char *params)
 {
     json_auto_t *value = json_loads(params, 0, NULL);
 
@@ -223,13 +43,13 @@ static void take(struct bench *bench, const char *method, const char *session, c
 
 static void events_change_their_tab_alone(void **state)
 {
-    static const struct answer answers[] = {{NULL, NULL, NULL}};
-    struct bench bench;
+    static const struct fake_answer answers[] = {{NULL, NULL, NULL}};
+    struct browser_bench bench;
     struct tab *first = NULL;
     struct tab *second = NULL;
 
     (void)state;
-    begin(&bench, answers);
+    fake_browser_begin(&bench, answers);
     first = bench.driver.tabs;
     second = first->next;
     take(&bench, "Page.frameStartedLoading", "s1", "{\"frameId\":\"other\"}");
@@ -266,16 +86,16 @@ static void events_change_their_tab_alone(void **state)
     assert_null(first->next);
     take(&bench, "Target.detachedFromTarget", "", "{\"sessionId\":\"s1\"}");
     assert_null(bench.driver.current);
-    end(&bench, "");
+    fake_browser_end(&bench, "");
 }
 
 static void dialogs_are_answered_and_told(void **state)
 {
-    static const struct answer answers[] = {{NULL, NULL, NULL}};
-    struct bench bench;
+    static const struct fake_answer answers[] = {{NULL, NULL, NULL}};
+    struct browser_bench bench;
 
     (void)state;
-    begin(&bench, answers);
+    fake_browser_begin(&bench, answers);
     take(&bench, "Page.javascriptDialogOpening", "s1",
          "{\"type\":\"alert\",\"message\":\"hello\"}");
     take(&bench, "Page.javascriptDialogOpening", "s2",
@@ -285,14 +105,14 @@ static void dialogs_are_answered_and_told(void **state)
                         "[The page showed a dialog (alert): \"hello\". It was accepted.]\n"
                         "[The page showed a dialog (prompt): \"name?\". It was dismissed.]\n"
                         "[The page asked to confirm leaving it; that was accepted.]");
-    end(&bench, "s1 Page.handleJavaScriptDialog {\"accept\":true}\n"
-                "s2 Page.handleJavaScriptDialog {\"accept\":false}\n"
-                "s2 Page.handleJavaScriptDialog {\"accept\":true}\n");
+    fake_browser_end(&bench, "s1 Page.handleJavaScriptDialog {\"accept\":true}\n"
+                             "s2 Page.handleJavaScriptDialog {\"accept\":false}\n"
+                             "s2 Page.handleJavaScriptDialog {\"accept\":true}\n");
 }
 
 static void tabs_are_opened_and_closed(void **state)
 {
-    static const struct answer answers[] = {
+    static const struct fake_answer answers[] = {
         {"Target.createTarget", NULL, "\"result\":{\"targetId\":\"target-0003\"}"},
         {"Target.closeTarget",
          "{\"method\":\"Target.detachedFromTarget\",\"params\":{\"sessionId\":\"s1\"}}",
@@ -301,31 +121,33 @@ static void tabs_are_opened_and_closed(void **state)
          "\"result\":{\"targetInfos\":[{\"targetId\":\"none\",\"url\":\"x\"},{\"targetId\":"
          "\"target-0002\",\"url\":\"new\",\"title\":\"t\"}]}"},
         {NULL, NULL, NULL}};
-    static const struct answer opening[] = {{"Target.createTarget",
-                                             ATTACHED("s3", "target-0003", "http://three/"),
-                                             "\"result\":{\"targetId\":\"target-0003\"}"},
-                                            {NULL, NULL, NULL}};
-    struct bench bench;
+    static const struct fake_answer opening[] = {{"Target.createTarget",
+                                                  ATTACHED("s3", "target-0003", "http://three/"),
+                                                  "\"result\":{\"targetId\":\"target-0003\"}"},
+                                                 {NULL, NULL, NULL}};
+    struct browser_bench bench;
     struct error err = ERROR_INIT;
     json_auto_t *tabs = NULL;
     char *text = NULL;
 
     (void)state;
-    begin(&bench, opening);
+    fake_browser_begin(&bench, opening);
     bench.driver.current = bench.driver.tabs;
     assert_int_equal(tabs_open(&bench.driver, "http://three/", &err), 0);
     assert_string_equal(bench.driver.current->session, "s3");
-    end(&bench, "- Target.createTarget {\"url\":\"http://three/\"}\n"
-                "s3 Page.enable {}\ns3 Page.setLifecycleEventsEnabled {\"enabled\":true}\n"
-                "s3 Runtime.runIfWaitingForDebugger {}\n");
-    begin(&bench, answers);
+    fake_browser_end(&bench,
+                     "- Target.createTarget {\"url\":\"http://three/\"}\n"
+                     "s3 Page.enable {}\ns3 Page.setLifecycleEventsEnabled {\"enabled\":true}\n"
+                     "s3 Runtime.runIfWaitingForDebugger {}\n");
+    fake_browser_begin(&bench, answers);
     assert_int_equal(tabs_close(&bench.driver, bench.driver.tabs, &err), 0);
     assert_int_equal(tabs_refresh(&bench.driver, &err), 0);
     tabs = tabs_list_named(&bench.driver);
     text = json_dumps(tabs, JSON_COMPACT);
     assert_string_equal(text, "[{\"tab_id\":\"0002\",\"url\":\"new\",\"title\":\"t\"}]");
     free(text);
-    end(&bench, "- Target.closeTarget {\"targetId\":\"target-0001\"}\n- Target.getTargets {}\n");
+    fake_browser_end(
+        &bench, "- Target.closeTarget {\"targetId\":\"target-0001\"}\n- Target.getTargets {}\n");
 }
 
 /* --- navigation --- */
@@ -334,7 +156,7 @@ static void tabs_are_opened_and_closed(void **state)
     "{\"method\":\"Page.lifecycleEvent\",\"sessionId\":\"s2\",\"params\":{\"frameId\":"            \
     "\"target-0002\",\"name\":\"load\",\"loaderId\":\"" loader "\"}}\n"
 
-static int navigate(struct bench *bench, const char *args, struct error *err)
+static int navigate(struct browser_bench *bench, const char *args, struct error *err)
 {
     json_auto_t *given = json_loads(args, 0, NULL);
 
@@ -343,37 +165,37 @@ static int navigate(struct bench *bench, const char *args, struct error *err)
 
 static void page_is_opened_and_waited_for(void **state)
 {
-    static const struct answer answers[] = {
+    static const struct fake_answer answers[] = {
         {"Page.navigate", LOADED("old") LOADED("l1"), "\"result\":{\"loaderId\":\"l1\"}"},
         {"Page.navigate", NULL, "\"result\":{}"},
         {NULL, NULL, NULL}};
-    struct bench bench;
+    struct browser_bench bench;
     struct error err = ERROR_INIT;
 
     (void)state;
-    begin(&bench, answers);
+    fake_browser_begin(&bench, answers);
     assert_int_equal(navigate(&bench, "{\"url\":\" example.org\"}", &err), 0);
     assert_string_equal(bench.reply.text.text, "Navigated to: https://example.org");
     assert_string_equal(bench.driver.current->loaded, "l1");
     /* Only a fragment: nothing is loaded. */
     assert_int_equal(navigate(&bench, "{\"url\":\"http://example.org/#x\"}", &err), 0);
-    end(&bench, "s2 Page.navigate {\"url\":\"https://example.org\"}\n"
-                "s2 Page.navigate {\"url\":\"http://example.org/#x\"}\n");
+    fake_browser_end(&bench, "s2 Page.navigate {\"url\":\"https://example.org\"}\n"
+                             "s2 Page.navigate {\"url\":\"http://example.org/#x\"}\n");
 }
 
 static void page_that_cannot_be_opened_is_an_error(void **state)
 {
-    static const struct answer answers[] = {
+    static const struct fake_answer answers[] = {
         {"Page.navigate", NULL, "\"result\":{\"errorText\":\"net::ERR_NETWORK_CHANGED\"}"},
         {"Page.navigate", NULL, "\"result\":{\"errorText\":\"net::ERR_NETWORK_CHANGED\"}"},
         {"Page.navigate", NULL, "\"result\":{\"errorText\":\"net::ERR_NETWORK_CHANGED\"}"},
         {"Page.navigate", NULL, "\"error\":{\"message\":\"no\"}"},
         {NULL, NULL, NULL}};
-    struct bench bench;
+    struct browser_bench bench;
     struct error err = ERROR_INIT;
 
     (void)state;
-    begin(&bench, answers);
+    fake_browser_begin(&bench, answers);
     assert_int_equal(navigate(&bench, "{\"url\":\"http://a/\"}", &err), -1);
     assert_int_equal(err.code, ERROR_INVALID);
     assert_string_equal(err.message,
@@ -384,73 +206,75 @@ static void page_that_cannot_be_opened_is_an_error(void **state)
     assert_int_equal(err.code, ERROR_INVALID);
     assert_int_equal(navigate(&bench, "{}", &err), -1);
     assert_string_equal(err.message, "The url is empty or too long.");
-    end(&bench, "s2 Page.navigate {\"url\":\"http://a/\"}\n"
-                "s2 Page.navigate {\"url\":\"http://a/\"}\n"
-                "s2 Page.navigate {\"url\":\"http://a/\"}\n"
-                "s2 Page.navigate {\"url\":\"http://b/\"}\n");
+    fake_browser_end(&bench, "s2 Page.navigate {\"url\":\"http://a/\"}\n"
+                             "s2 Page.navigate {\"url\":\"http://a/\"}\n"
+                             "s2 Page.navigate {\"url\":\"http://a/\"}\n"
+                             "s2 Page.navigate {\"url\":\"http://b/\"}\n");
 }
 
 static void address_that_does_not_answer_is_an_error(void **state)
 {
-    static const struct answer answers[] = {{"Page.navigate", NULL, NULL}, {NULL, NULL, NULL}};
-    static const struct answer slow[] = {
+    static const struct fake_answer answers[] = {{"Page.navigate", NULL, NULL}, {NULL, NULL, NULL}};
+    static const struct fake_answer slow[] = {
         {"Page.navigate", NULL, "\"result\":{\"loaderId\":\"l1\"}"}, {NULL, NULL, NULL}};
-    struct bench bench;
+    struct browser_bench bench;
     struct error err = ERROR_INIT;
 
     (void)state;
-    begin(&bench, answers);
+    fake_browser_begin(&bench, answers);
     bench.spec.wait_ms = 300;
     assert_int_equal(navigate(&bench, "{\"url\":\"http://a/\"}", &err), -1);
     assert_string_equal(err.message,
                         "The address did not answer within 0 seconds; loading it was stopped.");
-    end(&bench, "s2 Page.navigate {\"url\":\"http://a/\"}\ns2 Page.stopLoading {}\n");
+    fake_browser_end(&bench, "s2 Page.navigate {\"url\":\"http://a/\"}\ns2 Page.stopLoading {}\n");
     /* A slow page is told; it may be used. */
-    begin(&bench, slow);
+    fake_browser_begin(&bench, slow);
     bench.spec.wait_ms = 2000;
     assert_int_equal(navigate(&bench, "{\"url\":\"http://a/\"}", &err), 0);
     assert_string_equal(bench.driver.notes.text, "[The page was still loading after 2 seconds.]");
-    end(&bench, "s2 Page.navigate {\"url\":\"http://a/\"}\n"
-                "s2 Runtime.evaluate {\"expression\":\"1\"}\n");
+    fake_browser_end(&bench, "s2 Page.navigate {\"url\":\"http://a/\"}\n"
+                             "s2 Runtime.evaluate {\"expression\":\"1\"}\n");
 }
 
 static void new_tab_is_navigated(void **state)
 {
-    static const struct answer answers[] = {{"Target.createTarget",
-                                             ATTACHED("s3", "target-0003", "about:blank"),
-                                             "\"result\":{\"targetId\":\"target-0003\"}"},
-                                            {NULL, NULL, NULL}};
-    struct bench bench;
+    static const struct fake_answer answers[] = {{"Target.createTarget",
+                                                  ATTACHED("s3", "target-0003", "about:blank"),
+                                                  "\"result\":{\"targetId\":\"target-0003\"}"},
+                                                 {NULL, NULL, NULL}};
+    struct browser_bench bench;
     struct error err = ERROR_INIT;
 
     (void)state;
-    begin(&bench, answers);
+    fake_browser_begin(&bench, answers);
     assert_int_equal(navigate(&bench, "{\"url\":\"http://a/\",\"new_tab\":true}", &err), 0);
     assert_string_equal(bench.reply.text.text, "Opened new tab with URL: http://a/");
-    end(&bench, "- Target.createTarget {\"url\":\"about:blank\"}\n"
-                "s3 Page.enable {}\ns3 Page.setLifecycleEventsEnabled {\"enabled\":true}\n"
-                "s3 Runtime.runIfWaitingForDebugger {}\n"
-                "s3 Page.navigate {\"url\":\"http://a/\"}\n");
+    fake_browser_end(&bench,
+                     "- Target.createTarget {\"url\":\"about:blank\"}\n"
+                     "s3 Page.enable {}\ns3 Page.setLifecycleEventsEnabled {\"enabled\":true}\n"
+                     "s3 Runtime.runIfWaitingForDebugger {}\n"
+                     "s3 Page.navigate {\"url\":\"http://a/\"}\n");
 }
 
 static void back_goes_to_the_entry_before(void **state)
 {
-    static const struct answer answers[] = {
+    static const struct fake_answer answers[] = {
         {"Page.getNavigationHistory", NULL,
          "\"result\":{\"currentIndex\":1,\"entries\":[{\"id\":7},{\"id\":8}]}"},
         {"Page.getNavigationHistory", NULL,
          "\"result\":{\"currentIndex\":0,\"entries\":[{\"id\":7}]}"},
         {NULL, NULL, NULL}};
-    struct bench bench;
+    struct browser_bench bench;
     struct error err = ERROR_INIT;
 
     (void)state;
-    begin(&bench, answers);
+    fake_browser_begin(&bench, answers);
     assert_int_equal(navigate_back(&bench.driver, NULL, &bench.reply, &err), 0);
     assert_string_equal(bench.reply.text.text, "Navigated back");
     assert_int_equal(navigate_back(&bench.driver, NULL, &bench.reply, &err), -1);
     assert_string_equal(err.message, "There is no page to go back to in this tab.");
-    end(&bench, "s2 Page.getNavigationHistory {}\ns2 Page.navigateToHistoryEntry {\"entryId\":7}\n"
+    fake_browser_end(
+        &bench, "s2 Page.getNavigationHistory {}\ns2 Page.navigateToHistoryEntry {\"entryId\":7}\n"
                 "s2 Runtime.evaluate {\"awaitPromise\":true,\"expression\":\"new Promise(done => "
                 "setTimeout(done, 100))\"}\ns2 Page.getNavigationHistory {}\n");
 }
@@ -460,7 +284,7 @@ static void back_goes_to_the_entry_before(void **state)
 static void picture_is_made_smaller_until_it_fits(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf large = STRBUF_INIT;
-    struct answer answers[] = {
+    struct fake_answer answers[] = {
         {"Page.getLayoutMetrics", NULL,
          "\"result\":{\"cssVisualViewport\":{\"pageX\":1,\"pageY\":2,\"clientWidth\":3,"
          "\"clientHeight\":4}}"},
@@ -468,7 +292,7 @@ static void picture_is_made_smaller_until_it_fits(void **state)
         {"Page.captureScreenshot", NULL, "\"result\":{\"data\":\"cG5n\"}"},
         {"Page.captureScreenshot", NULL, "\"result\":{}"},
         {NULL, NULL, NULL}};
-    struct bench bench;
+    struct browser_bench bench;
     struct error err = ERROR_INIT;
     json_t *picture = NULL;
 
@@ -478,14 +302,15 @@ static void picture_is_made_smaller_until_it_fits(void **state)
         strbuf_append_char(&large, 'a');
     strbuf_append(&large, "\"}");
     answers[1].text = large.text;
-    begin(&bench, answers);
+    fake_browser_begin(&bench, answers);
     assert_int_equal(screenshot_take(&bench.driver, &picture, &err), 0);
     assert_string_equal(json_string_value(picture), "cG5n");
     json_decref(picture);
     picture = NULL;
     assert_int_equal(screenshot_take(&bench.driver, &picture, &err), -1);
     assert_string_equal(err.message, "The browser did not return a screenshot.");
-    end(&bench,
+    fake_browser_end(
+        &bench,
         "s2 Page.getLayoutMetrics {}\n"
         "s2 Page.captureScreenshot {\"clip\":{\"height\":4.0,\"scale\":1.0,\"width\":3.0,\"x\":1.0,"
         "\"y\":2.0},\"format\":\"png\"}\n"

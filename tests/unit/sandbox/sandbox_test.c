@@ -13,6 +13,7 @@ int main(void)
     n_failed += init_tests();
     n_failed += browser_calls_tests();
     n_failed += browser_input_tests();
+    n_failed += browser_pages_tests();
     n_failed += browser_tests();
     n_failed += terminal_filter_tests();
     n_failed += credential_socket_tests();

@@ -15,6 +15,7 @@ int account_tests(void);
 int actions_tests(void);
 int browser_calls_tests(void);
 int browser_input_tests(void);
+int browser_pages_tests(void);
 int browser_tests(void);
 int terminal_filter_tests(void);
 int credential_socket_tests(void);

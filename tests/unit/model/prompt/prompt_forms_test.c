@@ -13,6 +13,7 @@
 #include "model/event/event.h"
 #include "model/prompt/planned_events.h"
 #include "model/prompt/prompt.h"
+#include "model/prompt/prompt_context.h"
 #include "model/prompt/skills.h"
 #include "unit/model/model_test.h"
 #include "unit/support/json_path.h"

@@ -7,7 +7,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "model/conversation/conversation.h"
 #include "support/json_path.h"
+#include "support/test_catalogue.h"
 #include "worker/events.h"
 
 /* The observation of a tool as text; mem_free() it. */
@@ -15,7 +17,9 @@ static char *run(const char *name, const char *action, json_t *agent_state, bool
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_auto_t *input = test_json(action);
-    json_auto_t *observation = worker_tool_run(name, input, agent_state, is_changed_out);
+    const struct conversation conversation = {.agent_state = agent_state};
+    json_auto_t *observation =
+        worker_tool_run(test_catalogue(), &conversation, name, input, is_changed_out);
 
     if (observation == NULL)
         return NULL;

@@ -94,8 +94,8 @@ bool http_is_over_within(struct http_call *call, int64_t ms) NONNULL MUST_CHECK;
 #define HTTP_WAIT_MAX 16
 /*
  * Waits at most ms milliseconds (0: takes what has arrived) until one of the calls is over, and
- * returns its index; n if none is. All were started by this thread with this `direct`, whether or not they are direct calls; at
- * most HTTP_WAIT_MAX, and no streams.
+ * returns its index; n if none is. All were started by this thread with this `direct`, whether or
+ * not they are direct calls; at most HTTP_WAIT_MAX, and no streams.
  */
 size_t http_wait_any(struct direct_connections *direct, struct http_call *const *calls, size_t n,
                      int64_t ms) NONNULL MUST_CHECK;

@@ -163,14 +163,13 @@ static void add_call(struct log *log, const char *response_id, struct event_list
 
     assert_true(log->n_used < IDS_MAX);
     (void)snprintf(call_id, sizeof(log->used[0]), "call%zu", log->n_used);
-    ref.action_id =
-        event_add_action(events, &(struct action_parts){.tool_name = "think",
-                                                            .tool_call_id = call_id,
-                                                            .arguments = "{}",
-                                                            .llm_response_id = response_id,
-                                                            .security_risk = "UNKNOWN",
-                                                            .action = action,
-                                                            .thought = "a thought"});
+    ref.action_id = event_add_action(events, &(struct action_parts){.tool_name = "think",
+                                                                    .tool_call_id = call_id,
+                                                                    .arguments = "{}",
+                                                                    .llm_response_id = response_id,
+                                                                    .security_risk = "UNKNOWN",
+                                                                    .action = action,
+                                                                    .thought = "a thought"});
     if (is_bad)
         event_add_agent_error(events, &ref, "no such tool");
 }

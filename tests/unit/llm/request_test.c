@@ -86,8 +86,9 @@ static char *render(const struct asked *asked, struct strbuf *headers_out)
         secret_set(&key, asked->api_key);
     if (llm_route_find(asked->model, json_text_or(spec, "base_url", NULL), &route, &llm_error) < 0)
         fail_msg("%s", llm_error.detail);
+    json_put_text(spec, "api_mode", "chat");
     begin_prompt(&prompt, spec, asked);
-    format = llm_format_of(route.provider->format);
+    format = prompt.format;
     format->add_headers(&request, &route, &headers);
     append_headers(&headers, headers_out);
     return format->request_body(test_catalogue(), &request, &route, &asked->plan);

@@ -248,19 +248,6 @@ static void only_silence_at_temperature_zero_is_asked_warmer(void **state)
 
 /* --- the end --- */
 
-static void api_mode_of_responses_is_refused(void **state)
-{
-    struct llm *const *llm = *state;
-    struct test_server *server = test_server_start(busy, 1, NULL);
-    struct asked asked;
-
-    assert_int_equal(ask_server(&asked, *llm, server, "{\"api_mode\":\"responses\"}"), -1);
-    assert_int_equal(asked.err.code, ERROR_UNSUPPORTED);
-    assert_int_equal(test_server_n_requests(server), 0);
-    asked_done(&asked);
-    test_server_stop(server);
-}
-
 /* Which window a model has: the specification's, else the catalogue's. */
 static void usage_is_completed(void **state)
 {
@@ -310,7 +297,6 @@ int main(void)
         cmocka_unit_test(bound_doubles_with_each_attempt),
         cmocka_unit_test(timeout_of_an_attempt_is_the_specifications),
         cmocka_unit_test(only_silence_at_temperature_zero_is_asked_warmer),
-        cmocka_unit_test(api_mode_of_responses_is_refused),
         cmocka_unit_test(usage_is_completed),
     };
 

@@ -119,7 +119,7 @@ static const struct {
     {"nobody/model", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
     {"", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
     {"lm_studio/x", LLM_CAUSE_BAD_REQUEST, "Models with the prefix lm_studio/ need a base URL."},
-    {"vertex_ai/x", LLM_CAUSE_UNSUPPORTED, "deft does not speak the format of vertex_ai yet."},
+    {"bedrock/y", LLM_CAUSE_UNSUPPORTED, "deft does not speak the format of bedrock yet."},
     {"huggingface/x", LLM_CAUSE_UNSUPPORTED, "huggingface"},
     {"replicate/x", LLM_CAUSE_UNSUPPORTED, "replicate"},
     {"watsonx/x", LLM_CAUSE_UNSUPPORTED, "watsonx"},

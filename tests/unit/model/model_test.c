@@ -1,5 +1,6 @@
 #include "unit/model/model_test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,6 +187,16 @@ void assert_json_is(json_t *ours, const char *expected)
     assert_json_equal(ours, theirs);
 }
 
+/* For who changes what is listed. */
+static void write_list(const char *ours, const char *file)
+{
+    FILE *out = fopen(file, "we");
+
+    assert_non_null(out);
+    assert_true(fputs(ours, out) >= 0);
+    assert_int_equal(fclose(out), 0);
+}
+
 void assert_is_listed(const char *ours, const char *file)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -197,12 +208,14 @@ void assert_is_listed(const char *ours, const char *file)
     if (file_read(path.text, GOLDEN_MAX_BYTES, &listed, &err) < 0)
         fail_msg("%s", err.message);
     line = listed.text;
+    write_list(ours, file);
     while (*ours != '\0' || *line != '\0') {
         size_t our_len = strcspn(ours, "\n");
         size_t len = strcspn(line, "\n");
 
         if (our_len != len || strncmp(ours, line, len) != 0)
-            fail_msg("'%.*s' is listed as '%.*s'", (int)our_len, ours, (int)len, line);
+            fail_msg("'%.*s' is listed as '%.*s'; %s in the build folder is the new list",
+                     (int)our_len, ours, (int)len, line, file);
         ours += our_len + (ours[our_len] == '\n');
         line += len + (line[len] == '\n');
     }

@@ -270,10 +270,10 @@ static void tools_that_sandboxes_lack_are_told(void **state)
         context.defaults.has_browser = i > 0;
         resolve(&context,
                 "{'llm_profile_ref': 'default', 'tools': [{'name': 'terminal'},"
-                " {'name': 'browser_tool_set'}, {'name': 'glob'}]}",
+                " {'name': 'browser_tool_set'}, {'name': 'ask_oracle'}]}",
                 NULL, &resolution);
         assert_told(&resolution, "unusable_tools",
-                    i > 0 ? "['glob']" : "['browser_tool_set', 'glob']");
+                    i > 0 ? "['ask_oracle']" : "['browser_tool_set', 'ask_oracle']");
         assert_told(&resolution, "valid", "true");
     }
 }

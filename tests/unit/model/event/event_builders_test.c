@@ -136,7 +136,9 @@ static void results_name_their_call(void **state)
                 "', 'observation': {'kind': 'ThinkObservation'}}");
     event_add_agent_error(&list, &call, "no such tool");
     assert_last(&list, "AgentErrorEvent", "agent",
-                "{'tool_name': 't', 'tool_call_id': 'c', 'error': 'no such tool'}");
+                "{'tool_name': 't', 'tool_call_id': 'c', 'error': 'no such tool',"
+                " 'classification': {'kind': 'agent_action', 'retryable': true,"
+                " 'user_action': 'retry'}}");
     event_add_rejection(&list, &call, "not now");
     assert_last(&list, "UserRejectObservation", "environment",
                 "{'tool_name': 't', 'tool_call_id': 'c', 'action_id': '" CALL
@@ -153,7 +155,8 @@ static void the_rest_says_what_happened(void **state)
     (void)state;
     event_add_conversation_error(&list, "LLMError", "no answer");
     assert_last(&list, "ConversationErrorEvent", "environment",
-                "{'code': 'LLMError', 'detail': 'no answer'}");
+                "{'code': 'LLMError', 'detail': 'no answer', 'classification':"
+                " {'kind': 'unknown', 'retryable': false, 'user_action': 'none'}}");
     event_add_pause(&list);
     assert_last(&list, "PauseEvent", "user", "{}");
     event_add_interrupt(&list);

@@ -63,7 +63,9 @@ static void append_tool(const struct toolset *tools, size_t i, struct strbuf *ou
 
 #define ALL_TOOLS                                                                                  \
     "[{'name': 'terminal'}, {'name': 'file_editor'}, {'name': 'task_tracker'},"                    \
-    " {'name': 'start_child_conversation'}, {'name': 'task_tool_set'},"                            \
+    " {'name': 'start_child_conversation'}, {'name': 'task_tool_set'}, {'name': 'glob'},"          \
+    " {'name': 'grep'}, {'name': 'read_file'}, {'name': 'write_file'}, {'name': 'edit'},"          \
+    " {'name': 'list_directory'}, {'name': 'apply_patch'}, {'name': 'invoke_skill'},"              \
     " {'name': 'browser_tool_set'}]"
 
 static void tools_are_those_of_the_list(void **state)
@@ -106,10 +108,26 @@ static void names_of_specifications_mean_tools(void **state)
         {"browser_click", "browser_click"},
         {"finish", "finish"},
         {"FinishTool", "finish"},
+        {"glob", "glob"},
+        {"GlobTool", "glob"},
+        {"grep", "grep"},
+        {"GrepTool", "grep"},
+        {"read_file", "read_file"},
+        {"ReadFileTool", "read_file"},
+        {"write_file", "write_file"},
+        {"WriteFileTool", "write_file"},
+        {"edit", "edit"},
+        {"EditTool", "edit"},
+        {"list_directory", "list_directory"},
+        {"ListDirectoryTool", "list_directory"},
+        {"apply_patch", "apply_patch"},
+        {"ApplyPatchTool", "apply_patch"},
+        {"invoke_skill", "invoke_skill"},
+        {"InvokeSkillTool", "invoke_skill"},
         {"think", "think"},
         {"ThinkTool", "think"},
         {"Terminal", NULL},
-        {"glob", NULL},
+        {"workflow", NULL},
         {"", NULL},
     };
 
@@ -138,39 +156,25 @@ static void names_of_specifications_mean_tools(void **state)
 
 static void tools_of_others_may_be_named(void **state)
 {
-    static const char *const elsewhere[] = {"AskOracleTool",
-                                            "ApplyPatchTool",
-                                            "ClassifyAndSwitchLLMTool",
-                                            "DelegateTool",
-                                            "EditTool",
-                                            "GlobTool",
-                                            "GrepTool",
-                                            "InvokeSkillTool",
-                                            "ListDirectoryTool",
-                                            "PlanningFileEditorTool",
-                                            "ReadFileTool",
-                                            "SwitchLLMTool",
-                                            "TomConsultTool",
-                                            "VisionInspectTool",
-                                            "WorkflowTool",
-                                            "WriteFileTool",
-                                            "apply_patch",
-                                            "ask_oracle",
-                                            "consult_tom_agent",
-                                            "delegate",
-                                            "edit",
-                                            "glob",
-                                            "grep",
-                                            "inspect_image_with_vision",
-                                            "invoke_skill",
-                                            "list_directory",
-                                            "planning_file_editor",
-                                            "read_file",
-                                            "route_task_to_model",
-                                            "switch_llm",
-                                            "vision_inspect",
-                                            "workflow",
-                                            "write_file"};
+    static const char *const elsewhere[] = {
+        "AskOracleTool",
+        "ClassifyAndSwitchLLMTool",
+        "DelegateTool",
+        "PlanningFileEditorTool",
+        "SwitchLLMTool",
+        "TomConsultTool",
+        "VisionInspectTool",
+        "WorkflowTool",
+        "ask_oracle",
+        "consult_tom_agent",
+        "delegate",
+        "inspect_image_with_vision",
+        "planning_file_editor",
+        "route_task_to_model",
+        "switch_llm",
+        "vision_inspect",
+        "workflow",
+    };
     static const char *const unknown[] = {"", "nosuch", "Glob", "write", "glob|grep"};
 
     (void)state;

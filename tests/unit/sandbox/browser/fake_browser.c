@@ -154,6 +154,7 @@ void fake_browser_begin(struct browser_bench *bench, const struct fake_answer *a
     bench->spec = (struct browser_spec){
         .program = "", .workspace = "/tmp", .wait_ms = CALL_MS, .timeout_ms = CALL_MS};
     bench->reply.text = (struct strbuf)STRBUF_INIT;
+    bench->driver.chromium = (struct chromium)CHROMIUM_INIT;
     bench->driver.spec = &bench->spec;
     bench->driver.notes = (struct strbuf)STRBUF_INIT;
     bench->driver.deadline_ms = clock_monotonic_ms() + CALL_MS;

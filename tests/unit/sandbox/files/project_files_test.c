@@ -67,10 +67,12 @@ static void file_has_its_place_path_and_text(void **state)
     bench_write(bench, "a.md", "text\n");
     reply = collect(
         bench, bench_text(bench, "{},{\"folder\":\"%s\",\"names\":[\"a.md\"]}", bench->workspace));
-    assert_reply(reply, 200, "",
-                 bench_text(bench,
-                            "{\"files\":[{\"place\":1,\"path\":\"%s/a.md\",\"text\":\"text\\n\"}]}",
-                            bench->workspace));
+    assert_reply(
+        reply, 200, "",
+        bench_text(
+            bench,
+            "{\"files\":[{\"place\":1,\"path\":\"%s/a.md\",\"text\":\"text\\n\"}],\"skipped\":[]}",
+            bench->workspace));
 }
 
 static void home_and_root_of_the_repository_are_searched(void **state)

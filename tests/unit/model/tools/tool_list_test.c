@@ -194,9 +194,12 @@ static void the_list_of_names_has_sets_once(void **state)
     json_auto_t *with = tools_names(SANDBOX_WITH_BROWSER);
 
     (void)state;
-    assert_json_is(without, "['terminal', 'file_editor', 'task_tracker',"
+    assert_json_is(without, "['terminal', 'file_editor', 'task_tracker', 'glob', 'grep',"
+                            " 'read_file', 'write_file', 'edit', 'list_directory', 'apply_patch',"
                             " 'start_child_conversation', 'task_tool_set', 'task']");
-    assert_json_is(with, "['terminal', 'file_editor', 'task_tracker', 'start_child_conversation',"
+    assert_json_is(with, "['terminal', 'file_editor', 'task_tracker', 'glob', 'grep', 'read_file', "
+                         "'write_file', 'edit', 'list_directory',"
+                         " 'apply_patch', 'start_child_conversation',"
                          " 'task_tool_set', 'task', 'browser_tool_set']");
 }
 

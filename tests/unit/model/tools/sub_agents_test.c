@@ -186,7 +186,7 @@ static void a_sub_agent_is_a_child_with_its_definitions_tools(void **state)
         CLEANUP(conversation_done) struct conversation parent = CONVERSATION_INIT;
         CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
         json_auto_t *definition = json_of(cases[i].definition);
-        const struct sub_agent sub_agent = {definition, "role"};
+        const struct sub_agent sub_agent = {definition, "role", -1};
         struct error err = ERROR_INIT;
 
         make("{'agent': {'tools': [{'name': 'terminal'}],"
@@ -221,7 +221,7 @@ static void a_sub_agent_without_a_context_gets_one(void **state)
     CLEANUP(conversation_done) struct conversation parent = CONVERSATION_INIT;
     CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
     json_auto_t *definition = json_of("{'system_prompt': 'prompt'}");
-    const struct sub_agent sub_agent = {definition, ""};
+    const struct sub_agent sub_agent = {definition, "", -1};
     struct keyring keyring;
     struct error err = ERROR_INIT;
 
@@ -239,7 +239,7 @@ static void secrets_that_cannot_be_opened_make_no_sub_agent(void **state)
     CLEANUP(conversation_done) struct conversation parent = CONVERSATION_INIT;
     CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
     json_auto_t *definition = json_object();
-    const struct sub_agent sub_agent = {definition, ""};
+    const struct sub_agent sub_agent = {definition, "", -1};
     struct keyring keyring;
     struct error err = ERROR_INIT;
 

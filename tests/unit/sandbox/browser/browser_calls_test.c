@@ -264,14 +264,15 @@ static void back_goes_to_the_entry_before(void **state)
         {"Page.getNavigationHistory", NULL,
          "\"result\":{\"currentIndex\":0,\"entries\":[{\"id\":7}]}"},
         {NULL, NULL, NULL}};
+    json_auto_t *no_args = json_object();
     struct browser_bench bench;
     struct error err = ERROR_INIT;
 
     (void)state;
     fake_browser_begin(&bench, answers);
-    assert_int_equal(navigate_back(&bench.driver, NULL, &bench.reply, &err), 0);
+    assert_int_equal(navigate_back(&bench.driver, no_args, &bench.reply, &err), 0);
     assert_string_equal(bench.reply.text.text, "Navigated back");
-    assert_int_equal(navigate_back(&bench.driver, NULL, &bench.reply, &err), -1);
+    assert_int_equal(navigate_back(&bench.driver, no_args, &bench.reply, &err), -1);
     assert_string_equal(err.message, "There is no page to go back to in this tab.");
     fake_browser_end(
         &bench, "s2 Page.getNavigationHistory {}\ns2 Page.navigateToHistoryEntry {\"entryId\":7}\n"

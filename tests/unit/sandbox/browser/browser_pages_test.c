@@ -208,13 +208,14 @@ static void storage_is_read_of_all_frames(void **state)
          "[2]}\"}}"},
         {"Runtime.evaluate", NULL, "\"error\":{\"message\":\"gone\"}"},
         END};
+    json_auto_t *no_args = json_object();
     struct browser_bench bench;
     struct error err = ERROR_INIT;
 
     (void)state;
     fake_browser_begin(&bench, answers);
     memcpy(bench.driver.indexed_target, "target-0002", sizeof("target-0002"));
-    assert_int_equal(storage_get(&bench.driver, NULL, &bench.reply, &err), 0);
+    assert_int_equal(storage_get(&bench.driver, no_args, &bench.reply, &err), 0);
     assert_string_equal(bench.reply.text.text,
                         "{\"cookies\":[{\"name\":\"n\",\"value\":\"v\",\"domain\":\"d\",\"path\":"
                         "\"/\",\"expires\":-1,\"httpOnly\":true,\"secure\":false,\"sameSite\":"

@@ -73,8 +73,10 @@ export class Receiver {
 
   close() {
     return new Promise((closed) => {
-      this.server.closeAllConnections?.();
+      // A connection that comes between the two would be waited for.
+      this.server.on('connection', (socket) => socket.destroy());
       this.server.close(closed);
+      this.server.closeAllConnections?.();
     });
   }
 }

@@ -318,16 +318,27 @@ static bool matches_at(const struct line_index *text, size_t at, const struct li
     return true;
 }
 
-/* The first place from `from` on; text->n + 1 if there is none. */
+/* text->n + 1 if there is no such place. */
+static size_t find_so_strict(const struct line_index *text, size_t from,
+                             const struct line_index *wanted, enum strictness strictness)
+{
+    for (size_t at = from; at + wanted->n <= text->n; at++) {
+        if (matches_at(text, at, wanted, strictness))
+            return at;
+    }
+    return text->n + 1;
+}
+
+/* The first place from `from` on, found as strictly as possible; text->n + 1 if there is none. */
 static size_t find_from(const struct line_index *text, size_t from, const struct line_index *wanted,
                         int *fuzz)
 {
     for (int strictness = EXACT; strictness < N_STRICTNESSES; strictness++) {
-        for (size_t at = from; at + wanted->n <= text->n; at++) {
-            if (matches_at(text, at, wanted, (enum strictness)strictness)) {
-                *fuzz += fuzz_of[strictness];
-                return at;
-            }
+        size_t at = find_so_strict(text, from, wanted, (enum strictness)strictness);
+
+        if (at <= text->n) {
+            *fuzz += fuzz_of[strictness];
+            return at;
         }
     }
     return text->n + 1;
@@ -372,11 +383,22 @@ static void append_range(struct strbuf *out, const struct line_index *text, size
     strbuf_append_bytes(out, text->begin[from], (size_t)(text->begin[to] - text->begin[from]));
 }
 
-/* Copies what is before the hunk, and the hunk's lines; *at moves behind those they replace. */
-static int apply_hunk(const struct patch_file *file, const struct patch_hunk *hunk,
-                      const struct line_index *text, size_t *at, struct strbuf *out, int *fuzz,
+/* A file while its hunks are applied, one after the other. */
+struct patching {
+    const struct patch_file *file;
+    const struct line_index *text;
+    struct strbuf *out;
+    size_t at; /* the line after those that are done */
+};
+
+/* Copies what is before the hunk, and the hunk's lines. */
+static int apply_hunk(struct patching *patching, const struct patch_hunk *hunk, int *fuzz,
                       struct error *err)
 {
+    const struct patch_file *file = patching->file;
+    const struct line_index *text = patching->text;
+    struct strbuf *out = patching->out;
+    size_t *at = &patching->at;
     CLEANUP(lines_done) struct line_index wanted = lines_of(hunk->is.text);
     size_t begin = *at;
     size_t found = 0;
@@ -405,12 +427,12 @@ int patch_apply(const struct patch_file *file, const char *text, struct strbuf *
                 struct error *err)
 {
     CLEANUP(lines_done) struct line_index lines = lines_of(text);
-    size_t at = 0;
+    struct patching patching = {.file = file, .text = &lines, .out = out};
 
     for (size_t i = 0; i < file->n_hunks; i++) {
-        if (apply_hunk(file, &file->hunks[i], &lines, &at, out, fuzz_io, err) < 0)
+        if (apply_hunk(&patching, &file->hunks[i], fuzz_io, err) < 0)
             return -1;
     }
-    append_range(out, &lines, at, lines.n);
+    append_range(out, &lines, patching.at, lines.n);
     return 0;
 }

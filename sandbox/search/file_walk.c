@@ -93,6 +93,7 @@ static void walk_folder(struct walker *walker, int fd, int depth)
         (void)close(fd);
         return;
     }
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread, and the stream is ours */
     while (!is_over(walker->walk) && (entry = readdir(stream)) != NULL) {
         walker->walk->n_entries++;
         if (is_skipped(entry->d_name))

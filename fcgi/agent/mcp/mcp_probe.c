@@ -312,7 +312,7 @@ static int read_timeout(const struct request *request, const json_t *body, int64
 
     if (!isfinite(timeout_s) || timeout_s <= 0 || timeout_s > TIMEOUT_MAX_S)
         return request_problem(request, REQUEST_JSON_PATH("body", "timeout"), &out_of_range,
-                               json_incref(json_object_get(body, "timeout")), err);
+                               json_object_get(body, "timeout"), err);
     *timeout_ms_out = (int64_t)(timeout_s * MS_PER_S) + 1;
     return 0;
 }

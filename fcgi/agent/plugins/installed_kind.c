@@ -68,11 +68,13 @@ int installed_path_name(const struct request *request, const char **name_out, st
     static const struct validation_error problem = {
         "string_pattern_mismatch", "String should match pattern '^[a-z0-9]+(-[a-z0-9]+)*$'", NULL};
 
+    json_auto_t *input = NULL;
+
     *name_out = request_path_text(request, kind->param);
     if (plugin_name_is_valid(*name_out))
         return 0;
-    return request_problem(request, REQUEST_JSON_PATH("path", kind->param), &problem,
-                           json_text(*name_out, strlen(*name_out)), err);
+    input = json_text_of(*name_out);
+    return request_problem(request, REQUEST_JSON_PATH("path", kind->param), &problem, input, err);
 }
 
 int installed_not_found(const struct installed_kind *kind, const char *name, struct error *err)

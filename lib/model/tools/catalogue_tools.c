@@ -90,7 +90,8 @@ static json_t *parameters(const struct agent_tool *tool, const struct catalogue 
     if (!tool->annotations.is_read_only)
         fields[with_risk.n++] = risk;
     fields[with_risk.n++] = summary;
-    memcpy(&fields[with_risk.n], own->fields, own->n * sizeof(*fields));
+    if (own->n > 0)
+        memcpy(&fields[with_risk.n], own->fields, own->n * sizeof(*fields));
     with_risk.n += own->n;
     schema = object_schema_to_json(&with_risk, &help.base);
     mem_free(fields);

@@ -16,6 +16,10 @@
 #include "base/strbuf.h"
 #include "support/program.h"
 
+#ifndef DEFT_LAUNCH /* for tools that read this file alone */
+#define DEFT_LAUNCH "./deft-launch"
+#endif
+
 #define USAGE "deft-launch: usage: deft-launch [FOLDER...] -- /PATH/OF/PROGRAM [ARGUMENT...]\n"
 
 enum { ARGUMENTS_MAX = 16 };

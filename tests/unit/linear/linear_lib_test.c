@@ -289,7 +289,7 @@ static void run_responses(const char *text, size_t len)
 static const char *const responses[] = {
     "{\"output\":[{\"type\":\"message\",\"content\":[{\"text\":\"|a|\"}]}]}",
     "{\"output\":[|{\"type\":\"message\",\"content\":[{\"text\":\"a\"}]},|1]}",
-    "{\"output\":[|" FUNCTION_CALL ",|1]}",
+    ("{\"output\":[|" FUNCTION_CALL ",|1]}"),
     "{\"output\":[|{\"type\":\"reasoning\",\"summary\":[{\"text\":\"a\"}]},|1]}",
     "{\"output\":[{\"type\":\"reasoning\",\"summary\":[|{\"text\":\"a\"},|1]}]}",
     "{\"error\":\"|a|\"}",

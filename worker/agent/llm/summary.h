@@ -21,8 +21,8 @@ struct llm_reply;
  * The conversation's LLMSummarizingCondenser with its secrets filled in. A new reference, or NULL.
  */
 json_t *summary_condenser(const struct agent *agent) NONNULL MUST_CHECK;
-/* The condenser's rule, with max_size 0 (any length). */
-struct model_view_rule summary_rule(const json_t *condenser) NONNULL MUST_CHECK;
+/* The rule of a condenser, NULL for the defaults, with max_size 0 (any length). */
+struct model_view_rule summary_rule(const json_t *condenser) MUST_CHECK;
 /* Calls the condenser's model on a range of the agent's history. As llm_call_run(). */
 int summary_ask(struct agent *agent, const json_t *condenser, const struct model_view_range *range,
                 struct llm_reply *reply_out, struct llm_failure *failure_out,

@@ -40,6 +40,7 @@ static void close_case(struct case_of *it)
     strbuf_done(&it->request.body);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): kept where they may be changed */
 static void add_query(struct case_of *it, char *name, char *value)
 {
     it->query[it->request.n_query++] = (struct query_item){name, value};

@@ -10,10 +10,10 @@
 #include "unit/runtime/api/api_fixture.h"
 
 #define GET(path) (&(struct asked){"GET", path, .key = HOUSE_KEY})
-#define POST(path, text) (&(struct asked){"POST", path, .key = HOUSE_KEY, .body = text})
+#define POST(path, text) (&(struct asked){"POST", path, .key = HOUSE_KEY, .body = (text)})
 #define TENANT_GET(path) (&(struct asked){"GET", path, .key = TENANT_KEY, .is_outside = true})
 #define TENANT_POST(path, text)                                                                    \
-    (&(struct asked){"POST", path, .key = TENANT_KEY, .is_outside = true, .body = text})
+    (&(struct asked){"POST", path, .key = TENANT_KEY, .is_outside = true, .body = (text)})
 
 static void house_sees_address_and_keys(void **state)
 {

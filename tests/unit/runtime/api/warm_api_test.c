@@ -12,7 +12,7 @@
 #define LIST                                                                                       \
     (&(struct asked){"GET", "/api/warm-runtime-configs", .key = TENANT_KEY, .is_outside = true})
 #define ADMIN "/api/admin/warm-runtime-configs/"
-#define PUT(name, text) (&(struct asked){"PUT", ADMIN name, .key = HOUSE_KEY, .body = text})
+#define PUT(name, text) (&(struct asked){"PUT", ADMIN name, .key = HOUSE_KEY, .body = (text)})
 #define DELETE(name) (&(struct asked){"DELETE", ADMIN name, .key = HOUSE_KEY})
 #define SHARED                                                                                     \
     "\"environment\":{},\"working_dir\":\"/workspace/project\",\"run_as_user\":10001,"             \

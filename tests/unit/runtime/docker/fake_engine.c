@@ -108,8 +108,10 @@ static struct engine_reply find_reply_locked(struct fake_engine *engine, const c
 
         if (!text_starts_with(head, reply->request) || reply->n_times == SIZE_MAX)
             continue;
-        if (reply->n_times > 0 && --reply->n_times == 0)
+        if (reply->n_times == 1)
             reply->n_times = SIZE_MAX; /* used up */
+        else if (reply->n_times > 1)
+            reply->n_times--;
         return *reply;
     }
     return (struct engine_reply){.status = 404, .body = "{\"message\":\"there is no such thing\"}"};

@@ -78,10 +78,13 @@ static void append_context(struct strbuf *context, const char *dockerfile)
     z_stream stream = {
         .next_in = tar, .avail_in = sizeof(tar), .next_out = packed, .avail_out = sizeof(packed)};
 
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the rest is zeros */
     memcpy(tar, "Dockerfile", 10);
     (void)snprintf((char *)tar + 124, 12, "%011o", (unsigned)strlen(dockerfile));
     tar[156] = '0';
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the rest is zeros */
     memcpy(tar + 257, "ustar", 5);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the rest is zeros */
     memcpy(tar + BLOCK, dockerfile, strlen(dockerfile));
     assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY),
                      Z_OK);

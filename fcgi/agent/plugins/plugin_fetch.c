@@ -104,7 +104,7 @@ static int read_timeout(const struct request *request, const json_t *body, int64
     *timeout_s_out = json_int_or(body, "timeout", FETCH_DEFAULT_S);
     if (*timeout_s_out > FETCH_MAX_S)
         return request_problem(request, REQUEST_JSON_PATH("body", "timeout"), &problem,
-                               json_integer(*timeout_s_out), err);
+                               json_object_get(body, "timeout"), err);
     return 0;
 }
 

@@ -6,7 +6,7 @@ import { start as startModel } from '../../fakes/openai.mjs';
 import { Receiver } from '../../fakes/receiver.mjs';
 import { Validator, contract } from './contract.mjs';
 import { Conversation, llmOf, startRequest } from './conversation.mjs';
-import { query } from './database.mjs';
+import { execute, query } from './database.mjs';
 import { finish, terminal } from './model_calls.mjs';
 import { Worker } from './processes.mjs';
 import { waitUntil } from './wait.mjs';
@@ -18,6 +18,9 @@ export const SECRET = 'a-header-that-nobody-else-may-see';
 
 const validator = new Validator(contract);
 const ref = (name) => ({ $ref: `#/components/schemas/${name}` });
+
+// What other files did on this instance is not for the receivers of this one.
+await execute('TRUNCATE webhooks, webhook_cursors, webhook_leftovers', {});
 
 const model = await startModel();
 model.setScenario('talk', [{ text: 'an answer' }, { text: 'another' }]);

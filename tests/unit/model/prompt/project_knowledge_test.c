@@ -340,6 +340,7 @@ static void keep(struct fixture *f)
 {
     read_all(f);
     json_put(f->conversation.spec, PROJECT_SKILLS, json_incref(f->knowledge.skills));
+    json_decref(f->conversation.agent_state);
     f->conversation.agent_state = json_object();
 }
 

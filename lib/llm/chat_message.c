@@ -99,6 +99,18 @@ static void put_thinking(json_t *copy, const struct llm_prompt *prompt)
         json_put(copy, "thinking_blocks", json_incref(own));
 }
 
+static bool has_item_ids(const json_t *calls)
+{
+    const json_t *call = NULL;
+    size_t i = 0;
+
+    json_array_foreach (calls, i, call) {
+        if (json_object_get(call, "item_id") != NULL)
+            return true;
+    }
+    return false;
+}
+
 /* Of another format. A message with them has its own list of calls in the copy. */
 static void drop_item_ids(json_t *copy)
 {
@@ -107,7 +119,7 @@ static void drop_item_ids(json_t *copy)
     json_t *call = NULL;
     size_t i = 0;
 
-    if (json_object_get(json_array_get(calls, 0), "item_id") == NULL)
+    if (!has_item_ids(calls))
         return;
     own = json_array();
     json_array_foreach (calls, i, call) {

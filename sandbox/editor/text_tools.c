@@ -232,6 +232,9 @@ static int edited_text(const json_t *args, const char *path, const struct textfi
     *n_out = count_matches(file->text.text, wanted);
     if (check_matches(path, *n_out, json_int_or(args, "expected_replacements", 1), err) < 0)
         return -1;
+    if (strlen(instead) > MAX_EDIT_FILE_BYTES / (size_t)(*n_out + 1))
+        return error_set(err, ERROR_TOO_LARGE, "The edited file would be larger than %d MB.",
+                         MAX_EDIT_FILE_BYTES / (1024 * 1024));
     append_replaced(out, file->text.text, wanted, instead);
     return 0;
 }

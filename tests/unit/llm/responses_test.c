@@ -417,6 +417,36 @@ static void tools_are_flat(void **state)
     test_server_stop(server);
 }
 
+/* Another format's members are left out of a chat, whichever of the calls has them. */
+static void chats_have_no_item_ids(void **state)
+{
+    struct test_server *server = test_server_start(whole_reply, 1, NULL);
+    struct asked asked;
+    const char *body = NULL;
+
+    begin(&asked, state, server, "{\"api_mode\":\"chat\"}");
+    json_decref(asked.messages);
+    asked
+        .messages = json_loads("[" SAYS("user", PART("hi")) ",{\"role\":\"assistant\"," KEPT(MODEL) ",\"tool_calls\":[" TOLD(
+                                   "call_1",
+                                   "") "," TOLD("call_2",
+                                                "\"item_id\":\"fc_9\",") "]}," RESULT("call_1",
+                                                                                      PART(
+                                                                                          "a")) "," RESULT("call_2",
+                                                                                                           PART(
+                                                                                                               "b")) "]",
+                               0, NULL);
+    assert_non_null(asked.messages);
+    (void)asked_run(&asked);
+    body = strstr(test_server_request(server, 0), "\r\n\r\n") + strlen("\r\n\r\n");
+    assert_json_at(body, "messages[1].tool_calls[0].id", "\"call_1\"");
+    assert_json_at(body, "messages[1].tool_calls[1].id", "\"call_2\"");
+    assert_json_at(body, "messages[1].tool_calls[1].item_id", NULL);
+    assert_json_at(body, "messages[1].responses_reasoning_item", NULL);
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
 /* --- Azure --- */
 
 static void azure_has_its_own_paths_and_header(void **state)
@@ -504,6 +534,7 @@ int main(void)
         cmocka_unit_test(long_ids_are_shortened_alike),
         cmocka_unit_test(reasoning_models_get_an_effort_and_others_sampling),
         cmocka_unit_test(tools_are_flat),
+        cmocka_unit_test(chats_have_no_item_ids),
         cmocka_unit_test(azure_has_its_own_paths_and_header),
         cmocka_unit_test(format_follows_mode_override_and_catalogue),
     };

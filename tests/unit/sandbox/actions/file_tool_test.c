@@ -356,6 +356,25 @@ static void refused_edits_change_nothing(void **state)
     assert_file(folder, "f", "a b a\n");
 }
 
+/* 100,000 replacements by a text of a thousand bytes each. */
+static void edit_does_not_make_a_huge_file(void **state)
+{
+    const char *folder = *state;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf args = STRBUF_INIT;
+    CLEANUP(mem_freep) char *seen = NULL;
+
+    for (int i = 0; i < 100000; i++)
+        strbuf_append(&text, "a\n");
+    put_file(folder, "f", text.text);
+    strbuf_appendf(&args,
+                   "{\"file_path\":\"f\",\"old_string\":\"a\",\"new_string\":\"%01000d\","
+                   "\"expected_replacements\":100000}",
+                   0);
+    seen = run(folder, "edit", args.text);
+    assert_failed(seen, "\"EditObservation\"", "larger than 10 MB");
+}
+
 static void folders_are_listed(void **state)
 {
     const char *folder = *state;
@@ -471,6 +490,7 @@ int file_tool_tests(void)
         cmocka_unit_test_setup_teardown(files_are_written_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(edits_replace_what_they_expect, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refused_edits_change_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(edit_does_not_make_a_huge_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(folders_are_listed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(patch_changes_all_its_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refused_patch_changes_nothing, set_up, tear_down),

@@ -66,7 +66,7 @@ replay_client_sse_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/client_sse"'
 replay_client_sse_LDADD = $(CLIENT_LIBS) $(BASE_LIBS)
 check_PROGRAMS += replay-llm_answer
-replay_llm_answer_SOURCES = tests/fuzz/llm_answer.c tests/fuzz/replay.c
+replay_llm_answer_SOURCES = tests/fuzz/llm_answer.c tests/fuzz/llm_format.h tests/fuzz/replay.c
 replay_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_answer"'
 replay_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
@@ -92,7 +92,7 @@ fuzz_client_sse_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_client_sse_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_client_sse_LDADD = $(CLIENT_LIBS) $(BASE_LIBS)
 EXTRA_PROGRAMS += fuzz-llm_answer
-fuzz_llm_answer_SOURCES = tests/fuzz/llm_answer.c
+fuzz_llm_answer_SOURCES = tests/fuzz/llm_answer.c tests/fuzz/llm_format.h
 fuzz_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_llm_answer_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)

@@ -163,6 +163,8 @@ describe('egress lists', { skip: !isRoot && 'needs root, and packet filter rules
   };
   const refusals = async (runtime) => (await house.get(`/egress_refusals/${runtime.runtime_id}`)).json.refusals;
   const isNoted = (runtime, wanted) => waitUntil(async () => (await refusals(runtime)).some((one) => Object.entries(wanted).every(([name, value]) => one[name] === value)), DEADLINE_MS, JSON.stringify(wanted));
+  // The log tells it after the row does.
+  const startedWarm = ({ runtime_id: id }) => waitUntil(() => house.log().includes(`"runtime_id":"${id}","kind":"warm"`), DEADLINE_MS, `${id} was a warm one`);
   const owner = (egress, allow) => {
     const id = randomUUID();
     house.sql(`INSERT INTO users (id, email, egress, egress_allow) VALUES ('${id}', '${id}', '${egress}', ${allow === undefined ? 'NULL' : `'${allow}'`})`);
@@ -225,13 +227,13 @@ describe('egress lists', { skip: !isRoot && 'needs root, and packet filter rules
     await waitUntil(() => house.sql('SELECT count(*) FROM warm_sandboxes WHERE is_ready') === '1', DEADLINE_MS, 'one waits');
     const { json: none } = await house.sandbox('l-2', { owner_id: owner('none') });
     assert.equal(none.status, 'running', none.status_detail);
-    assert.match(house.log(), new RegExp(`"runtime_id":"${none.runtime_id}","kind":"warm"`));
+    await startedWarm(none);
     assert.equal(await probe(none, 'allowed.test:8080', `${RANGED}:9090`), 'unknown refused');
     await isNoted(none, { host: 'allowed.test', protocol: 'dns' });
     await waitUntil(() => house.sql('SELECT count(*) FROM warm_sandboxes WHERE is_ready') === '1', DEADLINE_MS, 'another one waits');
     const { json: free } = await house.sandbox('l-3', { owner_id: owner('internet') });
     assert.equal(free.status, 'running', free.status_detail);
-    assert.match(house.log(), new RegExp(`"runtime_id":"${free.runtime_id}","kind":"warm"`));
+    await startedWarm(free);
     assert.equal(await probe(free, `${RANGED}:7070`), 'reached');
     assert.equal(await probe(one, `${RANGED}:7070`), 'refused');
     house.sql("UPDATE users SET egress = 'none' WHERE egress = 'internet'");

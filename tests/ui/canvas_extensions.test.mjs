@@ -1,9 +1,11 @@
 // OpenHands' own page, used as by a person: its pages of extensions.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { must } from '../e2e/support/api.mjs';
 import { waitUntil } from '../e2e/support/wait.mjs';
 import { start as startMcp } from '../fakes/mcp.mjs';
-import { at, LONG, open, page, settings } from './canvas_person.mjs';
+import { at, key, LONG, open, page, settings } from './canvas_person.mjs';
 
 /** The requests of each extension page. */
 const CUSTOMIZE = { mcp: '/api/settings', skills: '/api/skills', plugins: '/api/plugins/installed' };
@@ -40,10 +42,16 @@ test('agent-server 63: an MCP server is tested, added, tested again and removed'
 });
 
 test('agent-server 63: a skill is enabled and disabled', LONG, async () => {
-  const enabled = async () => (await settings()).misc_settings.app_preferences.enabled_skills;
+  // A click before the page has read the settings is lost when it reads them. So each click is on a label that the page
+  // has only afterwards: `docker` is enabled, and `uv` is not, unless the settings say otherwise.
+  const enable = (names) => must(200, 'PATCH', '/api/settings', { key, json: { misc_settings_diff: { app_preferences: { enabled_skills: names } } } });
+  const becomes = (names) => waitUntil(async (see) => isDeepStrictEqual(see((await settings()).misc_settings.app_preferences.enabled_skills), names), `enabled: ${names}`);
+  const click = (name, label) => page.getByTestId(`skill-toggle-${name}`).and(page.getByLabel(label)).click();
+  await enable(['uv']);
   await open('/skills');
-  await page.getByTestId('skill-toggle-uv').and(page.getByLabel('Enable skill')).click();
-  await waitUntil(async () => (await enabled()).includes('uv'), 'it is on');
-  await page.getByTestId('skill-toggle-uv').and(page.getByLabel('Disable skill')).click();
-  await waitUntil(async () => !(await enabled()).includes('uv'), 'it is off');
+  await click('uv', 'Disable skill');
+  await becomes([]);
+  await open('/skills');
+  await click('docker', 'Enable skill');
+  await becomes(['docker']);
 });

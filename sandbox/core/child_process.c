@@ -162,6 +162,18 @@ char **child_process_environment_new(enum child_process_kind kind, const char *w
     return list;
 }
 
+char **child_process_environment_put(char **environment, const char *name, const char *value)
+{
+    size_t n = 0;
+
+    remove_variable(environment, name);
+    while (environment[n] != NULL)
+        n++;
+    environment = mem_resize(environment, (n + 2) * sizeof(*environment));
+    add_variable(environment, name, value);
+    return environment;
+}
+
 void child_process_environment_free(char **environment)
 {
     if (environment == NULL)
@@ -169,6 +181,14 @@ void child_process_environment_free(char **environment)
     for (char **entry = environment; *entry != NULL; entry++)
         mem_free(*entry);
     mem_free(environment);
+}
+
+void child_process_kill_group(pid_t pid)
+{
+    if (pid <= 0)
+        return;
+    (void)kill(pid, SIGKILL);
+    (void)kill(-pid, SIGKILL);
 }
 
 void child_process_default_signals(void)

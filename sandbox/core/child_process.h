@@ -40,6 +40,9 @@ struct child_process_spec {
 char **child_process_environment_new(enum child_process_kind kind,
                                      const char *workspace) NONNULL MUST_CHECK;
 void child_process_environment_free(char **environment);
+/* Sets a variable in such a list, which may move: the list as it is then. */
+char **child_process_environment_put(char **environment, const char *name,
+                                     const char *value) NONNULL MUST_CHECK;
 
 /*
  * Starts a child in a session of its own, with default signals and only the listed descriptors.
@@ -48,6 +51,12 @@ void child_process_environment_free(char **environment);
  */
 int child_process_start(const struct child_process_spec *spec, pid_t *pid_out,
                         struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * Kills a process and the group that it leads; one that does not lead its group yet is killed
+ * alone. Nothing for a pid of 0.
+ */
+void child_process_kill_group(pid_t pid);
 
 /* In a child: resets all signals to their defaults and blocks none. */
 void child_process_default_signals(void);

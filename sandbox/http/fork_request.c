@@ -71,22 +71,13 @@ static void fork_request_free(struct forked_request *forked)
     mem_free(forked);
 }
 
-/* A process that does not lead its group yet is killed alone. */
-static void kill_group(pid_t pid)
-{
-    if (pid <= 0)
-        return;
-    (void)kill(pid, SIGKILL);
-    (void)kill(-pid, SIGKILL);
-}
-
 /* After the end of a fork, which may not have been its own. */
 static void remove_leftovers(const struct forked_request *forked)
 {
     CLEANUP(strbuf_done) struct strbuf lock = STRBUF_INIT;
     const struct fork_leftovers *leftovers = forked->leftovers;
 
-    kill_group(leftovers->session);
+    child_process_kill_group(leftovers->session);
     if (leftovers->file[0] == '\0')
         return;
     (void)unlink(leftovers->file);
@@ -98,7 +89,7 @@ static void kill_fork(const struct forked_request *forked)
 {
     if (forked->child.pid <= 0)
         return;
-    kill_group(forked->child.pid);
+    child_process_kill_group(forked->child.pid);
     remove_leftovers(forked);
 }
 

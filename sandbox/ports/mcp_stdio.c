@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -73,57 +72,20 @@ static const char *variable(char *const *environment, const char *name)
     return "";
 }
 
-static bool is_same_variable(const char *one, const char *other)
-{
-    size_t len = strcspn(one, "=");
-
-    return strncmp(one, other, len + 1) == 0;
-}
-
-static bool has_variable(char *const *list, size_t n, const char *entry)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (is_same_variable(list[i], entry))
-            return true;
-    }
-    return false;
-}
-
-/*
- * The order's variables and those of the sandbox that it does not set. Each name once: of two, C
- * programs take the first, shells the last.
- */
+/* The order's variables, and those of the sandbox that it does not set. */
 static char **environment_of(const json_t *order, const char *workspace)
 {
-    char **base = child_process_environment_new(CHILD_PROCESS_TERMINAL, workspace);
-    char **all = NULL;
+    char **environment = child_process_environment_new(CHILD_PROCESS_TERMINAL, workspace);
     const char *name = NULL;
     json_t *value = NULL;
-    size_t n_base = 0;
-    size_t n_own = 0;
     size_t n = 0;
 
-    while (base[n_base] != NULL)
-        n_base++;
-    all = mem_alloc_array(n_base + MAX_ENV + 1, sizeof(*all));
     json_object_foreach (json_object_get(order, "env"), name, value) {
-        CLEANUP(strbuf_done) struct strbuf entry = STRBUF_INIT;
-
-        if (n < MAX_ENV && json_is_string(value)) {
-            strbuf_appendf(&entry, "%s=%s", name, json_string_value(value));
-            all[n++] = strbuf_take(&entry);
-        }
+        if (!json_is_string(value) || n++ >= MAX_ENV)
+            continue;
+        environment = child_process_environment_put(environment, name, json_string_value(value));
     }
-    n_own = n;
-    for (size_t i = 0; i < n_base; i++) {
-        if (has_variable(all, n_own, base[i]))
-            mem_free(base[i]);
-        else
-            all[n++] = base[i];
-    }
-    all[n] = NULL;
-    mem_free(base);
-    return all;
+    return environment;
 }
 
 static int open_pipes(int in[2], int out[2], struct mcp_stdio *session, struct error *err)

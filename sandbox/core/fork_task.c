@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -15,7 +16,7 @@
 #include "sandbox/core/child_process.h"
 #include "sandbox/core/event_loop.h"
 
-enum { MAX_FOUND_BYTES = 256 * 1024, MS_PER_S = 1000 };
+enum { MAX_FOUND_BYTES = 32 * 1024 * 1024, MS_PER_S = 1000 };
 
 struct fork_task {
     struct event_loop *loop;
@@ -64,17 +65,23 @@ static void on_deadline(void *owner)
 static int read_found(const struct fork_task *task, int status, json_t **found_out,
                       struct error *err)
 {
-    CLEANUP(mem_freep) char *text = mem_alloc(MAX_FOUND_BYTES);
-    ssize_t n = pread(task->found, text, MAX_FOUND_BYTES, 0);
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct stat info = {.st_size = 0};
 
     if (task->was_interrupted)
         return error_set(err, ERROR_CANCELLED, "The work was interrupted");
     if (task->was_late)
         return error_set(err, ERROR_TIMEOUT, "The work took longer than %lld seconds",
                          (long long)(task->deadline_ms / MS_PER_S));
-    if (status != 0 || n <= 0)
+    if (status != 0 || fstat(task->found, &info) < 0 || info.st_size == 0)
         return error_set(err, ERROR_INTERNAL, "The process ended without a result");
-    return json_parse(text, (size_t)n, found_out, err);
+    if (info.st_size > MAX_FOUND_BYTES)
+        return error_set(err, ERROR_TOO_LARGE, "The result is too large");
+    strbuf_reserve(&text, (size_t)info.st_size);
+    text.len = (size_t)info.st_size;
+    if (pread(task->found, text.text, text.len, 0) != info.st_size)
+        return error_set(err, ERROR_INTERNAL, "The result cannot be read");
+    return json_parse(text.text, text.len, found_out, err);
 }
 
 /* Does not wait for programs that the fork left running. */

@@ -202,6 +202,28 @@ static void repository_is_prepared_by_an_action(void **state)
                    400, "detail", "\"env must map variable names to strings\"");
 }
 
+/* A file tool's result crosses two processes. */
+static void large_result_of_a_file_tool_arrives(void **state)
+{
+    enum { SIZE_BYTES = 1024 * 1024 };
+
+    struct action_bench *bench = *state;
+    CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+    char *text = mem_alloc(SIZE_BYTES);
+
+    memset(text, 'x', SIZE_BYTES);
+    bench_write_bytes(bench, "large", text, SIZE_BYTES);
+    strbuf_append_char(&expected, '"');
+    strbuf_append_bytes(&expected, text, SIZE_BYTES);
+    strbuf_append_char(&expected, '"');
+    mem_free(text);
+    assert_answers(bench, "PUT /actions/w1", CALLS_HEADERS,
+                   "{\"tool\":\"write_file\",\"args\":{\"file_path\":\"large\",\"content\":"
+                   "\"y\"}}",
+                   200, "observation.old_content", expected.text);
+    assert_file(bench, "large", "y");
+}
+
 int action_requests_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +235,7 @@ int action_requests_tests(void)
         BENCH_TEST(forgotten_conversation_ends_its_command),
         BENCH_TEST(results_are_acknowledged),
         BENCH_TEST(repository_is_prepared_by_an_action),
+        BENCH_TEST(large_result_of_a_file_tool_arrives),
     };
 
     return cmocka_run_group_tests_name("sandbox/action_requests", tests, NULL, NULL);

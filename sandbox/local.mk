@@ -6,6 +6,7 @@ SANDBOX_SOURCES = \
 	sandbox/core/account.c sandbox/core/account.h \
 	sandbox/actions/actions.c sandbox/actions/actions.h \
 	sandbox/actions/file_tool.c sandbox/actions/file_tool.h \
+	sandbox/actions/hook_tool.c sandbox/actions/hook_tool.h \
 	sandbox/editor/apply_patch.c sandbox/editor/apply_patch.h \
 	sandbox/editor/list_directory.c \
 	sandbox/editor/patch.c sandbox/editor/patch.h \
@@ -245,6 +246,7 @@ sandbox_git_test_LDADD = $(SANDBOX_BENCH_LIBS)
 check_PROGRAMS += sandbox-terminal-test
 sandbox_terminal_test_SOURCES = \
 	tests/unit/sandbox/actions/action_requests_test.c \
+	tests/unit/sandbox/actions/hook_tool_test.c \
 	tests/unit/sandbox/terminal/terminal_calls.h \
 	tests/unit/sandbox/terminal/terminal_running_test.c \
 	tests/unit/sandbox/terminal/terminal_test.c \

@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/actions/file_tool.h"
+#include "sandbox/actions/hook_tool.h"
 #include "sandbox/actions/journal.h"
 #include "sandbox/actions/repository_tool.h"
 #include "sandbox/actions/tool_session.h"
@@ -34,6 +35,7 @@ static const struct tool_name tools[] = {
     {"terminal", ACTION_TERMINAL},
     {"file_editor", ACTION_FILE_EDITOR},
     {"repository", ACTION_REPOSITORY},
+    {"hook", ACTION_HOOK},
 };
 
 struct actions *actions_new(struct action_server *server)
@@ -211,6 +213,8 @@ static int check_args(enum action_tool tool, const json_t *args, struct error *e
         return check_browser_args(args, err);
     case ACTION_REPOSITORY:
         return repository_tool_check(args, err);
+    case ACTION_HOOK:
+        return hook_tool_check(args, err);
     case ACTION_FILE_EDITOR:
     case ACTION_FILE_TOOL:
         break;
@@ -241,7 +245,7 @@ static int read_tool(const json_t *body, struct action_spec *spec, struct error 
     }
     return error_set(
         err, ERROR_INVALID,
-        "tool must be terminal, file_editor, repository, one of browser_*, glob, grep, "
+        "tool must be terminal, file_editor, repository, hook, one of browser_*, glob, grep, "
         "read_file, write_file, edit, list_directory or apply_patch");
 }
 

@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/actions/file_tool.h"
+#include "sandbox/actions/hook_tool.h"
 #include "sandbox/actions/journal.h"
 #include "sandbox/actions/repository_tool.h"
 #include "sandbox/browser/browser.h"
@@ -41,7 +42,7 @@ struct action {
     enum action_tool tool;
     json_t *body;
     bool is_running;
-    struct fork_task *file_task; /* of a running ACTION_FILE_TOOL; else NULL */
+    struct fork_task *task; /* of a running ACTION_FILE_TOOL or ACTION_HOOK; else NULL */
     struct action_waiter *waiters;
     struct action *next;
 };
@@ -56,7 +57,8 @@ struct tool_session {
     char *prepared;         /* the folder last prepared; a repository unless that failed */
     struct action *actions; /* in order of arrival */
     size_t n_actions;
-    size_t n_file_tasks; /* actions with a file_task */
+    size_t n_file_tasks; /* actions with a task, by their tool */
+    size_t n_hook_tasks;
     bool is_pumping;
 };
 
@@ -175,7 +177,7 @@ static void remove_action(struct action *action)
     *link = action->next;
     session->n_actions--;
     assert(action->waiters == NULL);
-    fork_task_free(action->file_task);
+    fork_task_free(action->task);
     json_decref(action->body);
     mem_free(action);
 }
@@ -306,7 +308,7 @@ static void on_file_task(void *owner, json_t *found, const struct error *why)
 {
     struct action *action = owner;
 
-    action->file_task = NULL;
+    action->task = NULL;
     action->session->n_file_tasks--;
     on_observation(action,
                    found != NULL ? found : file_tool_failure(tool_name(action), why->message));
@@ -323,8 +325,43 @@ static void run_file_tool(struct action *action, const json_t *args)
     struct error err = ERROR_INIT;
 
     action->session->n_file_tasks++;
-    if (fork_task_start(action->session->server->loop, &order, &action->file_task, &err) < 0)
+    if (fork_task_start(action->session->server->loop, &order, &action->task, &err) < 0)
         on_file_task(action, NULL, &err);
+}
+
+static void on_hook_task(void *owner, json_t *found, const struct error *why)
+{
+    struct action *action = owner;
+
+    action->task = NULL;
+    action->session->n_hook_tasks--;
+    on_observation(action, found != NULL ? found : hook_tool_failure(why->message));
+}
+
+static void run_hook(struct action *action, const json_t *args)
+{
+    const struct action_server *server = action->session->server;
+    const struct hook_call what = {.args = args,
+                                   .working_dir = working_dir_of(action),
+                                   .workspace = server->config->workspace,
+                                   .credentials = server->credentials,
+                                   .session = fork_task_session_new()};
+    const struct fork_task_spec order = {.work = hook_tool_run,
+                                         .what = &what,
+                                         .deadline_ms = hook_tool_deadline_ms(args),
+                                         .session = what.session,
+                                         .told = on_hook_task,
+                                         .owner = action};
+    struct error err = ERROR_INIT;
+    int rc = 0;
+
+    action->session->n_hook_tasks++;
+    if (what.session == NULL)
+        rc = error_set(&err, ERROR_UNAVAILABLE, "memory for the hook's process: %m");
+    else
+        rc = fork_task_start(server->loop, &order, &action->task, &err);
+    if (rc < 0)
+        on_hook_task(action, NULL, &err);
 }
 
 static int store_start(const struct action *action, struct error *err)
@@ -375,12 +412,15 @@ static void start_action(struct action *action)
     case ACTION_FILE_TOOL:
         run_file_tool(action, args);
         return;
+    case ACTION_HOOK:
+        run_hook(action, args);
+        return;
     }
 }
 
 /*
- * Shell and browser run one action at a time, the editor any number, file tools a few. While a
- * repository is being prepared the shell waits for it.
+ * Shell and browser run one action at a time, the editor any number, file tools and hooks a few.
+ * While a repository is being prepared the shell waits for it.
  */
 static bool can_start(const struct action *action)
 {
@@ -396,6 +436,8 @@ static bool can_start(const struct action *action)
         return !browser_is_busy(session->browser);
     case ACTION_FILE_TOOL:
         return session->n_file_tasks < MAX_FILE_TASKS;
+    case ACTION_HOOK:
+        return session->n_hook_tasks < MAX_HOOK_TASKS;
     case ACTION_FILE_EDITOR:
         break;
     }
@@ -483,8 +525,8 @@ void tool_session_interrupt(struct tool_session *session)
 
         if (!action->is_running)
             end_action(action, body);
-        else if (action->file_task != NULL)
-            fork_task_interrupt(action->file_task);
+        else if (action->task != NULL)
+            fork_task_interrupt(action->task);
         action = next;
     }
     terminal_interrupt(session->terminal);

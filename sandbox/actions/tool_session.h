@@ -30,6 +30,7 @@ enum action_tool {
     ACTION_BROWSER,
     ACTION_REPOSITORY,
     ACTION_FILE_TOOL, /* see file_tool.h */
+    ACTION_HOOK,
 };
 
 /* The contents of a PUT. */
@@ -63,7 +64,7 @@ int tool_session_run(struct tool_session *session, const struct action_spec *spe
                      struct server_request *request, struct error *err) NONNULL MUST_CHECK;
 /* True when no action runs or waits: freeing it ends only its shell and its browser. */
 bool tool_session_is_idle(const struct tool_session *session) NONNULL MUST_CHECK;
-/* Sends Ctrl-C to the shell and ends the browser's call; queued actions end as interrupted. */
+/* Sends Ctrl-C to the shell and ends other calls; queued actions end as interrupted. */
 void tool_session_interrupt(struct tool_session *session) NONNULL;
 
 /* The body of a reply: {"state":"interrupted","reason":…}. The caller frees. */

@@ -14,6 +14,7 @@ enum {
     MAX_CONVERSATIONS = 256,
     MAX_QUEUED_ACTIONS = 64, /* per conversation, waiting for its shell */
     MAX_FILE_TASKS = 8,      /* forks of file tools at once, per conversation */
+    MAX_HOOK_TASKS = 8,      /* and of hooks */
     MAX_WAITERS = 64,        /* requests waiting for one action */
     MAX_COMMAND_BYTES = 4 * 1024 * 1024,
     MAX_BROWSER_ARGS_BYTES = 1024 * 1024,

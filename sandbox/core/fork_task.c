@@ -25,7 +25,8 @@ struct fork_task {
     struct event_loop_child child;
     struct event_loop_timer deadline;
     int64_t deadline_ms;
-    int found; /* a memory file */
+    int found;      /* a memory file */
+    pid_t *session; /* see struct fork_task_spec */
     bool was_late;
     bool was_interrupted;
 };
@@ -48,10 +49,9 @@ NORETURN static void run_copy(const struct fork_task *task, const struct fork_ta
 
 static void end_work(const struct fork_task *task)
 {
-    if (task->child.pid <= 0)
-        return;
-    (void)kill(task->child.pid, SIGKILL); /* in case it does not lead its group yet */
-    (void)kill(-task->child.pid, SIGKILL);
+    child_process_kill_group(task->child.pid);
+    if (task->session != NULL)
+        child_process_kill_group(*task->session);
 }
 
 static void on_deadline(void *owner)
@@ -84,7 +84,7 @@ static int read_found(const struct fork_task *task, int status, json_t **found_o
     return json_parse(text.text, text.len, found_out, err);
 }
 
-/* Does not wait for programs that the fork left running. */
+/* Does not wait for programs that the fork left running, but ends one in its session. */
 static void on_ended(void *owner, int status)
 {
     struct fork_task *task = owner;
@@ -96,6 +96,14 @@ static void on_ended(void *owner, int status)
     task->child.pid = 0;
     fork_task_free(task);
     ended.told(ended.owner, rc == 0 ? found : NULL, &why);
+}
+
+pid_t *fork_task_session_new(void)
+{
+    void *shared =
+        mmap(NULL, sizeof(pid_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return shared != MAP_FAILED ? shared : NULL;
 }
 
 int fork_task_start(struct event_loop *loop, const struct fork_task_spec *order,
@@ -110,6 +118,7 @@ int fork_task_start(struct event_loop *loop, const struct fork_task_spec *order,
     task->child = (struct event_loop_child){.exited = on_ended, .owner = task};
     task->deadline = (struct event_loop_timer){.expired = on_deadline, .owner = task};
     task->deadline_ms = order->deadline_ms;
+    task->session = order->session;
     task->found = memfd_create("found", MFD_CLOEXEC);
     if (task->found >= 0)
         pid = fork();
@@ -141,5 +150,7 @@ void fork_task_free(struct fork_task *task)
     event_loop_child_forget(task->loop, &task->child);
     event_loop_timer_clear(task->loop, &task->deadline);
     fd_close(&task->found);
+    if (task->session != NULL)
+        (void)munmap(task->session, sizeof(*task->session));
     mem_free(task);
 }

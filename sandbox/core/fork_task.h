@@ -9,6 +9,7 @@
 #define DEFT_SANDBOX_CORE_FORK_TASK_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <jansson.h>
 
@@ -23,6 +24,12 @@ struct fork_task_spec {
     const void *what;                  /* as it is when the task starts */
     int64_t deadline_ms;
     /*
+     * NULL, or of fork_task_session_new(): there the work names a program that has a session of its
+     * own, which is then killed with the work; 0: none. The task frees it, also when it fails to
+     * start.
+     */
+    pid_t *session;
+    /*
      * Called once, from the loop: with the result of the work (a new reference), or NULL and the
      * error. The task is freed then.
      */
@@ -30,6 +37,8 @@ struct fork_task_spec {
     void *owner;
 };
 
+/* Memory shared with forks, initially 0; NULL when there is none. */
+pid_t *fork_task_session_new(void) MUST_CHECK;
 /* Starts the work; *fork_task_out is for the functions below. ERROR_UNAVAILABLE. */
 int fork_task_start(struct event_loop *loop, const struct fork_task_spec *order,
                     struct fork_task **fork_task_out, struct error *err) NONNULL MUST_CHECK;

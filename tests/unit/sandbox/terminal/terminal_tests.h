@@ -7,5 +7,6 @@
 int terminal_tests(void);
 int terminal_running_tests(void);
 int action_requests_tests(void);
+int hook_tool_tests(void);
 
 #endif

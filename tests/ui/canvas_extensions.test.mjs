@@ -43,7 +43,7 @@ test('agent-server 63: an MCP server is tested, added, tested again and removed'
 
 test('agent-server 63: a skill is enabled and disabled', LONG, async () => {
   // A click before the page has read the settings is lost when it reads them. So each click is on a label that the page
-  // has only afterwards: `docker` is enabled, and `uv` is not, unless the settings say otherwise.
+  // has only afterwards: `code-review` is enabled, and `uv` is not, unless the settings say otherwise.
   const enable = (names) => must(200, 'PATCH', '/api/settings', { key, json: { misc_settings_diff: { app_preferences: { enabled_skills: names } } } });
   const becomes = (names) => waitUntil(async (see) => isDeepStrictEqual(see((await settings()).misc_settings.app_preferences.enabled_skills), names), `enabled: ${names}`);
   const click = (name, label) => page.getByTestId(`skill-toggle-${name}`).and(page.getByLabel(label)).click();
@@ -52,6 +52,6 @@ test('agent-server 63: a skill is enabled and disabled', LONG, async () => {
   await click('uv', 'Disable skill');
   await becomes([]);
   await open('/skills');
-  await click('docker', 'Enable skill');
-  await becomes(['docker']);
+  await click('code-review', 'Enable skill');
+  await becomes(['code-review']);
 });

@@ -38,6 +38,16 @@ struct uuid uuid_random(void)
     return uuid;
 }
 
+struct uuid uuid_from_name(const char *name)
+{
+    char hash[CRYPTO_HASH_HEX_BYTES];
+    struct uuid uuid = UUID_INIT;
+
+    crypto_sha256_hex(name, strlen(name), hash);
+    put_dashes(hash, &uuid);
+    return uuid;
+}
+
 bool uuid_parse(const char *text, struct uuid *uuid_out)
 {
     size_t len = strnlen(text, UUID_TEXT_BYTES);

@@ -24,6 +24,8 @@ struct uuid {
 
 /* A random one (version 4). */
 struct uuid uuid_random(void) MUST_CHECK;
+/* The same id for the same name, without a time or an order: the start of its SHA-256 hash. */
+struct uuid uuid_from_name(const char *name) NONNULL MUST_CHECK;
 /* Parses either form; false when it is neither. */
 bool uuid_parse(const char *text, struct uuid *uuid_out) NONNULL MUST_CHECK;
 /* The 32 digits without dashes. */

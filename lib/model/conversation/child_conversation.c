@@ -1,6 +1,5 @@
 #include "model/conversation/child_conversation.h"
 
-#include "base/crypto.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -16,15 +15,9 @@ static const char *const own_members[] = {"forked_from", "goal", "activated_know
 struct uuid child_conversation_id(const struct uuid *parent_id, const struct uuid *action_id)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
-    char hash[CRYPTO_HASH_HEX_BYTES] = "";
-    struct uuid id = UUID_INIT;
 
     strbuf_appendf(&name, "%s/%s", parent_id->text, action_id->text);
-    crypto_sha256_hex(name.text, name.len, hash);
-    hash[UUID_HEX_BYTES - 1] = '\0';
-    if (!uuid_parse(hash, &id))
-        id = uuid_random();
-    return id;
+    return uuid_from_name(name.text);
 }
 
 int child_conversation_make(const struct keyring *keyring, const struct conversation *parent,

@@ -52,12 +52,24 @@ static void random_ones_are_of_version_4(void **state)
     assert_false(text_equal(a.text, b.text));
 }
 
+/* The start of the name's SHA-256. */
+static void a_name_has_one(void **state)
+{
+    struct uuid a = uuid_from_name("abc");
+    struct uuid empty = uuid_from_name("");
+
+    (void)state;
+    assert_string_equal(a.text, "ba7816bf-8f01-cfea-4141-40de5dae2223");
+    assert_string_equal(empty.text, "e3b0c442-98fc-1c14-9afb-f4c8996fb924");
+}
+
 int uuid_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_forms_read_as_the_dashed_one),
         cmocka_unit_test(anything_else_is_none),
         cmocka_unit_test(random_ones_are_of_version_4),
+        cmocka_unit_test(a_name_has_one),
     };
 
     return cmocka_run_group_tests_name("base/uuid", tests, NULL, NULL);

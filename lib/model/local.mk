@@ -34,6 +34,8 @@ libmodel_a_SOURCES = \
 	lib/model/masking/event_text.c lib/model/masking/event_text.h \
 	lib/model/event/event_kind.c \
 	lib/model/plugins/front_matter.c lib/model/plugins/front_matter.h \
+	lib/model/agent/hook_match.c lib/model/agent/hook_match.h \
+	lib/model/agent/hook_verdict.c lib/model/agent/hook_verdict.h \
 	lib/model/agent/hooks.c lib/model/agent/hooks.h \
 	lib/model/limits.h \
 	lib/model/markdown_line.c lib/model/markdown_line.h \
@@ -108,6 +110,7 @@ model_test_SOURCES = \
 	tests/unit/model/model_test.c \
 	tests/unit/model/model_test.h \
 	tests/unit/model/agent/agent_profile_test.c tests/unit/model/agent/agent_spec_test.c \
+	tests/unit/model/agent/hook_match_test.c tests/unit/model/agent/hook_verdict_test.c \
 	tests/unit/model/agent/hooks_test.c \
 	tests/unit/model/agent/policy_test.c tests/unit/model/agent/settings_schema_test.c \
 	tests/unit/model/catalogue/catalogue_test.c \

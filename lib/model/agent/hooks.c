@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/agent/hook_match.h"
 #include "model/schema/object_schema.h"
 #include "model/schema/validation_error.h"
 
@@ -31,44 +32,30 @@ static const struct field matcher_fields[] = {
 };
 static const struct object_schema matcher_schema = SCHEMA(matcher_fields);
 
-#define EVENT(key)                                                                                 \
-    {.name = (key), .kind = FIELD_OBJECTS, .fallback = "[]", .items = &matcher_schema}
-static const struct field config_fields[] = {
-    EVENT("pre_tool_use"),  EVENT("post_tool_use"), EVENT("user_prompt_submit"),
-    EVENT("session_start"), EVENT("session_end"),   EVENT("stop"),
-};
+#define X(constant, event, member)                                                                 \
+    {.name = (member), .kind = FIELD_OBJECTS, .fallback = "[]", .items = &matcher_schema},
+static const struct field config_fields[] = {HOOK_EVENTS(X)};
+#undef X
 const struct object_schema hook_config_schema = CLOSED_SCHEMA(config_fields);
-
-struct event_name {
-    const char *written;
-    const char *known;
-};
-
-static const struct event_name event_names[] = {
-    {"PreToolUse", "pre_tool_use"},
-    {"PostToolUse", "post_tool_use"},
-    {"UserPromptSubmit", "user_prompt_submit"},
-    {"SessionStart", "session_start"},
-    {"SessionEnd", "session_end"},
-    {"Stop", "stop"},
-};
 
 static const char *known_name(const char *written)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(event_names); i++) {
-        if (text_equal(event_names[i].written, written))
-            return event_names[i].known;
+    for (int event = 0; event < HOOK_N_EVENTS; event++) {
+        if (text_equal(hook_event_name((enum hook_event)event), written))
+            return hook_event_member((enum hook_event)event);
     }
     return written;
 }
 
-static json_t *with_known_names(const json_t *config)
+json_t *hooks_with_known_names(json_t *config)
 {
+    json_t *inner = json_object_get(config, "hooks");
+    json_t *written = json_is_object(inner) ? inner : config;
     json_t *renamed = json_object();
     const char *name = NULL;
     json_t *value = NULL;
 
-    json_object_foreach ((json_t *)(uintptr_t)config, name, value)
+    json_object_foreach (written, name, value)
         json_put(renamed, known_name(name), json_incref(value));
     return renamed;
 }
@@ -87,7 +74,7 @@ int hooks_read(const char *text, json_t **config_out, struct error *err)
     inner = json_object_get(file, "hooks");
     if (!json_is_object(file) || (inner != NULL && !json_is_object(inner)))
         return error_set(err, ERROR_INVALID, "hooks must be an object");
-    renamed = with_known_names(inner != NULL ? inner : file);
+    renamed = hooks_with_known_names(file);
     config = object_schema_read(&hook_config_schema, renamed, &path, problems);
     if (json_array_size(problems) > 0) {
         CLEANUP(strbuf_done) struct strbuf where = STRBUF_INIT;

@@ -18,9 +18,15 @@ struct error;
 extern const struct object_schema hook_config_schema;
 
 /*
- * Reads the HookConfig of a hooks file and fills in defaults. Event names may be written PreToolUse
- * or pre_tool_use; an outer {"hooks": …} is optional. Gives a new reference. ERROR_INVALID if the
- * text is not a valid HookConfig.
+ * A HookConfig as clients and files may write it, with its members by their own names: event names
+ * may be PreToolUse or pre_tool_use, and an outer {"hooks": …} is optional. Not checked. A new
+ * reference.
+ */
+json_t *hooks_with_known_names(json_t *config) NONNULL MUST_CHECK;
+
+/*
+ * Reads the HookConfig of a hooks file and fills in defaults, see hooks_with_known_names(). Gives a
+ * new reference. ERROR_INVALID if the text is not a valid HookConfig.
  */
 int hooks_read(const char *text, json_t **config_out, struct error *err) NONNULL MUST_CHECK;
 

@@ -25,12 +25,14 @@ struct event_list;
 struct strbuf;
 
 /* Members of agent_state that are hidden from clients: the task list, the sandbox that ran calls,
- * the sub-agents called, the rules for files that calls brought in. */
+ * the sub-agents called, the rules for files that calls brought in, the hooks that have run. */
 #define AGENT_STATE_TASK_LIST "task_list"
 #define AGENT_STATE_SANDBOX "runtime_id"
 #define AGENT_STATE_WORKTREE "worktree"               /* see model/conversation/worktree.h */
 #define AGENT_STATE_TASKS "tasks"                     /* see model/conversation/task.h */
 #define AGENT_STATE_PATH_RULES "activated_path_rules" /* names, see model/prompt/path_rules.h */
+#define AGENT_STATE_SESSION_HOOKS "session_hooks"     /* true once they have run */
+#define AGENT_STATE_PROMPT_HOOKS "prompt_hooks"       /* seq of the last message with them */
 
 /* Member of the specification, hidden from clients: skills found in the workspace
  * (model/prompt/project_knowledge.h). They replace the creator's of the same name. */

@@ -12,6 +12,7 @@
 static const char SOURCE_AGENT[] = "agent";
 static const char SOURCE_USER[] = "user";
 static const char SOURCE_ENVIRONMENT[] = "environment";
+static const char SOURCE_HOOK[] = "hook";
 
 enum { LIST_FIRST_SIZE = 8, BODY_USUAL_BYTES = 1000 };
 
@@ -234,13 +235,57 @@ void event_add_internal_error(struct event_list *list, const struct call_ref *ca
     add_error(list, call, text, ERROR_CLASS_INTERNAL);
 }
 
-void event_add_rejection(struct event_list *list, const struct call_ref *call, const char *reason)
+static void add_rejection(struct event_list *list, const struct call_ref *call, const char *reason,
+                          const char *rejection_source)
 {
     struct event *event = add_result(list, "UserRejectObservation", SOURCE_ENVIRONMENT, call);
 
     json_put_text(event->json, "rejection_reason", reason);
-    json_put_text(event->json, "rejection_source", "user");
+    json_put_text(event->json, "rejection_source", rejection_source);
     json_put_text(event->json, "action_id", call->action_id.text);
+}
+
+void event_add_rejection(struct event_list *list, const struct call_ref *call, const char *reason)
+{
+    add_rejection(list, call, reason, "user");
+}
+
+void event_add_hook_rejection(struct event_list *list, const struct call_ref *call,
+                              const char *reason)
+{
+    add_rejection(list, call, reason, "hook");
+}
+
+void event_add_hook_execution(struct event_list *list, const struct hook_parts *parts)
+{
+    json_t *json = list_add(list, "HookExecutionEvent", SOURCE_HOOK)->json;
+
+    json_put_text(json, "hook_event_type", parts->event_type);
+    json_put_text(json, "hook_command", parts->command);
+    json_put_text(json, "tool_name", parts->tool_name);
+    json_put(json, "success", json_boolean(parts->is_success));
+    json_put(json, "blocked", json_boolean(parts->is_blocked));
+    json_put(json, "exit_code", json_integer(parts->exit_code));
+    json_put_text(json, "stdout", parts->out);
+    json_put_text(json, "stderr", parts->err);
+    json_put_text(json, "reason", parts->reason);
+    json_put_text(json, "additional_context", parts->additional_context);
+    json_put_text(json, "error", parts->error);
+    json_put_text(json, "action_id", parts->action_id);
+    json_put_text(json, "message_id", parts->message_id);
+    if (parts->input != NULL)
+        json_put(json, "hook_input", json_incref(parts->input));
+}
+
+void event_list_append(struct event_list *list, const struct event_list *more)
+{
+    for (size_t i = 0; i < more->n; i++) {
+        struct event *event = list_add(list, more->items[i].kind, more->items[i].source);
+
+        json_decref(event->json);
+        *event = more->items[i];
+        json_incref(event->json);
+    }
 }
 
 void event_add_conversation_error(struct event_list *list, const char *code, const char *detail)

@@ -10,6 +10,7 @@
 #ifndef DEFT_MODEL_EVENT_EVENT_H
 #define DEFT_MODEL_EVENT_EVENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -109,6 +110,30 @@ void event_add_internal_error(struct event_list *list, const struct call_ref *ca
                               const char *text) NONNULL;
 void event_add_rejection(struct event_list *list, const struct call_ref *call,
                          const char *reason) NONNULL;
+/* As event_add_rejection(), by a hook instead of the user. */
+void event_add_hook_rejection(struct event_list *list, const struct call_ref *call,
+                              const char *reason) NONNULL;
+
+/* One execution of a hook. */
+struct hook_parts {
+    const char *event_type; /* PreToolUse, … */
+    const char *command;
+    const char *tool_name; /* NULL: about no call */
+    const char *out;
+    const char *err;
+    const char *reason;             /* NULL: none */
+    const char *additional_context; /* NULL: none */
+    const char *error;              /* why it could not run; NULL: it ran */
+    const char *action_id;          /* NULL: about no call */
+    const char *message_id;         /* NULL: about no message */
+    json_t *input;                  /* NULL: left out */
+    int64_t exit_code;
+    bool is_success;
+    bool is_blocked;
+};
+void event_add_hook_execution(struct event_list *list, const struct hook_parts *parts) NONNULL;
+/* Appends the events of another list, with their ids; that list keeps its references. */
+void event_list_append(struct event_list *list, const struct event_list *more) NONNULL;
 /* code: exception class name of the wire contract, such as LLMAuthenticationError; code and detail
  * decide what the event says of what a client may do about it. */
 void event_add_conversation_error(struct event_list *list, const char *code,

@@ -18,6 +18,7 @@ static const struct texts kinds[] = {
     {"AgentErrorEvent", "error"},
     {"Condensation", "summary"},
     {"ConversationErrorEvent", "detail"},
+    {"HookExecutionEvent", "stdout|stderr|reason|additional_context|error|hook_input/**"},
     {"MessageEvent", "llm_message/content/*/text|llm_message/reasoning_content|"
                      "extended_content/*/text"},
     {"UserRejectObservation", "rejection_reason"},

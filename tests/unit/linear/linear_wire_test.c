@@ -33,6 +33,7 @@
 #include "llm/llm_prompt.h"
 #include "llm/route.h"
 #include "model/agent/agent_settings.h"
+#include "model/agent/hook_verdict.h"
 #include "model/agent/hooks.h"
 #include "model/catalogue/catalogue.h"
 #include "model/conversation/conversation.h"
@@ -295,8 +296,10 @@ static void run_objects(const char *text, size_t len)
     json_auto_t *json = NULL;
     json_auto_t *hooks = NULL;
     json_auto_t *line = NULL;
+    CLEANUP(hook_verdict_done) struct hook_verdict verdict = HOOK_VERDICT_INIT;
     struct progress progress;
 
+    hook_verdict_read(&verdict, 0, text, text);
     if (hooks_read(text, &hooks, &err) < 0 || progress_read(text, len, &line, &progress, &err) < 0)
         assert_int_not_equal(err.code, ERROR_NONE);
     if (json_parse(text, len, &json, &err) < 0 || !json_is_object(json))

@@ -273,6 +273,8 @@ int main(void)
     n_failed += event_text_tests();
     n_failed += goal_tests();
     n_failed += golden_tests();
+    n_failed += hook_match_tests();
+    n_failed += hook_verdict_tests();
     n_failed += hooks_tests();
     n_failed += mcp_tests();
     n_failed += members_tests();

@@ -68,6 +68,8 @@ int event_tests(void);
 int event_text_tests(void);
 int goal_tests(void);
 int golden_tests(void);
+int hook_match_tests(void);
+int hook_verdict_tests(void);
 int hooks_tests(void);
 int mcp_tests(void);
 int members_tests(void);

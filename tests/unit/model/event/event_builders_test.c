@@ -143,6 +143,65 @@ static void results_name_their_call(void **state)
     assert_last(&list, "UserRejectObservation", "environment",
                 "{'tool_name': 't', 'tool_call_id': 'c', 'action_id': '" CALL
                 "', 'rejection_reason': 'not now', 'rejection_source': 'user'}");
+    assert_string_equal(list.items[list.n - 1].result_of.text, CALL);
+    event_add_hook_rejection(&list, &call, "not allowed");
+    assert_last(&list, "UserRejectObservation", "environment",
+                "{'tool_name': 't', 'tool_call_id': 'c', 'action_id': '" CALL
+                "', 'rejection_reason': 'not allowed', 'rejection_source': 'hook'}");
+    assert_string_equal(list.items[list.n - 1].result_of.text, CALL);
+}
+
+static void hooks_tell_what_they_said(void **state)
+{
+    CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
+    json_auto_t *input = json_of("{'tool_name': 't'}");
+
+    (void)state;
+    event_add_hook_execution(&list, &(struct hook_parts){.event_type = "PreToolUse",
+                                                         .command = "guard.sh",
+                                                         .tool_name = "t",
+                                                         .out = "o",
+                                                         .err = "e",
+                                                         .reason = "r",
+                                                         .additional_context = "c",
+                                                         .error = "f",
+                                                         .action_id = "a",
+                                                         .message_id = "m",
+                                                         .input = input,
+                                                         .exit_code = 2,
+                                                         .is_success = true,
+                                                         .is_blocked = true});
+    assert_last(&list, "HookExecutionEvent", "hook",
+                "{'hook_event_type': 'PreToolUse', 'hook_command': 'guard.sh', 'tool_name': 't',"
+                " 'success': true, 'blocked': true, 'exit_code': 2, 'stdout': 'o', 'stderr': 'e',"
+                " 'reason': 'r', 'additional_context': 'c', 'error': 'f', 'action_id': 'a',"
+                " 'message_id': 'm', 'hook_input': {'tool_name': 't'}}");
+    event_add_hook_execution(
+        &list, &(struct hook_parts){
+                   .event_type = "Stop", .command = "s", .out = "", .err = "", .exit_code = -1});
+    assert_last(&list, "HookExecutionEvent", "hook",
+                "{'hook_event_type': 'Stop', 'hook_command': 's', 'success': false, 'blocked':"
+                " false, 'exit_code': -1, 'stdout': '', 'stderr': ''}");
+    assert_false(uuid_is_set(&list.items[0].result_of));
+}
+
+static void a_list_takes_the_events_of_another(void **state)
+{
+    CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
+    struct event_list more = EVENT_LIST_INIT;
+    const struct call_ref call = {{CALL}, "t", "c"};
+
+    (void)state;
+    event_add_pause(&list);
+    event_add_rejection(&more, &call, "no");
+    event_add_interrupt(&more);
+    event_list_append(&list, &more);
+    assert_int_equal(list.n, 3);
+    assert_string_equal(list.items[1].id.text, more.items[0].id.text);
+    assert_string_equal(list.items[1].result_of.text, CALL);
+    assert_string_equal(list.items[2].id.text, more.items[1].id.text);
+    event_list_done(&more);
+    assert_last(&list, "InterruptEvent", "user", "{}");
 }
 
 static void the_rest_says_what_happened(void **state)
@@ -234,6 +293,8 @@ int event_builder_tests(void)
         cmocka_unit_test(messages_have_a_source_and_a_role),
         cmocka_unit_test(an_action_has_the_call_as_the_model_made_it),
         cmocka_unit_test(results_name_their_call),
+        cmocka_unit_test(hooks_tell_what_they_said),
+        cmocka_unit_test(a_list_takes_the_events_of_another),
         cmocka_unit_test(the_rest_says_what_happened),
         cmocka_unit_test(thinking_is_of_the_last_message_or_call),
         cmocka_unit_test(the_last_event_takes_an_announced_id),

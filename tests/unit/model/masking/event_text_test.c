@@ -49,6 +49,9 @@ static void free_text_of_each_kind_is_visited(void **state)
         "{'kind':'ActionEvent','thought':[{'type':'kept','text':'free'}],'summary':'free',"
         " 'reasoning_content':'free','tool_name':'kept','action':{'kind':'kept'}}",
         "{'kind':'AgentErrorEvent','error':'free','tool_name':'kept'}",
+        "{'kind':'HookExecutionEvent','stdout':'free','stderr':'free','reason':'free',"
+        "'additional_context':'free','error':'free','hook_input':{'message':'free','tool_input':"
+        "{'command':'free'}},'hook_command':'kept'}",
         "{'kind':'Condensation','summary':'free','forgotten_event_ids':['kept']}",
         "{'kind':'ConversationErrorEvent','code':'kept','detail':'free'}",
         "{'kind':'MessageEvent','source':'kept','extended_content':[{'type':'kept','text':'free'}],"

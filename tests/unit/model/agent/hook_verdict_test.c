@@ -1,0 +1,61 @@
+#include "model/agent/hook_verdict.h"
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+#include "unit/model/model_test.h"
+
+static void exit_code_and_output_decide(void **state)
+{
+    static const struct {
+        int64_t exit_code;
+        const char *out;
+        const char *err;
+        bool is_success;
+        bool is_blocked;
+        const char *reason;
+        const char *context;
+    } cases[] = {
+        {0, "", "", true, false, "", ""},
+        {0, "words", "more", true, false, "", ""},
+        {2, "", " not allowed\n", true, true, "not allowed", ""},
+        {2, "", "", true, true, "", ""},
+        {1, "", "broken", false, false, "", ""},
+        {3, "{\"decision\":\"deny\"}", "", false, false, "", ""},
+        {-1, "", "", false, false, "", ""},
+        {0, "{\"decision\":\"allow\",\"reason\":\"fine\"}", "", true, false, "fine", ""},
+        {0, "{\"decision\":\"deny\",\"reason\":\" no \"}", "ignored", true, true, "no", ""},
+        {0, "{\"decision\":\"deny\"}", "ignored", true, true, "", ""},
+        {0, "{\"decision\":\"maybe\"}", "", true, false, "", ""},
+        {0, "{\"continue\":false}", "", true, true, "", ""},
+        {0, "{\"continue\":true}", "", true, false, "", ""},
+        {0, "{\"continue\":\"false\"}", "", true, false, "", ""},
+        {0, " \n{\"additionalContext\":\" use tabs\\n\"}\n", "", true, false, "", "use tabs"},
+        {2, "{\"reason\":\"said\"}", "printed", true, true, "said", ""},
+        {2, "{\"reason\":\"  \"}", "printed", true, true, "printed", ""},
+        {2, "{\"decision\":\"allow\"}", "printed", true, true, "printed", ""},
+        {0, "{\"decision\":\"deny\"", "", true, false, "", ""},
+        {0, "[{\"decision\":\"deny\"}]", "", true, false, "", ""},
+        {0, "x {\"decision\":\"deny\"}", "", true, false, "", ""},
+        {0, "{\"decision\":\"deny\"} x", "", true, false, "", ""},
+        {0, "{\"decision\":1,\"reason\":2,\"additionalContext\":3}", "", true, false, "", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(hook_verdict_done) struct hook_verdict verdict = HOOK_VERDICT_INIT;
+
+        hook_verdict_read(&verdict, cases[i].exit_code, cases[i].out, cases[i].err);
+        if (verdict.is_success != cases[i].is_success || verdict.is_blocked != cases[i].is_blocked)
+            fail_msg("%lld and '%s'", (long long)cases[i].exit_code, cases[i].out);
+        assert_string_equal(verdict.reason.text, cases[i].reason);
+        assert_string_equal(verdict.context.text, cases[i].context);
+    }
+}
+
+int hook_verdict_tests(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(exit_code_and_output_decide)};
+
+    return cmocka_run_group_tests_name("model/hook_verdict", tests, NULL, NULL);
+}

@@ -27,7 +27,11 @@ worker_agent_sources = \
 	worker/agent/core/database_retry.c worker/agent/core/database_retry.h \
 	worker/agent/core/event_writer.c worker/agent/core/event_writer.h \
 	worker/agent/sandbox/project_reading.c worker/agent/sandbox/project_reading.h \
+	worker/agent/sandbox/own_action.c worker/agent/sandbox/own_action.h \
 	worker/agent/sandbox/sandbox.c worker/agent/sandbox/sandbox.h \
+	worker/agent/hooks/call_hooks.c worker/agent/hooks/call_hooks.h \
+	worker/agent/hooks/hook_run.c worker/agent/hooks/hook_run.h \
+	worker/agent/run_hooks.c worker/agent/run_hooks.h \
 	worker/agent/sandbox/sandbox_call.c worker/agent/sandbox/sandbox_call.h \
 	worker/agent/sandbox/sandbox_address.c worker/agent/sandbox/sandbox_address.h \
 	worker/agent/sandbox/sandbox_http.c worker/agent/sandbox/sandbox_http.h \

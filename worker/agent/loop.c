@@ -22,6 +22,7 @@
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/llm/condense.h"
 #include "worker/agent/llm/llm_step.h"
+#include "worker/agent/run_hooks.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/agent/stuck.h"
 #include "worker/context.h"
@@ -90,6 +91,33 @@ static int end_as_asked(struct agent *agent, enum stop_kind stop, struct error *
     return 0;
 }
 
+/* A hook could not be asked: as a call that could not be run. */
+static int settle_hook_failure(struct agent *agent, const struct error *failure, struct error *err)
+{
+    if (failure->code == ERROR_UNAVAILABLE)
+        return end_without_sandbox(agent, failure, err);
+    *err = *failure;
+    return -1;
+}
+
+static int end_finished(struct agent *agent, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    return run_hooks_end(agent, &failure) == 0 ? 0 : settle_hook_failure(agent, &failure, err);
+}
+
+/* Runs the hooks that come before the model's next call; sets *settled_out if there were any. */
+static int ask_hooks(struct agent *agent, bool *settled_out, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    if (run_hooks_begin(agent, settled_out, &failure) == 0)
+        return 0;
+    *settled_out = true;
+    return settle_hook_failure(agent, &failure, err);
+}
+
 static int run_pending(struct agent *agent, const struct index_list *pending, struct error *err)
 {
     struct error failure = ERROR_INIT;
@@ -148,14 +176,16 @@ static int step(struct agent *agent, struct error *err)
     if (call_batch_stops(stop) || (stop == STOP_PAUSE && pending.n == 0))
         return end_as_asked(agent, stop, err);
     if (agent->conversation.status == STATUS_FINISHED)
-        return run_end_nothing(agent, err);
+        return end_finished(agent, err);
     if (pending.n > 0)
         return run_pending(agent, &pending, err);
     if (agent->n_iterations >= limit)
         return end_out_of_steps(agent, limit, err);
     if (budget_forbids_call(agent, &detail))
         return run_end_error(agent, CODE_BUDGET, detail.text, err);
-    if (look_for_circles(agent, &is_settled, err) < 0)
+    if (ask_hooks(agent, &is_settled, err) < 0)
+        return -1;
+    if (!is_settled && look_for_circles(agent, &is_settled, err) < 0)
         return -1;
     if (!is_settled && condense_if_due(agent, &is_settled, err) < 0)
         return -1;

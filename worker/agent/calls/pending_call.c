@@ -25,6 +25,8 @@
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
+#include "worker/agent/hooks/call_hooks.h"
+#include "worker/agent/hooks/hook_run.h"
 #include "worker/agent/sandbox/observation.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/agent/sandbox/sandbox_call.h"
@@ -48,10 +50,12 @@ struct outcome {
     json_t *observation;
     struct call_problem problem;
     struct skill_texts rules; /* for the file that the call concerns */
+    struct event_list hooks;  /* executions of the hooks after the call */
+    struct strbuf hook_text;  /* theirs for the model */
 };
 
 /* clang-format off */
-#define OUTCOME_INIT {NULL, CALL_PROBLEM_INIT, SKILL_TEXTS_INIT}
+#define OUTCOME_INIT {NULL, CALL_PROBLEM_INIT, SKILL_TEXTS_INIT, EVENT_LIST_INIT, STRBUF_INIT}
 /* clang-format on */
 
 static void outcome_done(struct outcome *outcome)
@@ -59,15 +63,32 @@ static void outcome_done(struct outcome *outcome)
     json_decref(outcome->observation);
     call_problem_done(&outcome->problem);
     skill_texts_done(&outcome->rules);
+    event_list_done(&outcome->hooks);
+    strbuf_done(&outcome->hook_text);
+}
+
+/* The texts that come with the result; NULL if there are none. A new reference. */
+static json_t *extended_of(const struct outcome *outcome)
+{
+    json_t *parts = NULL;
+
+    if (json_array_size(outcome->rules.parts) == 0 && outcome->hook_text.len == 0)
+        return NULL;
+    parts = outcome->rules.parts != NULL ? json_copy(outcome->rules.parts) : json_array();
+    if (outcome->hook_text.len > 0)
+        json_push(parts, text_content(outcome->hook_text.text));
+    return parts;
 }
 
 static void outcome_add_event(const struct call_ref *ref, const struct outcome *outcome,
                               struct event_list *events)
 {
+    json_auto_t *extended = extended_of(outcome);
+
     if (outcome->observation != NULL) {
         event_add_observation(events, ref, outcome->observation);
-        if (json_array_size(outcome->rules.parts) > 0)
-            event_list_set_extended(events, outcome->rules.parts);
+        if (extended != NULL)
+            event_list_set_extended(events, extended);
     } else if (outcome->problem.is_of_sandbox) {
         event_add_internal_error(events, ref, outcome->problem.text.text);
     } else {
@@ -82,6 +103,7 @@ static int store_once(struct agent *agent, size_t action, struct outcome *outcom
     struct crash_points *crash = &agent->context->crash;
     struct call_ref ref = call_ref_of(&agent->history.items[action]);
 
+    event_list_append(&events, &outcome->hooks);
     outcome_add_event(&ref, outcome, &events);
     crash_point(crash, CRASH_OBS_BEFORE_COMMIT);
     crash_expect_sent(crash, CRASH_OBS_COMMIT_SENT);
@@ -100,13 +122,26 @@ static int store_outcome(struct agent *agent, size_t action, struct outcome *out
 {
     CLEANUP(outcome_done) struct outcome instead = OUTCOME_INIT;
 
-    if (store_once(agent, action, outcome, change, err) == 0)
+    if (store_once(agent, action, outcome, change, err) == 0) {
+        hook_run_acknowledge(agent, &outcome->hooks);
         return 0;
+    }
     if (err->code != ERROR_TOO_LARGE)
         return -1;
     strbuf_append(&instead.problem.text,
                   "The call was executed, but its result is too large to keep.");
     return store_once(agent, action, &instead, change, err);
+}
+
+/* As store_outcome(), after the hooks for the result. */
+static int end_with_hooks(struct agent *agent, size_t action, struct outcome *outcome,
+                          const struct conversation_write *change, struct error *err)
+{
+    if (outcome->observation != NULL &&
+        call_hooks_after(agent, action, outcome->observation, &outcome->hooks, &outcome->hook_text,
+                         err) < 0)
+        return -1;
+    return store_outcome(agent, action, outcome, change, err);
 }
 
 static const json_t *action_of(const struct agent *agent, const struct pending_call *call)
@@ -127,7 +162,7 @@ static int run_in_worker(struct agent *agent, struct pending_call *call, struct 
                         action_of(agent, call), &is_state_changed);
     if (outcome.observation == NULL)
         strbuf_appendf(&outcome.problem.text, "The tool '%s' cannot run here.", call->tool->name);
-    return store_outcome(agent, call->action, &outcome, is_state_changed ? &change : NULL, err);
+    return end_with_hooks(agent, call->action, &outcome, is_state_changed ? &change : NULL, err);
 }
 
 static int begin_in_sandbox(struct agent *agent, struct pending_call *call, struct error *err)
@@ -150,7 +185,7 @@ static int hand_to_client(struct agent *agent, struct pending_call *call, struct
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
 
     outcome.observation = observation_from_text(call->tool->observation_kind, CLIENT_TOOL_RESULT);
-    return store_outcome(agent, call->action, &outcome, NULL, err);
+    return end_with_hooks(agent, call->action, &outcome, NULL, err);
 }
 
 static int start_child(struct agent *agent, struct pending_call *call, struct error *err)
@@ -181,33 +216,39 @@ static bool has_user_spoken(const struct agent *agent, const struct stored_event
 }
 
 static void plan_finish(const struct agent *agent, const struct pending_call *call,
-                        struct event_list *events, struct conversation_write *change)
+                        const struct outcome *outcome, struct event_list *events,
+                        struct conversation_write *change)
 {
-    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
     const struct stored_event *action = &agent->history.items[call->action];
     struct call_ref ref = call_ref_of(action);
 
-    outcome.observation = worker_tool_finish(json_object_get(action->json, "action"));
-    outcome_add_event(&ref, &outcome, events);
+    event_list_append(events, &outcome->hooks);
+    outcome_add_event(&ref, outcome, events);
     for (size_t i = call->at + 1; i < call->pending->n; i++) {
         struct call_ref behind = call_ref_of(&agent->history.items[call->pending->items[i]]);
 
         event_add_agent_error(events, &behind, NOT_RUN_TEXT);
     }
     if (!has_user_spoken(agent, action))
-        run_end_plan(events, STATUS_FINISHED, change);
+        run_end_plan_finish(agent, events, change);
 }
 
 static int run_finish(struct agent *agent, struct pending_call *call, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
     struct conversation_write change = {.made_progress = true};
 
-    plan_finish(agent, call, &events, &change);
+    outcome.observation = worker_tool_finish(action_of(agent, call));
+    if (call_hooks_after(agent, call->action, outcome.observation, &outcome.hooks,
+                         &outcome.hook_text, err) < 0)
+        return -1;
+    plan_finish(agent, call, &outcome, &events, &change);
     crash_point(&agent->context->crash, CRASH_OBS_BEFORE_COMMIT);
     /* A conflicting write may be a message of the user: then this call is evaluated again. */
     if (event_writer_append_once(agent, &events, &change, err) < 0)
         return -1;
+    hook_run_acknowledge(agent, &outcome.hooks);
     agent->is_over = change.end_run;
     return 0;
 }
@@ -284,9 +325,9 @@ static int store_with_rules(struct agent *agent, size_t action, struct outcome *
                         &outcome->rules);
     state = state_with_rules(agent, outcome);
     if (state == NULL)
-        return store_outcome(agent, action, outcome, NULL, err);
+        return end_with_hooks(agent, action, outcome, NULL, err);
     change.agent_state = state;
-    if (store_outcome(agent, action, outcome, &change, err) < 0)
+    if (end_with_hooks(agent, action, outcome, &change, err) < 0)
         return -1;
     json_decref(agent->conversation.agent_state);
     agent->conversation.agent_state = json_incref(state);

@@ -11,6 +11,7 @@
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
+#include "worker/agent/hooks/hook_run.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
@@ -21,6 +22,23 @@ void run_end_plan(struct event_list *events, enum execution_status status,
     change->status = status_to_string(status);
     change->end_run = true;
     change->bump_snapshot = true;
+}
+
+bool run_end_asks_hooks(const struct agent *agent)
+{
+    return hook_run_has(agent, HOOK_STOP) &&
+           agent->n_iterations < conversation_max_iterations(&agent->conversation);
+}
+
+void run_end_plan_finish(const struct agent *agent, struct event_list *events,
+                         struct conversation_write *change)
+{
+    if (!run_end_asks_hooks(agent)) {
+        run_end_plan(events, STATUS_FINISHED, change);
+        return;
+    }
+    event_add_status(events, STATUS_FINISHED);
+    change->status = status_to_string(STATUS_FINISHED);
 }
 
 static int note_over(struct agent *agent, int rc)

@@ -7,6 +7,8 @@
 #ifndef DEFT_WORKER_AGENT_CALLS_RUN_END_H
 #define DEFT_WORKER_AGENT_CALLS_RUN_END_H
 
+#include <stdbool.h>
+
 #include "base/attr.h"
 #include "model/event/status.h"
 
@@ -20,6 +22,12 @@ struct event_list;
  */
 void run_end_plan(struct event_list *events, enum execution_status status,
                   struct conversation_write *change) NONNULL;
+/* As run_end_plan() with status finished. With Stop hooks only the status: the loop asks them next,
+ * unless this was the run's last iteration. */
+void run_end_plan_finish(const struct agent *agent, struct event_list *events,
+                         struct conversation_write *change) NONNULL;
+/* True if Stop hooks have a say in the end of this run. */
+bool run_end_asks_hooks(const struct agent *agent) NONNULL MUST_CHECK;
 /* Status error. code: a class name of the wire contract; detail: for the user. */
 int run_end_error(struct agent *agent, const char *code, const char *detail,
                   struct error *err) NONNULL MUST_CHECK;

@@ -11,6 +11,7 @@
 #include "model/prompt/project_knowledge.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/history.h"
+#include "worker/agent/core/model_view.h"
 
 /* A longer result is cut in the middle: head and tail are the most informative. */
 #define RESULT_MAX_CHARS 50000
@@ -245,7 +246,8 @@ static json_t *message_from_result(const struct stored_event *result)
 }
 
 /*
- * The calls of one answer: their events are consecutive, with errors of invalid calls in between.
+ * The calls of one answer: their events are consecutive, with errors of invalid calls and hooks in
+ * between.
  */
 struct batch {
     json_t *calls;
@@ -261,7 +263,8 @@ static void batch_collect(const struct history *history, size_t first, struct ba
         const struct stored_event *event = &history->items[i];
         const struct stored_event *result = NULL;
 
-        if (stored_event_is(event, "AgentErrorEvent"))
+        if (stored_event_is(event, "AgentErrorEvent") ||
+            stored_event_is(event, "HookExecutionEvent"))
             continue;
         if (!stored_event_is(event, "ActionEvent") ||
             !text_equal(json_text_or(event->json, "llm_response_id", ""), response_id))
@@ -327,7 +330,8 @@ static size_t find_unheard(const struct history *history)
     for (size_t i = history->n; i > 0; i--) {
         const struct stored_event *event = &history->items[i - 1];
 
-        if (stored_event_is(event, "ConversationStateUpdateEvent") || event->is_forgotten)
+        if (stored_event_is(event, "ConversationStateUpdateEvent") ||
+            stored_event_is(event, "HookExecutionEvent") || event->is_forgotten)
             continue;
         if (has_answer && stored_event_is_message(event, "user"))
             return i - 1;
@@ -363,6 +367,10 @@ static enum effect push_event(json_t *messages, const struct history *history, s
         /* The user's next message is merged into it. */
         return text_equal(json_text_or(stored, "role", "user"), "user") ? EFFECT_NONE
                                                                         : EFFECT_SETTLES;
+    }
+    if (model_view_is_context(event)) {
+        messages_append_user(messages, json_text_or(event->json, "additional_context", ""));
+        return EFFECT_NONE;
     }
     if (stored_event_is(event, "ActionEvent") && begins_batch(history, index))
         return push_batch(messages, history, index) ? EFFECT_SETTLES : EFFECT_OPENS;

@@ -11,6 +11,15 @@
 
 static const char SUMMARY_ENDING[] = "-summary";
 
+bool model_view_is_context(const struct stored_event *event)
+{
+    const char *type = json_text_or(event->json, "hook_event_type", "");
+
+    return stored_event_is(event, "HookExecutionEvent") &&
+           (text_equal(type, "UserPromptSubmit") || text_equal(type, "SessionStart")) &&
+           !text_is_blank(json_text_or(event->json, "additional_context", ""));
+}
+
 bool model_view_may_read(const struct stored_event *event)
 {
     static const char *const kinds[] = {"SystemPromptEvent", "MessageEvent",
@@ -21,7 +30,7 @@ bool model_view_may_read(const struct stored_event *event)
         if (stored_event_is(event, kinds[i]))
             return true;
     }
-    return false;
+    return model_view_is_context(event);
 }
 
 bool model_view_reads(const struct stored_event *event)

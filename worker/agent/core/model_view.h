@@ -16,6 +16,8 @@
 #include "base/attr.h"
 #include "worker/agent/core/history.h"
 
+/* True for the execution of a hook that added text for the model behind a message. */
+bool model_view_is_context(const struct stored_event *event) NONNULL MUST_CHECK;
 /* True for an event of a kind that the model reads, unless a Condensation removed it. */
 bool model_view_may_read(const struct stored_event *event) NONNULL MUST_CHECK;
 /* True for an event that the model reads. */

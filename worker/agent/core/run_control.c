@@ -8,6 +8,7 @@
 
 /* Grace period of a model call or command after a pause or shutdown request. */
 #define GRACE_MS 5000
+#define LEASE_LOOK_MS 100
 
 enum interruption { INTERRUPT_NEVER, INTERRUPT_AFTER_GRACE, INTERRUPT_NOW };
 
@@ -165,5 +166,14 @@ int run_control_sleep(struct run_control *control, int64_t ms, struct error *err
     lock_release(&control->lock);
     if (is_lost)
         return error_set(err, ERROR_STALE, "the lease is lost");
+    return 0;
+}
+
+int run_control_wait_for_lease(struct run_control *control, struct error *err)
+{
+    while (!run_control_has_lease(control)) {
+        if (run_control_sleep(control, LEASE_LOOK_MS, err) < 0)
+            return -1;
+    }
     return 0;
 }

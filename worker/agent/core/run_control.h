@@ -65,6 +65,8 @@ int run_control_begin_wait(struct run_control *control, enum wait_kind wait,
                            void (*cancel)(void *what), void *what,
                            struct error *err) NONNULL MUST_CHECK;
 void run_control_end_wait(struct run_control *control) NONNULL;
+/* Waits until the lease certainly has not expired; ERROR_STALE if it is lost. */
+int run_control_wait_for_lease(struct run_control *control, struct error *err) NONNULL MUST_CHECK;
 /* Sleeps for ms milliseconds, or until a stop or a renewal; ERROR_STALE if the lease is lost. */
 int run_control_sleep(struct run_control *control, int64_t ms,
                       struct error *err) NONNULL MUST_CHECK;

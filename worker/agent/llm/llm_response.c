@@ -25,6 +25,8 @@
 #include "worker/agent/core/event_size.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
+#include "worker/agent/hooks/call_hooks.h"
+#include "worker/agent/hooks/hook_run.h"
 #include "worker/agent/llm/policy.h"
 #include "worker/context.h"
 
@@ -48,6 +50,10 @@ struct plan {
     struct call_ref *runnable; /* the calls that could be executed */
     struct policy_call *risks; /* the same calls, as the policy sees them */
     size_t n_runnable;
+    const struct call_verdicts *verdicts;
+    struct call_ref *blocked; /* the calls that hooks blocked */
+    const char **why_blocked;
+    size_t n_blocked;
     json_t *withheld; /* for agent->withheld */
 };
 
@@ -60,6 +66,8 @@ static void plan_done(struct plan *plan)
     event_list_done(&plan->events);
     mem_free(plan->runnable);
     mem_free(plan->risks);
+    mem_free(plan->blocked);
+    mem_free(plan->why_blocked);
     json_decref(plan->withheld);
 }
 
@@ -157,6 +165,7 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     CLEANUP(strbuf_done) struct strbuf thought = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf reasoning = STRBUF_INIT;
     const struct llm_tool_call *call = &reply->calls[index];
+    const struct call_verdict *verdict = &plan->verdicts->items[index];
     char fresh_id[FRESH_ID_BYTES] = "";
     json_auto_t *withheld = NULL;
     struct action_parts parts = {.llm_response_id = plan->response_id};
@@ -179,18 +188,26 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
         parts.thought = thought.text;
         parts.reasoning = reply->reasoning == NULL ? NULL : reasoning.text;
     }
-    ref.action_id = event_add_action(&plan->events, &parts);
-    if (index == 0) {
-        ref.action_id = agent->answer_id;
-        event_list_name_last(&plan->events, &agent->answer_id);
+    if (check.action != NULL && check.tool != NULL)
+        event_list_append(&plan->events, &verdict->events);
+    (void)event_add_action(&plan->events, &parts);
+    event_list_name_last(&plan->events, &verdict->action_id);
+    ref.action_id = verdict->action_id;
+    if (index == 0)
         plan_thinking(agent, reply, plan);
-    }
     if (withheld != NULL)
         json_put(plan->withheld, ref.action_id.text, json_incref(withheld));
     ref.tool_name = parts.tool_name;
-    ref.tool_call_id = parts.tool_call_id;
+    /* The plan outlives fresh_id. */
+    ref.tool_call_id =
+        json_text_or(plan->events.items[plan->events.n - 1].json, "tool_call_id", "");
     if (check.action == NULL || check.tool == NULL) {
         event_add_agent_error(&plan->events, &ref, check.problem == NULL ? "" : check.problem);
+        return;
+    }
+    if (verdict->is_blocked) {
+        plan->why_blocked[plan->n_blocked] = verdict->reason.text;
+        plan->blocked[plan->n_blocked++] = ref;
         return;
     }
     plan->risks[plan->n_runnable] = (struct policy_call){
@@ -226,8 +243,12 @@ static void plan_calls(const struct agent *agent, const struct llm_reply *reply,
 
     plan->runnable = mem_alloc_array(reply->n_calls, sizeof(*plan->runnable));
     plan->risks = mem_alloc_array(reply->n_calls, sizeof(*plan->risks));
+    plan->blocked = mem_alloc_array(reply->n_calls, sizeof(*plan->blocked));
+    plan->why_blocked = mem_alloc_array(reply->n_calls, sizeof(*plan->why_blocked));
     for (size_t i = 0; i < reply->n_calls; i++)
         plan_call(agent, reply, i, plan);
+    for (size_t i = 0; i < plan->n_blocked; i++)
+        event_add_hook_rejection(&plan->events, &plan->blocked[i], plan->why_blocked[i]);
     plan_analysis(agent, plan);
     if (!policy_must_confirm(policy, plan->risks, plan->n_runnable))
         return;
@@ -264,7 +285,7 @@ static void plan_words(const struct agent *agent, const struct llm_reply *reply,
     else if (text_is_blank(text.text))
         say_to_model(agent, TEXT_EMPTY_ANSWER, plan);
     else if (spoke == USER_SILENT)
-        run_end_plan(&plan->events, STATUS_FINISHED, &plan->change);
+        run_end_plan_finish(agent, &plan->events, &plan->change);
 }
 
 /*
@@ -287,7 +308,36 @@ static void plan_problem(const struct agent *agent, const struct llm_reply *repl
     (void)event_add_user_message(&plan->events, content);
 }
 
-static int store_planned(struct agent *agent, const struct llm_reply *reply, enum user_spoke spoke,
+/*
+ * Asks the hooks about the calls before anything is stored of them. A stop loses the answer, as it
+ * would have during the model's call.
+ */
+static int ask_hooks(struct agent *agent, const struct llm_reply *reply,
+                     struct call_verdicts *verdicts, struct error *err)
+{
+    if (!hook_run_has(agent, HOOK_PRE_TOOL_USE))
+        return 0;
+    for (size_t i = 0; i < verdicts->n; i++) {
+        CLEANUP(tool_call_check_done) struct tool_call_check check = {.tool = NULL};
+        json_auto_t *withheld = NULL;
+
+        tool_call_check(agent->tools, reply->calls[i].name, reply->calls[i].arguments, &check);
+        withheld = secret_list_mask_call(&agent->secrets, &agent->conversation, &check);
+        if (check.action != NULL && check.tool != NULL &&
+            call_hooks_before(agent, check.tool->name, check.action, &verdicts->items[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void acknowledge_hooks(struct agent *agent, const struct call_verdicts *verdicts)
+{
+    for (size_t i = 0; i < verdicts->n; i++)
+        hook_run_acknowledge(agent, &verdicts->items[i].events);
+}
+
+static int store_planned(struct agent *agent, const struct llm_reply *reply,
+                         const struct call_verdicts *verdicts, enum user_spoke spoke,
                          struct error *err)
 {
     CLEANUP(plan_done) struct plan plan = PLAN_INIT;
@@ -296,6 +346,7 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
     int rc = 0;
 
     plan.withheld = json_object();
+    plan.verdicts = verdicts;
     stats_append_text(agent->stats, &stats);
     event_add_state(&plan.events, "stats", snapshot);
     choose_response_id(agent, reply, &plan);
@@ -307,7 +358,7 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
         plan_words(agent, reply, spoke, &plan);
     plan.change.stats = stats.text;
     plan.change.made_progress = true;
-    if (plan.change.end_run)
+    if (plan.change.status != NULL)
         rc = event_writer_append_unless_spoken(agent, &plan.events, &plan.change, err);
     else
         rc = event_writer_append(agent, &plan.events, &plan.change, err);
@@ -337,21 +388,27 @@ static int plan_anew(struct agent *agent, const struct llm_reply *reply, enum us
 
 int llm_response_store(struct agent *agent, const struct llm_reply *reply, struct error *err)
 {
+    CLEANUP(call_verdicts_done) struct call_verdicts verdicts = CALL_VERDICTS_INIT;
     enum user_spoke spoke = USER_SILENT;
     int rc = 0;
 
     if (event_writer_refresh_row(agent, err) < 0)
         return -1;
     stats_add(agent->stats, &reply->usage);
-    rc = store_planned(agent, reply, spoke, err);
+    call_verdicts_init(&verdicts, reply->call_problem != NULL ? 0 : reply->n_calls,
+                       &agent->answer_id);
+    if (ask_hooks(agent, reply, &verdicts, err) < 0)
+        return -1;
+    rc = store_planned(agent, reply, &verdicts, spoke, err);
     /* An answer that would have ended the run does not if the user has sent another message. */
     while (rc < 0 && err->code == ERROR_CONFLICT) {
         if (plan_anew(agent, reply, &spoke, err) < 0)
             return -1;
-        rc = store_planned(agent, reply, spoke, err);
+        rc = store_planned(agent, reply, &verdicts, spoke, err);
     }
     if (rc < 0)
         return -1;
+    acknowledge_hooks(agent, &verdicts);
     crash_point(&agent->context->crash, CRASH_ACTION_COMMITTED);
     return 0;
 }

@@ -32,6 +32,7 @@
 #define USAGE_ID "agent"
 #define KEY_REFUSED_TEXT "Your LLM API key appears to be invalid or has expired."
 #define CODE_TOO_LARGE "RuntimeError"
+#define CODE_SANDBOX "RuntimeError"
 #define TOO_LARGE_TEXT "The model's answer is larger than a conversation can keep."
 
 static void cancel_call(void *call)
@@ -146,6 +147,18 @@ static void write_prompt(struct agent *agent, const struct model_choice *choice)
     transcript_update(&agent->transcript, &agent->history);
 }
 
+/* The answer could not be stored, or its calls' hooks could not be asked. */
+static int settle_unstored(struct agent *agent, struct error *err)
+{
+    const struct error cause = *err;
+
+    if (cause.code == ERROR_TOO_LARGE)
+        return run_end_error(agent, CODE_TOO_LARGE, TOO_LARGE_TEXT, err);
+    if (cause.code == ERROR_UNAVAILABLE)
+        return run_end_error(agent, CODE_SANDBOX, cause.message, err);
+    return -1;
+}
+
 static int ask_model(struct agent *agent, const struct model_choice *choice, struct error *err)
 {
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
@@ -167,9 +180,7 @@ static int ask_model(struct agent *agent, const struct model_choice *choice, str
     if (llm_response_store(agent, &reply, err) == 0)
         return 0;
     delta_stream_retract(agent, err->message);
-    if (err->code != ERROR_TOO_LARGE)
-        return -1;
-    return run_end_error(agent, CODE_TOO_LARGE, TOO_LARGE_TEXT, err);
+    return settle_unstored(agent, err);
 }
 
 int llm_step_run(struct agent *agent, struct error *err)

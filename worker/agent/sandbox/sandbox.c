@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
+#include "model/agent/hook_match.h"
 #include "model/conversation/worktree.h"
 #include "model/tools/toolset.h"
 #include "worker/agent/core/agent.h"
@@ -47,7 +48,8 @@ struct sandbox *sandbox_new(const struct agent *agent)
 {
     struct sandbox *sandbox = NULL;
 
-    if (!worktree_is_pending(&agent->conversation) && !toolset_needs_sandbox(agent->tools))
+    if (!worktree_is_pending(&agent->conversation) && !toolset_needs_sandbox(agent->tools) &&
+        !hooks_has_any(json_object_get(agent->conversation.spec, "hook_config")))
         return NULL;
     sandbox = NEW(struct sandbox);
     sandbox->agent = agent;

@@ -24,7 +24,7 @@ struct agent;
 struct error;
 struct sandbox;
 
-/* NULL if none of the conversation's tools needs a sandbox. */
+/* NULL if neither a tool nor a hook of the conversation needs a sandbox. */
 struct sandbox *sandbox_new(const struct agent *agent) NONNULL MUST_CHECK;
 void sandbox_free(struct sandbox *sandbox);
 

@@ -27,7 +27,6 @@
 
 /* Tools enforce a command's own limit; this much later the sandbox is considered hung. */
 #define OWN_LIMIT_MARGIN_MS 60000
-#define LEASE_LOOK_MS 100
 
 #define LOST_TEXT                                                                                  \
     "The sandbox was restarted while this call was in progress, perhaps because it ran out of "    \
@@ -52,16 +51,6 @@ struct sandbox_tool_call {
     struct sandbox_action *sent; /* NULL: see failure */
     struct error failure;
 };
-
-/* Starts nothing on a lease that may have expired: the next holder may start the same. */
-static int wait_for_lease(struct agent *agent, struct error *err)
-{
-    while (!run_control_has_lease(agent->control)) {
-        if (run_control_sleep(agent->control, LEASE_LOOK_MS, err) < 0)
-            return -1;
-    }
-    return 0;
-}
 
 static bool is_noted(const struct agent *agent)
 {
@@ -207,7 +196,7 @@ static int clear_order(struct agent *agent, size_t action, const struct action_r
     /* The sandbox is noted after the last lost call: until then, the others are in doubt, too. */
     if (lost)
         return error_set(err, ERROR_NOT_FOUND, "the sandbox of this call no longer exists");
-    if (note_sandbox(agent, err) < 0 || wait_for_lease(agent, err) < 0)
+    if (note_sandbox(agent, err) < 0 || run_control_wait_for_lease(agent->control, err) < 0)
         return -1;
     sandbox_make_working_dir(agent->sandbox);
     return 0;

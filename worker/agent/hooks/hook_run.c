@@ -1,0 +1,324 @@
+#include "worker/agent/hooks/hook_run.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/uuid.h"
+#include "model/agent/hook_verdict.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "store/conversation/conversation_store.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/sandbox/own_action.h"
+#include "worker/agent/sandbox/sandbox.h"
+
+enum {
+    TIMEOUT_S = 60,
+    TIMEOUT_MAX_S = 3600,
+    HUNG_MS = 30000, /* this much later than the hook's limit the sandbox counts as hung */
+    STREAM_MAX_CHARS = 50000,
+    INPUT_MAX_BYTES = 100000, /* of the copy in the event */
+    EXIT_FAILED = -1,
+};
+
+#define TYPE_COMMAND "command"
+
+/* What came of one hook. */
+struct execution {
+    const char *command;
+    int64_t exit_code;
+    struct strbuf out;
+    struct strbuf err;
+    struct strbuf error;
+    struct hook_verdict verdict;
+};
+
+/* clang-format off */
+#define EXECUTION_INIT                                                                             \
+    {NULL, EXIT_FAILED, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, HOOK_VERDICT_INIT}
+/* clang-format on */
+
+static void execution_done(struct execution *execution)
+{
+    strbuf_done(&execution->out);
+    strbuf_done(&execution->err);
+    strbuf_done(&execution->error);
+    hook_verdict_done(&execution->verdict);
+}
+
+void hook_outcome_done(struct hook_outcome *outcome)
+{
+    strbuf_done(&outcome->reason);
+    strbuf_done(&outcome->context);
+}
+
+static const json_t *config_of(const struct agent *agent)
+{
+    return json_object_get(agent->conversation.spec, "hook_config");
+}
+
+bool hook_run_has(const struct agent *agent, enum hook_event event)
+{
+    return agent->sandbox != NULL && hooks_has(config_of(agent), event);
+}
+
+/* --- what a hook is told --- */
+
+static json_t *own_or_null(const json_t *value)
+{
+    return value != NULL ? json_deep_copy(value) : json_null();
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text != NULL ? json_text_of(text) : json_null();
+}
+
+/* Standard input of a hook, as an object. */
+static json_t *input_of(const struct agent *agent, const struct hook_occasion *occasion)
+{
+    json_t *input = json_object();
+
+    json_put_text(input, "event_type", hook_event_name(occasion->event));
+    json_put(input, "tool_name", text_or_null(occasion->tool_name));
+    json_put(input, "tool_input", own_or_null(occasion->tool_input));
+    json_put(input, "tool_response", own_or_null(occasion->tool_response));
+    json_put(input, "message", text_or_null(occasion->message));
+    json_put_text(input, "session_id", agent->lease.conversation_id.text);
+    json_put_text(input, "working_dir", conversation_working_dir(&agent->conversation));
+    json_put(input, "metadata", json_object());
+    return input;
+}
+
+/* The part of the input that differs between executions, for the event; NULL if it is too large. */
+static json_t *shown_input(const json_t *input)
+{
+    static const char *const shown[] = {"tool_name", "tool_input", "tool_response", "message"};
+    json_t *copy = json_object();
+
+    for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
+        json_t *value = json_object_get(input, shown[i]);
+
+        if (!json_is_null(value))
+            json_put(copy, shown[i], json_incref(value));
+    }
+    if (json_dumpb(copy, NULL, 0, JSON_COMPACT) <= INPUT_MAX_BYTES)
+        return copy;
+    json_decref(copy);
+    return NULL;
+}
+
+static json_t *env_of(const struct agent *agent, const struct hook_occasion *occasion)
+{
+    json_t *env = json_object();
+
+    json_put_text(env, "OPENHANDS_PROJECT_DIR", conversation_working_dir(&agent->conversation));
+    json_put_text(env, "OPENHANDS_SESSION_ID", agent->lease.conversation_id.text);
+    json_put_text(env, "OPENHANDS_EVENT_TYPE", hook_event_name(occasion->event));
+    json_put_text(env, "OPENHANDS_TOOL_NAME", occasion->tool_name);
+    return env;
+}
+
+/* --- running one --- */
+
+static int64_t timeout_s_of(const json_t *hook)
+{
+    int64_t timeout_s = json_int_or(hook, "timeout", TIMEOUT_S);
+
+    return timeout_s >= 1 && timeout_s <= TIMEOUT_MAX_S ? timeout_s : TIMEOUT_MAX_S;
+}
+
+static json_t *args_of(const struct agent *agent, const struct hook_occasion *occasion,
+                       const json_t *hook, const json_t *input)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_t *args = json_object();
+
+    json_append_text(&text, input);
+    json_put_text(args, "command", json_text_or(hook, "command", ""));
+    json_put_text(args, "input", text.text);
+    json_put(args, "env", env_of(agent, occasion));
+    json_put(args, "timeout", json_integer(timeout_s_of(hook)));
+    json_put(args, "async", json_boolean(json_bool_or(hook, "async", 0)));
+    return args;
+}
+
+static void append_clipped(struct strbuf *out, const char *text)
+{
+    strbuf_append_bytes(out, text, utf8_offset(text, strlen(text), STREAM_MAX_CHARS));
+}
+
+static void take_observation(const json_t *observation, struct execution *execution)
+{
+    execution->exit_code = json_int_or(observation, "exit_code", EXIT_FAILED);
+    append_clipped(&execution->out, json_text_or(observation, "stdout", ""));
+    append_clipped(&execution->err, json_text_or(observation, "stderr", ""));
+    append_clipped(&execution->error, json_text_or(observation, "error", ""));
+}
+
+static int run_command(struct agent *agent, const struct hook_occasion *occasion,
+                       const json_t *hook, const json_t *input, const struct uuid *id,
+                       struct execution *execution, struct error *err)
+{
+    json_auto_t *args = args_of(agent, occasion, hook, input);
+    json_auto_t *observation = NULL;
+    struct action_request order = {
+        .action_id = *id,
+        .tool = "hook",
+        .observation_kind = "HookObservation",
+        .args = args,
+        .timeout_ms = timeout_s_of(hook) * 1000 + HUNG_MS,
+    };
+
+    if (text_is_blank(execution->command)) {
+        strbuf_append(&execution->error, "The hook has no command.");
+        return 0;
+    }
+    if (own_action_run(agent, &order, &observation, &execution->error, err) < 0)
+        return -1;
+    if (observation != NULL)
+        take_observation(observation, execution);
+    return 0;
+}
+
+static int execute(struct agent *agent, const struct hook_occasion *occasion, const json_t *hook,
+                   const json_t *input, const struct uuid *id, struct execution *execution,
+                   struct error *err)
+{
+    const char *type = json_text_or(hook, "type", TYPE_COMMAND);
+
+    execution->command = json_text_or(hook, "command", "");
+    if (text_equal(type, TYPE_COMMAND)) {
+        if (run_command(agent, occasion, hook, input, id, execution, err) < 0)
+            return -1;
+    } else {
+        strbuf_appendf(&execution->error,
+                       "deft runs hooks of the type \"command\", not of the type \"%s\".", type);
+    }
+    if (execution->error.len == 0)
+        hook_verdict_read(&execution->verdict, execution->exit_code, execution->out.text,
+                          execution->err.text);
+    return 0;
+}
+
+/* --- its event --- */
+
+static const char *text_or_none(const struct strbuf *text)
+{
+    return text->len > 0 ? text->text : NULL;
+}
+
+/* What an observer of the stream learns to call the hook. */
+static const char *name_of(const json_t *hook, const struct execution *execution)
+{
+    if (!text_is_blank(execution->command))
+        return execution->command;
+    return json_text_or(hook, "name", json_text_or(hook, "type", TYPE_COMMAND));
+}
+
+static void add_event(const struct hook_occasion *occasion, const json_t *hook, const json_t *input,
+                      const struct uuid *id, const struct execution *execution,
+                      struct event_list *events)
+{
+    json_auto_t *shown = shown_input(input);
+
+    event_add_hook_execution(events,
+                             &(struct hook_parts){
+                                 .event_type = hook_event_name(occasion->event),
+                                 .command = name_of(hook, execution),
+                                 .tool_name = occasion->tool_name,
+                                 .out = execution->out.text,
+                                 .err = execution->err.text,
+                                 .reason = text_or_none(&execution->verdict.reason),
+                                 .additional_context = text_or_none(&execution->verdict.context),
+                                 .error = text_or_none(&execution->error),
+                                 .action_id = occasion->action_id,
+                                 .message_id = occasion->message_id,
+                                 .input = shown,
+                                 .exit_code = execution->exit_code,
+                                 .is_success = execution->verdict.is_success,
+                                 .is_blocked = execution->verdict.is_blocked,
+                             });
+    event_list_name_last(events, id);
+}
+
+/* --- all of them --- */
+
+static bool can_block(enum hook_event event)
+{
+    return event != HOOK_POST_TOOL_USE && event != HOOK_SESSION_START && event != HOOK_SESSION_END;
+}
+
+static struct uuid id_of(const struct agent *agent, const struct hook_occasion *occasion,
+                         size_t index)
+{
+    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+
+    strbuf_appendf(&name, "%s/%s/%s/%zu", agent->lease.conversation_id.text, occasion->subject,
+                   hook_event_name(occasion->event), index);
+    return uuid_from_name(name.text);
+}
+
+static void add_to_outcome(const struct execution *execution, struct hook_outcome *outcome)
+{
+    const struct hook_verdict *verdict = &execution->verdict;
+
+    if (verdict->is_blocked) {
+        outcome->is_blocked = true;
+        strbuf_append(&outcome->reason, verdict->reason.text);
+    }
+    if (verdict->context.len > 0)
+        strbuf_appendf(&outcome->context, "%s%s", outcome->context.len > 0 ? "\n\n" : "",
+                       verdict->context.text);
+}
+
+static int run_one(struct agent *agent, const struct hook_occasion *occasion, const json_t *hook,
+                   const struct uuid *id, struct event_list *events, struct hook_outcome *outcome,
+                   struct error *err)
+{
+    CLEANUP(execution_done) struct execution execution = EXECUTION_INIT;
+    json_auto_t *input = input_of(agent, occasion);
+
+    if (execute(agent, occasion, hook, input, id, &execution, err) < 0)
+        return -1;
+    if (!can_block(occasion->event))
+        execution.verdict.is_blocked = false;
+    log_info("hook.ran", LOG_STR("event", hook_event_name(occasion->event)),
+             LOG_INT("exit_code", execution.exit_code));
+    add_event(occasion, hook, input, id, &execution, events);
+    add_to_outcome(&execution, outcome);
+    return 0;
+}
+
+int hook_run_all(struct agent *agent, const struct hook_occasion *occasion,
+                 struct event_list *events, struct hook_outcome *outcome, struct error *err)
+{
+    json_auto_t *hooks = NULL;
+    const json_t *hook = NULL;
+    size_t i = 0;
+
+    if (agent->sandbox == NULL)
+        return 0;
+    hooks = hooks_find(config_of(agent), occasion->event, occasion->tool_name);
+    json_array_foreach (hooks, i, hook) {
+        struct uuid id = id_of(agent, occasion, i);
+
+        if (run_one(agent, occasion, hook, &id, events, outcome, err) < 0)
+            return -1;
+        if (outcome->is_blocked)
+            return 0;
+    }
+    return 0;
+}
+
+void hook_run_acknowledge(struct agent *agent, const struct event_list *events)
+{
+    for (size_t i = 0; i < events->n; i++) {
+        if (text_equal(events->items[i].kind, "HookExecutionEvent"))
+            sandbox_acknowledge(agent->sandbox, &events->items[i].id);
+    }
+}

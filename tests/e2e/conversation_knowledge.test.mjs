@@ -8,6 +8,7 @@ import { assertSound } from './support/database.mjs';
 import { GitServer } from './support/git_server.mjs';
 import { WORKING_DIR } from './support/instance.mjs';
 import { play, requestsOf, textOf } from './support/loop.mjs';
+import { terminal } from './support/model_calls.mjs';
 import { killAndAwait } from './support/processes.mjs';
 
 const box = new Box();
@@ -150,4 +151,32 @@ test('a working directory that is none has nothing to tell', async (t) => {
   const conversation = await begin(t, [done], `${folder}/a.txt`);
   assert.equal(await conversation.ask('Hello.'), 'finished');
   assert.doesNotMatch(systemOf(first(conversation)), /<REPO_CONTEXT>/);
+});
+
+const HOOKS = { PreToolUse: [{ matcher: 'terminal', hooks: [{ command: 'echo "the project says no" >&2; exit 2' }] }] };
+
+test('hooks of the repository run, unless the conversation has its own', async (t) => {
+  const folder = await project(t, { '.openhands/hooks.json': JSON.stringify({ hooks: HOOKS }) });
+  const steps = [{ calls: [terminal('echo ran')] }, done];
+  const conversation = await begin(t, steps, folder);
+  assert.equal(await conversation.ask('go'), 'finished');
+  const events = await conversation.events();
+  assert.equal(events.find(ofKind('UserRejectObservation')).rejection_reason, 'the project says no');
+  assert.equal(events.find(({ key }) => key === 'hook_config').value.pre_tool_use[0].matcher, 'terminal');
+  assert.equal((await conversation.info()).hook_config.pre_tool_use.length, 1);
+  const own = await play(t, steps, { agent: { agent_context: LOADED }, workspace: { kind: 'LocalWorkspace', working_dir: folder }, hook_config: {} });
+  assert.equal(await own.ask('go'), 'finished');
+  assert.ok((await own.events()).some(isResult('terminal')));
+  const unasked = await begin(t, steps, folder, { ...LOADED, load_project_skills: false });
+  assert.equal(await unasked.ask('go'), 'finished');
+  assert.ok((await unasked.events()).some(isResult('terminal')));
+});
+
+test('a hooks file that is wrong is named, and the run goes on', async (t) => {
+  const folder = await project(t, { '.openhands/hooks.json': '{"before": []}' });
+  const conversation = await begin(t, [done], folder);
+  assert.equal(await conversation.ask('go'), 'finished');
+  const [{ value }] = known(await conversation.events());
+  assert.deepEqual(value.project_knowledge.skipped.map(({ path }) => path), [`${folder}/.openhands/hooks.json`]);
+  assert.match(value.project_knowledge.skipped[0].reason, /before/);
 });

@@ -23,6 +23,7 @@
 #include "worker/agent/llm/condense.h"
 #include "worker/agent/llm/llm_step.h"
 #include "worker/agent/run_hooks.h"
+#include "worker/agent/sandbox/project_reading.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/agent/stuck.h"
 #include "worker/context.h"
@@ -183,7 +184,8 @@ static int step(struct agent *agent, struct error *err)
         return end_out_of_steps(agent, limit, err);
     if (budget_forbids_call(agent, &detail))
         return run_end_error(agent, CODE_BUDGET, detail.text, err);
-    if (ask_hooks(agent, &is_settled, err) < 0)
+    /* The workspace may have hooks. */
+    if (project_reading_settle(agent, err) < 0 || ask_hooks(agent, &is_settled, err) < 0)
         return -1;
     if (!is_settled && look_for_circles(agent, &is_settled, err) < 0)
         return -1;

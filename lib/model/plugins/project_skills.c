@@ -11,6 +11,7 @@ static const char *const memory_names[] = {"AGENTS.md", "AGENT.md",     "CLAUDE.
                                            "GEMINI.md", ".cursorrules", NULL};
 static const char *const index_names[] = {"MEMORY.md", NULL};
 static const char *const soul_names[] = {"SOUL.md", NULL};
+static const char *const hook_names[] = {"hooks.json", NULL};
 
 const struct file_place skill_places[] = {
     {".openhands/microagents", file_names, 1, SKILL_FILE, false},
@@ -21,6 +22,7 @@ const struct file_place skill_places[] = {
     {"", memory_names, 1, SKILL_MEMORY, false},
     {".openhands/memory", index_names, 1, FORM_MEMORY_INDEX, false},
     {".openhands", soul_names, 1, FORM_SOUL, false},
+    {".openhands", hook_names, 1, FORM_HOOKS, false},
     /* The last: it looks at the most entries, whose number is limited. */
     {"", memory_names, RULE_DEPTH, FORM_RULE, true},
 };

@@ -15,12 +15,12 @@
 #include "model/plugins/project_files.h"
 
 /* Values of file_place.form beyond enum skill_form: files that are no skills by themselves. */
-enum { FORM_RULE = 100, FORM_MEMORY_INDEX, FORM_SOUL };
+enum { FORM_RULE = 100, FORM_MEMORY_INDEX, FORM_SOUL, FORM_HOOKS };
 
 /* A later place replaces skills of an earlier one that have the same name. */
 extern const struct file_place skill_places[];
 extern const size_t skill_places_n;
-/* The same, then the files of nested folders (FORM_RULE), memories and the agent's identity. */
+/* The same, then memories, the agent's identity, hooks, and files of nested folders (FORM_RULE). */
 extern const size_t knowledge_places_n;
 
 /*

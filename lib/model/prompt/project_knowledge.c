@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/agent/hooks.h"
 #include "model/catalogue/catalogue.h"
 #include "model/conversation/conversation.h"
 #include "model/plugins/project_files.h"
@@ -44,6 +46,7 @@ struct reading {
     const char *soul; /* borrowed from the reply, as all below */
     const char *user_memory;
     const char *project_memory;
+    json_t *hooks; /* of the last file, or NULL */
 };
 
 void project_knowledge_done(struct project_knowledge *knowledge)
@@ -53,6 +56,7 @@ void project_knowledge_done(struct project_knowledge *knowledge)
     json_decref(knowledge->value);
     json_decref(knowledge->skills);
     json_decref(knowledge->activated);
+    json_decref(knowledge->hooks);
     *knowledge = (struct project_knowledge)PROJECT_KNOWLEDGE_INIT;
 }
 
@@ -235,6 +239,20 @@ static void add_rule(struct reading *reading, const struct project_file *file)
     add_skill(reading, skill, LEVEL_PROJECT);
 }
 
+/* A project's file comes after the user's. */
+static void add_hooks(struct reading *reading, const struct project_file *file)
+{
+    json_t *config = NULL;
+    struct error err = ERROR_INIT;
+
+    if (hooks_read(file->text, &config, &err) < 0) {
+        skip(reading, file->path, err.message);
+        return;
+    }
+    json_decref(reading->hooks);
+    reading->hooks = config;
+}
+
 static void add_file(struct reading *reading, const struct project_file *file)
 {
     bool with_skills =
@@ -244,6 +262,8 @@ static void add_file(struct reading *reading, const struct project_file *file)
         *(file->is_users ? &reading->user_memory : &reading->project_memory) = file->text;
     if (file->place->form == FORM_SOUL && file->is_users && with_skills)
         reading->soul = file->text;
+    if (file->place->form == FORM_HOOKS && with_skills)
+        add_hooks(reading, file);
     if (file->place->form == FORM_RULE && with_skills)
         add_rule(reading, file);
     if (file->place->form < FORM_RULE && with_skills)
@@ -447,6 +467,11 @@ void project_knowledge_read(const struct catalogue *catalogue,
     add_files(&reading, json_object_get(sources->reply, "files"));
     *knowledge_out = (struct project_knowledge){.skills = json_array(), .activated = json_array()};
     keep_skills(&reading, knowledge_out->skills);
+    /* What the creator has given is not changed by a repository. */
+    if (json_is_object(json_object_get(conversation->spec, "hook_config")))
+        json_decref(reading.hooks);
+    else
+        knowledge_out->hooks = reading.hooks;
     knowledge_out->value = value_of(&reading, json_object_get(sources->reply, "summary"));
 }
 

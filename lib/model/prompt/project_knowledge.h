@@ -11,7 +11,8 @@
  *                            "environment": {"working_dir","repository","branch",…},
  *                            "messages": {event's id: {"activated_skills","extended_content"}}}}
  * where "messages" completes the user's messages that were stored before. The specification's
- * member PROJECT_SKILLS is a list of skills as in an agent's context, with "paths".
+ * member PROJECT_SKILLS is a list of skills as in an agent's context, with "paths". A hooks file,
+ * the project's or else the user's, becomes the specification's hook_config if it has none.
  *
  * Ownership: project_knowledge_done(). Threading: pure.
  * Decision:  docs/decisions/0085-what-the-workspace-tells.md
@@ -35,10 +36,11 @@ struct project_knowledge {
     json_t *value;     /* of the event */
     json_t *skills;    /* for the specification */
     json_t *activated; /* names of skills that earlier messages activate */
+    json_t *hooks;     /* a HookConfig for the specification; NULL: it has one, or none was found */
 };
 
 /* clang-format off */
-#define PROJECT_KNOWLEDGE_INIT {NULL, NULL, NULL}
+#define PROJECT_KNOWLEDGE_INIT {NULL, NULL, NULL, NULL}
 /* clang-format on */
 
 void project_knowledge_done(struct project_knowledge *knowledge);

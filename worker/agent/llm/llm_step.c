@@ -25,7 +25,6 @@
 #include "worker/agent/llm/delta_stream.h"
 #include "worker/agent/llm/llm_response.h"
 #include "worker/agent/llm/vision.h"
-#include "worker/agent/sandbox/project_reading.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
@@ -168,8 +167,6 @@ static int ask_model(struct agent *agent, const struct model_choice *choice, str
     /* Starting it takes longer than most answers; only the first call waits for it. */
     if (agent->sandbox != NULL)
         sandbox_begin(agent->sandbox);
-    if (project_reading_settle(agent, err) < 0)
-        return -1;
     agent->asked_seq = agent->history.last_seq;
     agent->answer_id = uuid_random();
     agent->n_iterations++;

@@ -104,6 +104,8 @@ static void change_spec(json_t *spec, const struct project_knowledge *knowledge)
     }
     json_array_extend(activated, knowledge->activated);
     json_put(spec, PROJECT_SKILLS, json_incref(knowledge->skills));
+    if (knowledge->hooks != NULL)
+        json_put(spec, "hook_config", json_incref(knowledge->hooks));
 }
 
 static int store_once(struct agent *agent, const struct project_sources *sources, struct error *err)
@@ -122,6 +124,8 @@ static int store_once(struct agent *agent, const struct project_sources *sources
     change_spec(agent->conversation.spec, &knowledge);
     change.spec = agent->conversation.spec;
     event_add_state(&events, PROJECT_KNOWLEDGE_KEY, knowledge.value);
+    if (knowledge.hooks != NULL)
+        event_add_state(&events, "hook_config", knowledge.hooks);
     return event_writer_append_once(agent, &events, &change, err);
 }
 

@@ -24,6 +24,7 @@ enum {
     MEMORY_FILES,
     INDEX,
     SOUL,
+    HOOKS,
     RULES
 };
 enum { OF_PROJECT = RULES + 1 };
@@ -155,6 +156,58 @@ static void sections_come_in_order(void **state)
             at = found;
     }
     assert_lacks(&f, "pdftotext");
+}
+
+#define HOOK_FILE(command) "{\"Stop\": [{\"hooks\": [{\"command\": \"" command "\"}]}]}"
+
+static const char *command_of(const struct fixture *f)
+{
+    json_t *stop = json_object_get(f->knowledge.hooks, "stop");
+    json_t *hooks = json_object_get(json_array_get(stop, 0), "hooks");
+
+    return json_text_or(json_array_get(hooks, 0), "command", "none");
+}
+
+static void hooks_of_the_project_replace_the_users(void **state)
+{
+    CLEANUP(fixture_done) struct fixture both = FIXTURE_INIT;
+    CLEANUP(fixture_done) struct fixture users = FIXTURE_INIT;
+    CLEANUP(fixture_done) struct fixture none = FIXTURE_INIT;
+
+    (void)state;
+    fixture_begin(&both, "");
+    add_file(&both, HOOKS, "/root/.openhands/hooks.json", HOOK_FILE("users"));
+    add_file(&both, OF_PROJECT + HOOKS, "/w/.openhands/hooks.json", HOOK_FILE("projects"));
+    read_all(&both);
+    assert_string_equal(command_of(&both), "projects");
+    fixture_begin(&users, ", 'load_project_skills': false");
+    add_file(&users, HOOKS, "/root/.openhands/hooks.json", HOOK_FILE("users"));
+    add_file(&users, OF_PROJECT + HOOKS, "/w/.openhands/hooks.json", HOOK_FILE("projects"));
+    read_all(&users);
+    assert_string_equal(command_of(&users), "users");
+    fixture_begin(&none, "");
+    read_all(&none);
+    assert_null(none.knowledge.hooks);
+}
+
+static void given_hooks_stay_and_wrong_files_are_named(void **state)
+{
+    CLEANUP(fixture_done) struct fixture given = FIXTURE_INIT;
+    CLEANUP(fixture_done) struct fixture wrong = FIXTURE_INIT;
+
+    (void)state;
+    fixture_begin(&given, "");
+    json_put(given.conversation.spec, "hook_config", json_object());
+    add_file(&given, OF_PROJECT + HOOKS, "/w/.openhands/hooks.json", HOOK_FILE("projects"));
+    read_all(&given);
+    assert_null(given.knowledge.hooks);
+    fixture_begin(&wrong, "");
+    add_file(&wrong, HOOKS, "/root/.openhands/hooks.json", HOOK_FILE("users"));
+    add_file(&wrong, OF_PROJECT + HOOKS, "/w/.openhands/hooks.json", "{\"before\": []}");
+    read_all(&wrong);
+    assert_string_equal(command_of(&wrong), "users");
+    assert_json_at(wrong.text.text, "project_knowledge.skipped[0].path",
+                   "\"/w/.openhands/hooks.json\"");
 }
 
 static void later_level_replaces_earlier_one(void **state)
@@ -439,6 +492,8 @@ int project_knowledge_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections_come_in_order),
+        cmocka_unit_test(hooks_of_the_project_replace_the_users),
+        cmocka_unit_test(given_hooks_stay_and_wrong_files_are_named),
         cmocka_unit_test(later_level_replaces_earlier_one),
         cmocka_unit_test(files_of_other_families_are_left_out),
         cmocka_unit_test(memories_are_cut_at_the_top),

@@ -180,7 +180,9 @@ static void hooks_of_the_project_replace_the_users(void **state)
     add_file(&both, OF_PROJECT + HOOKS, "/w/.openhands/hooks.json", HOOK_FILE("projects"));
     read_all(&both);
     assert_string_equal(command_of(&both), "projects");
-    fixture_begin(&users, ", 'load_project_skills': false");
+    fixture_begin(&users, "");
+    json_put(json_object_get(json_object_get(users.conversation.spec, "agent"), "agent_context"),
+             "load_project_skills", json_false());
     add_file(&users, HOOKS, "/root/.openhands/hooks.json", HOOK_FILE("users"));
     add_file(&users, OF_PROJECT + HOOKS, "/w/.openhands/hooks.json", HOOK_FILE("projects"));
     read_all(&users);
@@ -482,10 +484,10 @@ static void request_names_places_of_the_project_and_the_user(void **state)
     assert_json_at(text.text, "summary_of", "\"/w\"");
     assert_json_at(text.text, "places[0].folder", "\"~\"");
     /* A whole home is not walked. */
-    assert_json_at(text.text, "places[8].folder", "\"\"");
-    assert_json_at(text.text, "places[8].is_beneath", "true");
-    assert_json_at(text.text, "places[17].folder", "\"/w\"");
-    assert_json_at(text.text, "places[17].with_clone", "true");
+    assert_json_at(text.text, "places[9].folder", "\"\"");
+    assert_json_at(text.text, "places[9].is_beneath", "true");
+    assert_json_at(text.text, "places[19].folder", "\"/w\"");
+    assert_json_at(text.text, "places[19].with_clone", "true");
 }
 
 int project_knowledge_tests(void)

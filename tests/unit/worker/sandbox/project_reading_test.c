@@ -23,8 +23,8 @@
 
 /* Places 10 and 14 of the request: the project's .openhands/skills/ and its AGENTS.md. */
 #define FILES                                                                                      \
-    "{\"files\": [{\"place\": 14, \"path\": \"/workspace/project/AGENTS.md\","                     \
-    " \"text\": \"Use ninja, not opensesame.\"}, {\"place\": 10,"                                  \
+    "{\"files\": [{\"place\": 15, \"path\": \"/workspace/project/AGENTS.md\","                     \
+    " \"text\": \"Use ninja, not opensesame.\"}, {\"place\": 11,"                                  \
     " \"path\": \"/workspace/project/.openhands/skills/going.md\","                                \
     " \"text\": \"---\\ntriggers: [go]\\n---\\nGo with opensesame.\"}]}"
 

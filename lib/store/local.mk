@@ -73,11 +73,14 @@ STORE_TESTS = \
 	tests/unit/store/job_store_test \
 	tests/unit/store/mcp_sign_in_store_test \
 	tests/unit/store/preview_store_test \
+	tests/unit/store/profile_store_test \
 	tests/unit/store/refusal_store_test \
 	tests/unit/store/runtime_store_test \
 	tests/unit/store/sandbox_store_test \
 	tests/unit/store/secret_read_store_test \
+	tests/unit/store/settings_store_test \
 	tests/unit/store/task_store_test \
+	tests/unit/store/user_keys_test \
 	tests/unit/store/user_store_test \
 	tests/unit/store/warm_config_store_test \
 	tests/unit/store/warm_store_test \
@@ -174,3 +177,12 @@ tests_unit_store_job_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_secret_read_store_test_SOURCES = tests/unit/store/user/secret_read_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_secret_read_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_secret_read_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_profile_store_test_SOURCES = tests/unit/store/user/profile_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_profile_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_profile_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_settings_store_test_SOURCES = tests/unit/store/user/settings_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_settings_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_settings_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_user_keys_test_SOURCES = tests/unit/store/user/user_keys_test.c $(STORE_HINT_FIXTURE)
+tests_unit_store_user_keys_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_user_keys_test_LDADD = $(STORE_TEST_LIBS)

@@ -61,7 +61,7 @@ static const char SQL_REVOKE_KEY[] =
     " s AS (UPDATE runtimes SET desired = 'deleted', updated_at = now()"
     "  FROM r WHERE tenant_id = r.id RETURNING runtimes.id)"
     " SELECT pg_notify('deft_callers', id::text)::text FROM a"
-    " UNION ALL SELECT pg_notify('deft_runtime', '')::text FROM r"
+    " UNION ALL SELECT pg_notify('deft_runtime', id::text)::text FROM r"
     " UNION ALL SELECT pg_notify('deft_callers', id)::text FROM s";
 static const char SQL_FIND_KEY[] =
     "SELECT user_id, id FROM api_keys WHERE key_hash = $1 AND revoked_at IS NULL";

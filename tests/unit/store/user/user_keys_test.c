@@ -50,7 +50,15 @@ static void set_time(const char *table, const struct uuid *id, const char *colum
     test_sql(sql.text);
 }
 
-static void assert_key(const struct api_key *key, const struct api_key *expected)
+struct shown_key {
+    struct uuid id;
+    const char *name;
+    const char *serves;
+    const char *made_at;
+    const char *revoked_at;
+};
+
+static void assert_key(const struct api_key *key, const struct shown_key *expected)
 {
     assert_string_equal(key->id.text, expected->id.text);
     assert_string_equal(key->name, expected->name);
@@ -80,13 +88,13 @@ static void keys_of_both_kinds_are_listed_oldest_first(void **state)
     set_time("api_keys", &last, "created_at", "2026-03-06T00:00:00Z");
     assert_done(user_store_list_keys(fixture->db, &user, &list, &err), &err);
     assert_int_equal(list.n, 4);
-    assert_key(&list.items[0],
-               &(struct api_key){first, "first", "agent", "2026-01-02 03:04", "2026-02-03 04:05"});
-    assert_key(&list.items[1], &(struct api_key){second, "second", "runtime", "2026-03-04 13:06",
-                                                 "2026-05-06 07:08"});
+    assert_key(&list.items[0], &(struct shown_key){first, "first", "agent", "2026-01-02 03:04",
+                                                   "2026-02-03 04:05"});
+    assert_key(&list.items[1], &(struct shown_key){second, "second", "runtime", "2026-03-04 13:06",
+                                                   "2026-05-06 07:08"});
     assert_key(&list.items[2],
-               &(struct api_key){middle, "middle", "runtime", "2026-03-05 00:00", ""});
-    assert_key(&list.items[3], &(struct api_key){last, "last", "agent", "2026-03-06 00:00", ""});
+               &(struct shown_key){middle, "middle", "runtime", "2026-03-05 00:00", ""});
+    assert_key(&list.items[3], &(struct shown_key){last, "last", "agent", "2026-03-06 00:00", ""});
     assert_done(user_store_list_keys(fixture->db, &other, &none, &err), &err);
     assert_int_equal(none.n, 0);
 }

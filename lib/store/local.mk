@@ -75,6 +75,7 @@ STORE_TESTS = \
 	tests/unit/store/preview_store_test \
 	tests/unit/store/profile_store_test \
 	tests/unit/store/refusal_store_test \
+	tests/unit/store/runtime_state_test \
 	tests/unit/store/runtime_store_test \
 	tests/unit/store/sandbox_store_test \
 	tests/unit/store/secret_read_store_test \
@@ -186,3 +187,6 @@ tests_unit_store_settings_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_user_keys_test_SOURCES = tests/unit/store/user/user_keys_test.c $(STORE_HINT_FIXTURE)
 tests_unit_store_user_keys_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_user_keys_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_runtime_state_test_SOURCES = tests/unit/store/runtime/runtime_state_test.c $(STORE_HINT_FIXTURE)
+tests_unit_store_runtime_state_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_runtime_state_test_LDADD = $(STORE_TEST_LIBS)

@@ -3,9 +3,12 @@
  */
 #include "store/user/document_store.h"
 
+#include <string.h>
+
 #include <jansson.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "store/store_fixture.h"
@@ -210,19 +213,124 @@ static void full_collection_takes_no_more(void **state)
     }
 }
 
+/* A text that makes a JSON object of that many bytes: {"text": …}. */
+static json_t *object_of(size_t n_bytes)
+{
+    CLEANUP(mem_freep) char *empty = NULL;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_t *object = json_object();
+
+    json_put_text(object, "text", "");
+    empty = json_to_text(object);
+    for (size_t i = strlen(empty); i < n_bytes; i++)
+        strbuf_append_char(&text, 'x');
+    json_put_text(object, "text", text.text);
+    return object;
+}
+
 static void document_that_would_be_too_large_is_refused(void **state)
 {
-    CLEANUP(document_done) struct document document = document_new(COLLECTION_PROFILES, "large");
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    static const struct {
+        size_t body_bytes;
+        size_t secret_bytes;
+        enum error_code code;
+    } cases[] = {
+        {DOCUMENT_MAX_BYTES, 100, ERROR_NONE},
+        {DOCUMENT_MAX_BYTES + 1, 100, ERROR_TOO_LARGE},
+        {100, DOCUMENT_MAX_BYTES / 2, ERROR_NONE},
+        {100, DOCUMENT_MAX_BYTES, ERROR_TOO_LARGE},
+    };
+    struct test_document_scope test;
+
+    store_open_document_scope(*state, &test);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CLEANUP(document_done) struct document document = document_new(COLLECTION_PROFILES, "big");
+        struct error err = ERROR_INIT;
+
+        json_decref(document.body);
+        document.body = object_of(cases[i].body_bytes);
+        document.secrets = object_of(cases[i].secret_bytes);
+        if (document_store_put(&test.scope, &document, 0, &err) == 0)
+            assert_done(document_store_delete(&test.scope, COLLECTION_PROFILES, "big", &err), &err);
+        assert_int_equal(err.code, cases[i].code);
+        if (cases[i].code != ERROR_NONE)
+            assert_string_equal(err.message, "profiles 'big' would be too large");
+    }
+}
+
+static void missing_document_is_a_new_one(void **state)
+{
     struct test_document_scope test;
     struct error err = ERROR_INIT;
 
     store_open_document_scope(*state, &test);
-    while (text.len <= DOCUMENT_MAX_BYTES)
-        strbuf_append(&text, "0123456789abcdef0123456789abcdef");
-    json_put_text(document.body, "text", text.text);
-    assert_int_equal(document_store_put(&test.scope, &document, 0, &err), -1);
-    assert_int_equal(err.code, ERROR_TOO_LARGE);
+    {
+        CLEANUP(document_done) struct document made = put(&test.scope, "there", "sk-1");
+        CLEANUP(document_done) struct document there = DOCUMENT_INIT;
+        CLEANUP(document_done) struct document fresh = DOCUMENT_INIT;
+        CLEANUP(document_done) struct document unread = DOCUMENT_INIT;
+
+        assert_done(
+            document_store_get_or_new(&test.scope, COLLECTION_PROFILES, "there", &there, &err),
+            &err);
+        assert_string_equal(there.id.text, made.id.text);
+        assert_int_equal(there.revision, 1);
+        assert_done(
+            document_store_get_or_new(&test.scope, COLLECTION_SECRETS, "there", &fresh, &err),
+            &err);
+        assert_int_equal(fresh.revision, 0);
+        assert_int_equal(fresh.collection, COLLECTION_SECRETS);
+        assert_string_equal(fresh.name, "there");
+        assert_int_equal(json_object_size(fresh.body), 0);
+        test.keyring.seal[0] = (unsigned char)~test.keyring.seal[0];
+        assert_int_equal(
+            document_store_get_or_new(&test.scope, COLLECTION_PROFILES, "there", &unread, &err),
+            -1);
+        assert_int_equal(err.code, ERROR_INTERNAL);
+    }
+}
+
+static void only_a_write_changes_the_time_of_a_document(void **state)
+{
+    struct test_document_scope test;
+    struct error err = ERROR_INIT;
+
+    store_open_document_scope(*state, &test);
+    {
+        CLEANUP(document_done) struct document made = put(&test.scope, "timed", NULL);
+        CLEANUP(document_done) struct document before = DOCUMENT_INIT;
+        CLEANUP(document_done) struct document after = DOCUMENT_INIT;
+
+        test_sql("UPDATE documents SET created_at = '2026-01-02T03:04:05.000006Z',"
+                 " updated_at = '2026-01-02T03:04:06Z' WHERE name = 'timed'");
+        before = get(&test.scope, "timed");
+        assert_int_equal(before.created_at_us, INT64_C(1767323045000006));
+        assert_int_equal(before.updated_at_us, INT64_C(1767323046000000));
+        json_put_text(made.body, "model", "m-2");
+        assert_done(document_store_put(&test.scope, &made, 0, &err), &err);
+        after = get(&test.scope, "timed");
+        assert_int_equal(after.created_at_us, before.created_at_us);
+        assert_true(after.updated_at_us > before.updated_at_us);
+        assert_int_equal(after.revision, 2);
+        assert_string_equal(json_text_or(after.body, "model", ""), "m-2");
+    }
+}
+
+static void documents_are_empty_after_they_are_freed(void **state)
+{
+    struct document document = document_new(COLLECTION_SECRETS, "gone");
+    struct document_list list = {.items = mem_alloc_array(1, sizeof(struct document)), .n = 1};
+
+    (void)state;
+    assert_true(uuid_is_set(&document.id));
+    list.items[0] = document_new(COLLECTION_SECRETS, "also gone");
+    document_done(&document);
+    assert_null(document.name);
+    assert_null(document.body);
+    document_done(NULL);
+    document_list_done(&list);
+    assert_null(list.items);
+    assert_int_equal(list.n, 0);
 }
 
 static void deleted_document_is_gone(void **state)
@@ -288,6 +396,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(list_is_by_name_of_one_user_and_collection),
         cmocka_unit_test(full_collection_takes_no_more),
         cmocka_unit_test(document_that_would_be_too_large_is_refused),
+        cmocka_unit_test(missing_document_is_a_new_one),
+        cmocka_unit_test(only_a_write_changes_the_time_of_a_document),
+        cmocka_unit_test(documents_are_empty_after_they_are_freed),
         cmocka_unit_test(deleted_document_is_gone),
         cmocka_unit_test(document_of_another_user_is_neither_read_nor_changed),
     };

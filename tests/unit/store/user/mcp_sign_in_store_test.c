@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "store/store_fixture.h"
 #include "store/user/document_store.h"
 #include "support/pg.h"
@@ -92,6 +93,140 @@ static void user_keeps_the_newest_few(void **state)
     assert_done(mcp_sign_in_store_get(&test.scope, &newest, &seen, &err), &err);
 }
 
+static int64_t count_of(const struct uuid *user_id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "SELECT count(*) FROM mcp_sign_ins WHERE user_id = '%s'", user_id->text);
+    return test_sql_count(sql.text);
+}
+
+static void user_keeps_twenty_and_others_keep_theirs(void **state)
+{
+    struct test_document_scope test;
+    struct test_document_scope other;
+
+    store_open_document_scope(*state, &test);
+    store_open_document_scope(*state, &other);
+    for (int i = 0; i < 23; i++) {
+        char name[32];
+
+        (void)snprintf(name, sizeof(name), "state-mine-%d", i);
+        (void)add(&test, name);
+        (void)snprintf(name, sizeof(name), "state-other-%d", i);
+        if (i < 2)
+            (void)add(&other, name);
+    }
+    assert_int_equal(count_of(&test.scope.user_id), 20);
+    assert_int_equal(count_of(&other.scope.user_id), 2);
+}
+
+static struct mcp_sign_in get(const struct test_document_scope *test, const struct uuid *id)
+{
+    struct mcp_sign_in found = MCP_SIGN_IN_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(mcp_sign_in_store_get(&test->scope, id, &found, &err), &err);
+    assert_string_equal(found.id.text, id->text);
+    assert_string_equal(found.user_id.text, test->scope.user_id.text);
+    return found;
+}
+
+static void assert_state(const struct test_document_scope *test, const struct uuid *id,
+                         enum sign_in_state state)
+{
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in found = get(test, id);
+
+    assert_int_equal(found.status, state);
+}
+
+static void finish(const struct test_document_scope *test, const struct uuid *id,
+                   enum sign_in_state state)
+{
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in ended = get(test, id);
+    struct error err = ERROR_INIT;
+
+    ended.status = state;
+    json_put_text(ended.secrets, "token", "found");
+    assert_done(mcp_sign_in_store_finish(&test->scope, &ended, &err), &err);
+}
+
+/* An outcome is stored once, of a sign-in that is under way. */
+static void outcome_is_of_a_sign_in_under_way(void **state)
+{
+    struct test_document_scope test;
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in taken = MCP_SIGN_IN_INIT;
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in ended = MCP_SIGN_IN_INIT;
+    struct uuid id = UUID_INIT;
+    struct uuid other = UUID_INIT;
+    struct error err = ERROR_INIT;
+
+    store_open_document_scope(*state, &test);
+    id = add(&test, "state-outcome");
+    other = add(&test, "state-beside");
+    assert_state(&test, &id, SIGN_IN_PENDING);
+    finish(&test, &id, SIGN_IN_SUCCEEDED);
+    assert_state(&test, &id, SIGN_IN_PENDING);
+    assert_done(mcp_sign_in_store_take(&test.scope, "state-outcome", &taken, &err), &err);
+    assert_state(&test, &id, SIGN_IN_AUTHORIZING);
+    finish(&test, &id, SIGN_IN_FAILED);
+    assert_state(&test, &id, SIGN_IN_FAILED);
+    ended = get(&test, &id);
+    assert_string_equal(json_text_or(ended.secrets, "token", ""), "found");
+    finish(&test, &id, SIGN_IN_SUCCEEDED);
+    assert_state(&test, &id, SIGN_IN_FAILED);
+    assert_state(&test, &other, SIGN_IN_PENDING);
+}
+
+static int64_t unchanged_ms(const struct test_document_scope *test, const struct uuid *id)
+{
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in found = get(test, id);
+
+    return found.unchanged_ms;
+}
+
+static void each_change_starts_its_time_anew(void **state)
+{
+    enum { HOUR_MS = 3600000 };
+    struct test_document_scope test;
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in taken = MCP_SIGN_IN_INIT;
+    struct uuid id = UUID_INIT;
+    struct error err = ERROR_INIT;
+
+    store_open_document_scope(*state, &test);
+    id = add(&test, "state-time");
+    test_sql("UPDATE mcp_sign_ins SET changed_at = now() - interval '1 hour'");
+    assert_in_range(unchanged_ms(&test, &id), HOUR_MS, 2 * HOUR_MS);
+    assert_done(mcp_sign_in_store_take(&test.scope, "state-time", &taken, &err), &err);
+    assert_in_range(unchanged_ms(&test, &id), 0, HOUR_MS / 2);
+    test_sql("UPDATE mcp_sign_ins SET changed_at = now() - interval '1 hour'");
+    finish(&test, &id, SIGN_IN_SUCCEEDED);
+    assert_in_range(unchanged_ms(&test, &id), 0, HOUR_MS / 2);
+}
+
+static void each_state_has_its_name(void **state)
+{
+    static const char *const names[SIGN_IN_N_STATES] = {"pending", "authorizing", "succeeded",
+                                                        "failed"};
+
+    (void)state;
+    for (int i = 0; i < SIGN_IN_N_STATES; i++)
+        assert_string_equal(sign_in_state_to_string((enum sign_in_state)i), names[i]);
+}
+
+static void sign_in_is_empty_after_it_is_freed(void **state)
+{
+    struct mcp_sign_in sign_in = {
+        .status = SIGN_IN_FAILED, .body = json_object(), .secrets = json_object()};
+
+    (void)state;
+    mcp_sign_in_done(&sign_in);
+    assert_null(sign_in.body);
+    assert_null(sign_in.secrets);
+    assert_int_equal(sign_in.status, SIGN_IN_PENDING);
+    mcp_sign_in_done(NULL);
+}
+
 static void what_is_a_day_old_goes_when_something_new_comes(void **state)
 {
     struct test_document_scope test;
@@ -125,6 +260,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(state_is_taken_once),
         cmocka_unit_test(what_it_ended_with_is_its_users_alone),
         cmocka_unit_test(user_keeps_the_newest_few),
+        cmocka_unit_test(user_keeps_twenty_and_others_keep_theirs),
+        cmocka_unit_test(outcome_is_of_a_sign_in_under_way),
+        cmocka_unit_test(each_change_starts_its_time_anew),
+        cmocka_unit_test(each_state_has_its_name),
+        cmocka_unit_test(sign_in_is_empty_after_it_is_freed),
         cmocka_unit_test(what_is_a_day_old_goes_when_something_new_comes),
         cmocka_unit_test(state_is_good_for_a_quarter_of_an_hour),
     };

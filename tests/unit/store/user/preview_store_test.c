@@ -181,6 +181,152 @@ static void sandbox_that_is_anothers_by_now_is_not_shown(void **state)
     assert_int_equal(find(fixture, &asked, &key), ERROR_UNAUTHENTICATED);
 }
 
+static void open_preview(const struct store_fixture *fixture, const struct asked *asked)
+{
+    const struct preview_key key = key_of(asked);
+
+    assert_int_equal(add_pass(fixture, asked, DAY_S), ERROR_NONE);
+    assert_int_equal(use_pass(fixture, asked, &key, asked->state.text), ERROR_NONE);
+}
+
+static void set_row(const char *table, const char *key, const char *id, const char *columns)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "UPDATE %s SET %s WHERE %s = '%s'", table, columns, key, id);
+    test_sql(sql.text);
+}
+
+static void preview_tells_how_the_sandbox_is(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(asked_done) struct asked asked = ask(fixture);
+    CLEANUP(preview_sandbox_done) struct preview_sandbox sandbox = PREVIEW_SANDBOX_INIT;
+    const struct preview_key key = key_of(&asked);
+    const char *const cookies[] = {asked.cookie.text};
+    const struct preview_hashes hashes = {cookies, 1};
+    struct error err = ERROR_INIT;
+
+    open_preview(fixture, &asked);
+    for (int i = 0; i < RUNTIME_N_STATUSES * DESIRED_N; i++) {
+        enum runtime_status status = (enum runtime_status)(i % RUNTIME_N_STATUSES);
+        enum runtime_desire desired = (enum runtime_desire)(i / RUNTIME_N_STATUSES);
+        CLEANUP(strbuf_done) struct strbuf columns = STRBUF_INIT;
+
+        strbuf_appendf(&columns, "status = '%s', desired = '%s', url = 'http://%d'",
+                       runtime_status_to_string(status), runtime_desire_to_string(desired), i);
+        set_row("runtimes", "id", asked.runtime.id, columns.text);
+        assert_done(preview_store_find(fixture->db, &key, &hashes, &sandbox, &err), &err);
+        assert_int_equal(sandbox.status, status);
+        assert_int_equal(sandbox.desired, desired);
+        strbuf_reset(&columns);
+        strbuf_appendf(&columns, "http://%d", i);
+        assert_string_equal(sandbox.url, columns.text);
+    }
+    preview_sandbox_done(&sandbox);
+    assert_null(sandbox.url);
+    preview_sandbox_done(NULL);
+}
+
+static bool is_used_now(const struct asked *asked)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "SELECT count(*) FROM runtimes WHERE id = '%s'"
+                   " AND last_used_at > now() - interval '1 minute'",
+                   asked->runtime.id);
+    return test_sql_count(sql.text) == 1;
+}
+
+/* The pages of a preview ask often: one record in ten seconds is enough. */
+static void preview_counts_as_use_of_its_sandbox_alone(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(asked_done) struct asked asked = ask(fixture);
+    CLEANUP(asked_done) struct asked other = ask(fixture);
+    const struct preview_key key = key_of(&asked);
+
+    open_preview(fixture, &asked);
+    test_sql("UPDATE runtimes SET last_used_at = now() - interval '10 minutes'");
+    assert_int_equal(find(fixture, &asked, &key), ERROR_NONE);
+    assert_true(is_used_now(&asked));
+    assert_false(is_used_now(&other));
+    test_sql("UPDATE runtimes SET last_used_at = now() + interval '1 hour'");
+    assert_int_equal(find(fixture, &asked, &key), ERROR_NONE);
+    assert_int_equal(test_sql_count("SELECT count(*) FROM runtimes"
+                                    " WHERE last_used_at < now() + interval '30 minutes'"),
+                     0);
+}
+
+static void cookie_is_good_for_half_a_day(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(asked_done) struct asked asked = ask(fixture);
+    const struct preview_key key = key_of(&asked);
+
+    open_preview(fixture, &asked);
+    assert_int_equal(test_sql_count("SELECT count(*) FROM preview_sessions WHERE expires_at"
+                                    " NOT BETWEEN now() + interval '11 hours'"
+                                    " AND now() + interval '12 hours'"),
+                     0);
+    set_row("preview_sessions", "token_hash", asked.cookie.text,
+            "expires_at = now() - interval '1 second'");
+    assert_int_equal(find(fixture, &asked, &key), ERROR_UNAUTHENTICATED);
+}
+
+static void pass_is_for_a_sandbox_and_a_session_that_are_not_over(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(asked_done) struct asked late = ask(fixture);
+    CLEANUP(asked_done) struct asked deleted = ask(fixture);
+
+    set_row("sessions", "token_hash", late.session.text,
+            "expires_at = now() - interval '1 second'");
+    set_row("runtimes", "id", deleted.runtime.id, "desired = 'deleted'");
+    assert_int_equal(add_pass(fixture, &late, DAY_S), ERROR_NOT_FOUND);
+    assert_int_equal(add_pass(fixture, &deleted, DAY_S), ERROR_NOT_FOUND);
+    set_row("runtimes", "id", deleted.runtime.id, "desired = 'paused'");
+    assert_int_equal(add_pass(fixture, &deleted, DAY_S), ERROR_NONE);
+}
+
+/* A cookie is good no longer than the session of the page that asked for it. */
+static void cookie_ends_with_a_session_that_runs_out(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(asked_done) struct asked asked = ask(fixture);
+    const struct preview_key key = key_of(&asked);
+
+    open_preview(fixture, &asked);
+    set_row("sessions", "token_hash", asked.session.text,
+            "expires_at = now() - interval '1 second'");
+    assert_int_equal(find(fixture, &asked, &key), ERROR_UNAUTHENTICATED);
+}
+
+static void what_is_over_goes_when_something_new_comes(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(asked_done) struct asked old = ask(fixture);
+    CLEANUP(asked_done) struct asked unused = ask(fixture);
+    CLEANUP(asked_done) struct asked kept = ask(fixture);
+    CLEANUP(asked_done) struct asked asked = ask(fixture);
+    const struct preview_key key = key_of(&kept);
+
+    open_preview(fixture, &old);
+    open_preview(fixture, &kept);
+    assert_int_equal(add_pass(fixture, &unused, DAY_S), ERROR_NONE);
+    set_row("preview_sessions", "token_hash", old.cookie.text,
+            "expires_at = now() - interval '1 second'");
+    set_row("preview_passes", "token_hash", unused.pass.text,
+            "expires_at = now() - interval '1 second'");
+    open_preview(fixture, &asked);
+    assert_int_equal(
+        test_sql_count("SELECT count(*) FROM preview_sessions WHERE expires_at < now()"), 0);
+    assert_int_equal(test_sql_count("SELECT count(*) FROM preview_passes WHERE expires_at < now()"),
+                     0);
+    assert_int_equal(find(fixture, &kept, &key), ERROR_NONE);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +335,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(pass_opens_nothing_elsewhere),
         cmocka_unit_test(cookie_opens_its_port_alone_while_the_session_lasts),
         cmocka_unit_test(sandbox_that_is_anothers_by_now_is_not_shown),
+        cmocka_unit_test(preview_tells_how_the_sandbox_is),
+        cmocka_unit_test(preview_counts_as_use_of_its_sandbox_alone),
+        cmocka_unit_test(cookie_is_good_for_half_a_day),
+        cmocka_unit_test(pass_is_for_a_sandbox_and_a_session_that_are_not_over),
+        cmocka_unit_test(cookie_ends_with_a_session_that_runs_out),
+        cmocka_unit_test(what_is_over_goes_when_something_new_comes),
     };
 
     (void)argc;

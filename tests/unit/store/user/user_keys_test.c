@@ -97,6 +97,10 @@ static void keys_of_both_kinds_are_listed_oldest_first(void **state)
     assert_key(&list.items[3], &(struct shown_key){last, "last", "agent", "2026-03-06 00:00", ""});
     assert_done(user_store_list_keys(fixture->db, &other, &none, &err), &err);
     assert_int_equal(none.n, 0);
+    api_key_list_done(&list);
+    assert_int_equal(list.n, 0);
+    assert_null(list.items);
+    api_key_list_done(NULL);
 }
 
 static void revoked_key_of_a_user_ends_its_callers(void **state)

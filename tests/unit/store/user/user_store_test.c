@@ -53,7 +53,13 @@ static void user_is_made_once_whatever_the_case(void **state)
     assert_string_equal(second.id.text, first.id.text);
     assert_string_equal(second.email, lower.text);
     assert_done(user_store_get(fixture->db, &first.id, &loaded, &err), &err);
+    assert_string_equal(loaded.email, lower.text);
     assert_true(text_starts_with(loaded.name, "ada-"));
+    assert_null(strchr(loaded.name, '@'));
+    user_done(&loaded);
+    assert_null(loaded.email);
+    assert_null(loaded.name);
+    user_done(NULL);
 }
 
 static void unknown_user_is_not_found(void **state)

@@ -63,7 +63,9 @@ STORE_TESTS = \
 	tests/unit/store/conversation_delete_test \
 	tests/unit/store/conversation_lease_test \
 	tests/unit/store/conversation_store_test \
+	tests/unit/store/db_async_test \
 	tests/unit/store/db_test \
+	tests/unit/store/db_value_test \
 	tests/unit/store/document_store_test \
 	tests/unit/store/egress_store_test \
 	tests/unit/store/event_store_test \
@@ -190,3 +192,9 @@ tests_unit_store_user_keys_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_runtime_state_test_SOURCES = tests/unit/store/runtime/runtime_state_test.c $(STORE_HINT_FIXTURE)
 tests_unit_store_runtime_state_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_runtime_state_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_db_async_test_SOURCES = tests/unit/store/db/db_async_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_db_async_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_db_async_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_db_value_test_SOURCES = tests/unit/store/db/db_value_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_db_value_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_db_value_test_LDADD = $(STORE_TEST_LIBS)

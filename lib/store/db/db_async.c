@@ -125,16 +125,21 @@ static void drop_connection(struct db_async *async, struct error *why_out)
     async->n_prepared = 0;
 }
 
+static void rest(struct db_async *async, const struct error *why)
+{
+    log_warning("database.unreachable", LOG_ERROR(why));
+    async->state = ASYNC_DOWN;
+    async->is_resting = true;
+    set_timer(async, RECONNECT_MS);
+    async_queue_fail(&async->queue, why);
+}
+
 static void on_refused(struct db_async *async)
 {
     struct error why = ERROR_INIT;
 
     drop_connection(async, &why);
-    log_warning("database.unreachable", LOG_ERROR(&why));
-    async->state = ASYNC_DOWN;
-    async->is_resting = true;
-    set_timer(async, RECONNECT_MS);
-    async_queue_fail(&async->queue, &why);
+    rest(async, &why);
 }
 
 static void on_broken(struct db_async *async)
@@ -156,7 +161,7 @@ static void connect_again(struct db_async *async)
         return;
     if (db_connect_start(async->url, async->application, async->statement_timeout_ms, &async->conn,
                          &err) < 0) {
-        on_refused(async);
+        rest(async, &err);
         return;
     }
     async->state = ASYNC_CONNECTING;

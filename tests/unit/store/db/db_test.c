@@ -3,6 +3,8 @@
  */
 #include "store/db/db.h"
 
+#include <pthread.h>
+
 #include "base/strbuf.h"
 #include "store/db/db_query.h"
 #include "store/store_fixture.h"
@@ -171,6 +173,187 @@ static void connection_that_is_left_in_a_transaction_is_not_kept(void **state)
     assert_int_not_equal(answered_by(db, 1, 1), first);
 }
 
+/* --- errors --- */
+
+static const char SQL_RAISE[] = "SELECT raise_state($1)";
+
+/* A function that fails with a state, and counts its calls: a sequence is not rolled back. */
+static void make_raise(void)
+{
+    test_sql("CREATE SEQUENCE IF NOT EXISTS raised");
+    test_sql("CREATE OR REPLACE FUNCTION raise_state(state text) RETURNS int LANGUAGE plpgsql AS"
+             " 'BEGIN PERFORM nextval(''raised'');"
+             " RAISE EXCEPTION USING ERRCODE = state, MESSAGE = ''words of the server''; END'");
+    test_sql("SELECT setval('raised', 1)");
+}
+
+static void state_of_a_failure_decides_its_code(void **state)
+{
+    static const struct {
+        const char *state;
+        enum error_code code;
+    } cases[] = {
+        {"23505", ERROR_CONFLICT},    {"23503", ERROR_CONFLICT},    {"40001", ERROR_CONFLICT},
+        {"40P01", ERROR_CONFLICT},    {"55P03", ERROR_CONFLICT},    {"22012", ERROR_STALE},
+        {"57014", ERROR_TIMEOUT},     {"08000", ERROR_UNAVAILABLE}, {"08006", ERROR_UNAVAILABLE},
+        {"53300", ERROR_UNAVAILABLE}, {"53100", ERROR_UNAVAILABLE}, {"57P01", ERROR_UNAVAILABLE},
+        {"57P03", ERROR_UNAVAILABLE}, {"58030", ERROR_UNAVAILABLE}, {"22021", ERROR_INVALID},
+        {"22000", ERROR_INTERNAL},    {"23514", ERROR_INTERNAL},    {"57000", ERROR_INTERNAL},
+        {"40002", ERROR_INTERNAL},    {"P0001", ERROR_INTERNAL},    {"42P01", ERROR_INTERNAL},
+    };
+    CLEANUP(db_freep) struct db *db = test_db_open(1);
+
+    (void)state;
+    make_raise();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CLEANUP(db_rows_done) PGresult *rows = NULL;
+        CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(db_query(db, SQL_RAISE, DB_PARAMS(cases[i].state), &rows, &err), -1);
+        assert_int_equal(err.code, cases[i].code);
+        strbuf_appendf(&words, "PostgreSQL %s: words of the server", cases[i].state);
+        assert_string_equal(err.message, words.text);
+        assert_null(rows);
+    }
+}
+
+static void only_a_read_is_repeated_and_only_when_the_server_is_out_of_reach(void **state)
+{
+    static const struct {
+        const char *state;
+        bool is_read;
+        int64_t n_calls;
+    } cases[] = {
+        {"53300", true, 2},
+        {"53300", false, 1},
+        {"23505", true, 1},
+        {"23505", false, 1},
+    };
+    CLEANUP(db_freep) struct db *db = test_db_open(1);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CLEANUP(db_rows_done) PGresult *rows = NULL;
+        struct db_params params = DB_PARAMS(cases[i].state);
+        struct error err = ERROR_INIT;
+
+        make_raise();
+        assert_int_equal(cases[i].is_read ? db_read(db, SQL_RAISE, params, &rows, &err)
+                                          : db_query(db, SQL_RAISE, params, &rows, &err),
+                         -1);
+        assert_int_equal(test_sql_count("SELECT last_value - 1 FROM raised"), cases[i].n_calls);
+    }
+}
+
+/* --- the pool --- */
+
+static void statements_are_prepared_once(void **state)
+{
+    static const char SQL_ONE[] = "SELECT 1";
+    static const char SQL_OTHER[] = "SELECT 2";
+    static const char SQL_COUNT[] = "SELECT count(*) FROM pg_prepared_statements";
+    CLEANUP(db_freep) struct db *db = test_db_open(1);
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_done(db_query(db, SQL_ONE, DB_NO_PARAMS, &rows, &err), &err);
+        assert_int_equal(db_number(rows, 0, 0), 1);
+        assert_done(db_query(db, SQL_OTHER, DB_NO_PARAMS, &rows, &err), &err);
+        assert_int_equal(db_number(rows, 0, 0), 2);
+        assert_done(db_query(db, SQL_COUNT, DB_NO_PARAMS, &rows, &err), &err);
+        assert_int_equal(db_number(rows, 0, 0), 3);
+    }
+}
+
+static void assert_setting(struct db *db, const char *name, const char *expected)
+{
+    static const char SQL_SETTING[] = "SELECT current_setting($1)";
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct error err = ERROR_INIT;
+
+    assert_done(db_query(db, SQL_SETTING, DB_PARAMS(name), &rows, &err), &err);
+    assert_string_equal(db_text(rows, 0, 0), expected);
+}
+
+static void connections_have_the_settings_that_statements_rely_on(void **state)
+{
+    struct db_options options = {.url = test_database_url(), .application = "deft-settings"};
+    CLEANUP(db_freep) struct db *db = NULL;
+    CLEANUP(db_freep) struct db *limited = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_done(db_open(&options, &db, &err), &err);
+    assert_setting(db, "application_name", "deft-settings");
+    assert_setting(db, "client_encoding", "UTF8");
+    assert_setting(db, "TimeZone", "UTC");
+    assert_setting(db, "plan_cache_mode", "force_generic_plan");
+    assert_setting(db, "max_parallel_workers_per_gather", "0");
+    assert_setting(db, "statement_timeout", "15s");
+    assert_null(db_hints(db));
+    options.statement_timeout_ms = 1234;
+    assert_done(db_open(&options, &limited, &err), &err);
+    assert_setting(limited, "statement_timeout", "1234ms");
+}
+
+static void many_small_rows_do_not_cost_a_connection(void **state)
+{
+    static const char SQL_ROWS[] = "SELECT repeat('x', 1000) FROM generate_series(1, 2000)";
+    CLEANUP(db_freep) struct db *db = test_db_open(1);
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    int64_t first = answered_by(db, 1, 1);
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_done(db_query(db, SQL_ROWS, DB_NO_PARAMS, &rows, &err), &err);
+    assert_int_equal(PQntuples(rows), 2000);
+    assert_int_equal(answered_by(db, 1, 1), first);
+}
+
+/* One that waits for the only connection. */
+struct waiter {
+    struct db *db;
+    pthread_t thread;
+    int rc;
+    struct error err;
+};
+
+static void *ping(void *argument)
+{
+    struct waiter *waiter = argument;
+
+    waiter->rc = db_ping(waiter->db, &waiter->err);
+    return NULL;
+}
+
+static void connection_that_is_given_back_goes_to_one_that_waits(void **state)
+{
+    CLEANUP(db_freep) struct db *db = test_db_open(1);
+    struct waiter waiters[3];
+    struct db_tx tx = DB_TX_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_done(db_tx_begin(db, &tx, &err), &err);
+    for (size_t i = 0; i < 3; i++) {
+        waiters[i] = (struct waiter){.db = db, .rc = -1, .err = ERROR_INIT};
+        assert_int_equal(pthread_create(&waiters[i].thread, NULL, ping, &waiters[i]), 0);
+    }
+    db_tx_end(&tx);
+    assert_null(tx.conn);
+    db_tx_end(&tx);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(pthread_join(waiters[i].thread, NULL), 0);
+        assert_done(waiters[i].rc, &waiters[i].err);
+    }
+    assert_int_equal(test_sql_count("SELECT count(*) FROM pg_stat_activity WHERE application_name"
+                                    " = 'deft-test' AND datname = current_database()"),
+                     1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +365,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(connection_that_carried_something_large_is_not_kept),
         cmocka_unit_test(unreadable_address_is_invalid_and_a_dead_one_unavailable),
         cmocka_unit_test(connection_that_is_left_in_a_transaction_is_not_kept),
+        cmocka_unit_test(state_of_a_failure_decides_its_code),
+        cmocka_unit_test(only_a_read_is_repeated_and_only_when_the_server_is_out_of_reach),
+        cmocka_unit_test(statements_are_prepared_once),
+        cmocka_unit_test(connections_have_the_settings_that_statements_rely_on),
+        cmocka_unit_test(many_small_rows_do_not_cost_a_connection),
+        cmocka_unit_test(connection_that_is_given_back_goes_to_one_that_waits),
     };
 
     (void)argc;

@@ -157,10 +157,10 @@ static void flood_is_cut_and_does_no_harm(void **state)
     assert_in_range(n_heard, UUIDS_A_PAYLOAD_AT_LEAST, MANY + 1);
 }
 
-static PGconn *raw_listener(void)
+static PGconn *listen_to(const char *sql)
 {
     PGconn *conn = PQconnectdb(test_database_url());
-    PGresult *rows = PQexec(conn, "LISTEN deft_events");
+    PGresult *rows = PQexec(conn, sql);
 
     assert_int_equal(PQresultStatus(rows), PGRES_COMMAND_OK);
     PQclear(rows);
@@ -170,7 +170,7 @@ static PGconn *raw_listener(void)
 static void what_waits_goes_in_one_message(void **state)
 {
     CLEANUP(pair_done) struct pair pair = open_pair(1U << HINT_EVENTS);
-    PGconn *conn = raw_listener();
+    PGconn *conn = listen_to("LISTEN deft_events");
     PGnotify *first = NULL;
     PGnotify *second = NULL;
 
@@ -257,6 +257,120 @@ static void id_that_is_too_long_is_dropped(void **state)
     expect(&pair, HINT_WORK, "last");
 }
 
+/* The next notification, as "channel: text"; waits for it. */
+static void assert_notified(PGconn *conn, const struct pair *pair, const char *channel,
+                            const char *text)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
+    PGnotify *notify = PQnotifies(conn);
+
+    while (notify == NULL && clock_monotonic_ms() < deadline_ms) {
+        hints_pump(pair->sender);
+        PQclear(PQexec(conn, "SELECT 1")); /* brings what was sent before */
+        notify = PQnotifies(conn);
+    }
+    assert_non_null(notify);
+    assert_string_equal(notify->relname, channel);
+    assert_string_equal(notify->extra, text);
+    PQfreemem(notify);
+}
+
+static void append_line(struct strbuf *line, char letter, size_t n_bytes)
+{
+    strbuf_reset(line);
+    for (size_t i = 0; i < n_bytes; i++)
+        strbuf_append_char(line, letter);
+}
+
+/* A reader that an event's hint wakes has the pieces of its text by then. */
+static void lines_of_progress_go_first_and_together(void **state)
+{
+    CLEANUP(pair_done) struct pair pair = open_pair(0);
+    PGconn *conn = listen_to("LISTEN deft_progress; LISTEN deft_events");
+
+    (void)state;
+    hints_send(pair.sender, HINT_EVENTS, "id");
+    hints_send_line(pair.sender, "one, and");
+    hints_send_line(pair.sender, "two");
+    assert_notified(conn, &pair, "deft_progress", "one, and\ntwo\n");
+    assert_notified(conn, &pair, "deft_events", "id");
+    PQfinish(conn);
+}
+
+static void long_progress_is_cut_between_lines(void **state)
+{
+    CLEANUP(pair_done) struct pair pair = open_pair(0);
+    CLEANUP(strbuf_done) struct strbuf a = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf both = STRBUF_INIT;
+    PGconn *conn = listen_to("LISTEN deft_progress");
+
+    (void)state;
+    /* Two lines and what separates them fill a message to its last byte. */
+    append_line(&a, 'a', HINT_LINE_MAX_BYTES / 2);
+    append_line(&b, 'b', HINT_LINE_MAX_BYTES - a.len - 1);
+    strbuf_appendf(&both, "%s\n%s", a.text, b.text);
+    hints_send_line(pair.sender, a.text);
+    hints_send_line(pair.sender, b.text);
+    hints_send_line(pair.sender, "end");
+    assert_notified(conn, &pair, "deft_progress", both.text);
+    assert_notified(conn, &pair, "deft_progress", "end\n");
+    /* One byte more does not fit. */
+    strbuf_append_char(&b, 'b');
+    hints_send_line(pair.sender, a.text);
+    hints_send_line(pair.sender, b.text);
+    strbuf_append_char(&b, '\n');
+    assert_notified(conn, &pair, "deft_progress", a.text);
+    assert_notified(conn, &pair, "deft_progress", b.text);
+    PQfinish(conn);
+}
+
+/* 256 KiB of lines wait at most; later ones are lost, and the next after them are not. */
+static void progress_that_nobody_sends_is_bounded(void **state)
+{
+    enum { LINE_BYTES = 4095, KEPT = 64 };
+    CLEANUP(pair_done) struct pair pair = open_pair(0);
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    PGconn *conn = listen_to("LISTEN deft_progress");
+
+    (void)state;
+    for (int i = 0; i < KEPT + 3; i++) {
+        append_line(&line, (char)('0' + i), LINE_BYTES);
+        hints_send_line(pair.sender, line.text);
+    }
+    for (int i = 0; i < KEPT; i++) {
+        append_line(&line, (char)('0' + i), LINE_BYTES);
+        if (i == KEPT - 1)
+            strbuf_append_char(&line, '\n');
+        assert_notified(conn, &pair, "deft_progress", line.text);
+    }
+    hints_send_line(pair.sender, "next");
+    assert_notified(conn, &pair, "deft_progress", "next\n");
+    PQfinish(conn);
+}
+
+/* 64 KiB of ids wait at most. */
+static void ids_that_nobody_sends_are_bounded(void **state)
+{
+    enum { UUID_AND_COMMA = 37, QUEUED_MAX_BYTES = 65536, SENT = 3000 };
+    CLEANUP(pair_done) struct pair pair = open_pair(1U << HINT_WORK);
+    char heard[64] = "";
+    int n_heard = 0;
+
+    (void)state;
+    expect(&pair, HINT_WORK, "");
+    for (int i = 0; i < SENT; i++) {
+        struct uuid id = uuid_random();
+
+        hints_send(pair.sender, HINT_WORK, id.text);
+    }
+    assert_int_equal(hear(&pair, heard), HINT_WORK);
+    hints_send(pair.sender, HINT_WORK, "end");
+    for (n_heard = 0; !text_equal(heard, "end"); n_heard++)
+        assert_int_equal(hear(&pair, heard), HINT_WORK);
+    assert_int_equal(n_heard, QUEUED_MAX_BYTES / UUID_AND_COMMA);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +384,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(end_sends_what_is_queued),
         cmocka_unit_test(run_ends_when_it_is_asked_to),
         cmocka_unit_test(id_that_is_too_long_is_dropped),
+        cmocka_unit_test(lines_of_progress_go_first_and_together),
+        cmocka_unit_test(long_progress_is_cut_between_lines),
+        cmocka_unit_test(progress_that_nobody_sends_is_bounded),
+        cmocka_unit_test(ids_that_nobody_sends_are_bounded),
     };
 
     (void)argc;

@@ -58,6 +58,7 @@ STORE_LIBS = libstore.a $(PQ_LIBS)
 STORE_TESTS = \
 	tests/unit/store/async_post_test \
 	tests/unit/store/async_store_test \
+	tests/unit/store/branch_store_test \
 	tests/unit/store/build_store_test \
 	tests/unit/store/condensed_view_store_test \
 	tests/unit/store/conversation_delete_test \
@@ -85,6 +86,7 @@ STORE_TESTS = \
 	tests/unit/store/task_store_test \
 	tests/unit/store/user_keys_test \
 	tests/unit/store/user_store_test \
+	tests/unit/store/waiting_calls_test \
 	tests/unit/store/warm_config_store_test \
 	tests/unit/store/warm_store_test \
 	tests/unit/store/webhook_store_test \
@@ -92,6 +94,7 @@ STORE_TESTS = \
 	tests/unit/store/write_hints_test
 STORE_TEST_FIXTURE = tests/unit/store/store_fixture.c tests/unit/store/store_fixture.h
 STORE_HINT_FIXTURE = tests/unit/store/hint_fixture.c tests/unit/store/hint_fixture.h $(STORE_TEST_FIXTURE)
+STORE_LOG_FIXTURE = tests/unit/store/conversation/log_fixture.c tests/unit/store/conversation/log_fixture.h $(STORE_TEST_FIXTURE)
 STORE_TEST_CPPFLAGS = $(TEST_CPPFLAGS) $(PQ_CFLAGS)
 STORE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
@@ -198,3 +201,9 @@ tests_unit_store_db_async_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_db_value_test_SOURCES = tests/unit/store/db/db_value_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_db_value_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_db_value_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_branch_store_test_SOURCES = tests/unit/store/conversation/branch_store_test.c $(STORE_LOG_FIXTURE)
+tests_unit_store_branch_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_branch_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_waiting_calls_test_SOURCES = tests/unit/store/conversation/waiting_calls_test.c $(STORE_LOG_FIXTURE)
+tests_unit_store_waiting_calls_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_waiting_calls_test_LDADD = $(STORE_TEST_LIBS)

@@ -78,6 +78,7 @@ STORE_TESTS = \
 	tests/unit/store/preview_store_test \
 	tests/unit/store/profile_store_test \
 	tests/unit/store/refusal_store_test \
+	tests/unit/store/run_queue_test \
 	tests/unit/store/runtime_state_test \
 	tests/unit/store/runtime_store_test \
 	tests/unit/store/sandbox_store_test \
@@ -207,3 +208,6 @@ tests_unit_store_branch_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_waiting_calls_test_SOURCES = tests/unit/store/conversation/waiting_calls_test.c $(STORE_LOG_FIXTURE)
 tests_unit_store_waiting_calls_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_waiting_calls_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_run_queue_test_SOURCES = tests/unit/store/conversation/run_queue_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_run_queue_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_run_queue_test_LDADD = $(STORE_TEST_LIBS)

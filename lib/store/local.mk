@@ -64,6 +64,7 @@ STORE_TESTS = \
 	tests/unit/store/conversation_delete_test \
 	tests/unit/store/conversation_lease_test \
 	tests/unit/store/conversation_store_test \
+	tests/unit/store/conversation_tree_test \
 	tests/unit/store/db_async_test \
 	tests/unit/store/db_test \
 	tests/unit/store/db_value_test \
@@ -211,3 +212,6 @@ tests_unit_store_waiting_calls_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_run_queue_test_SOURCES = tests/unit/store/conversation/run_queue_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_run_queue_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_run_queue_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_conversation_tree_test_SOURCES = tests/unit/store/conversation/conversation_tree_test.c $(STORE_LOG_FIXTURE)
+tests_unit_store_conversation_tree_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_conversation_tree_test_LDADD = $(STORE_TEST_LIBS)

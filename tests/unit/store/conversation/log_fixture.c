@@ -20,9 +20,9 @@ void test_log_done(struct test_log *log)
     conversation_done(&log->conversation);
 }
 
-static struct uuid add_call(struct event_list *events, json_t *action)
+static struct uuid add_call(struct event_list *events, const char *tool_name, json_t *action)
 {
-    const struct action_parts parts = {.tool_name = "terminal",
+    const struct action_parts parts = {.tool_name = tool_name,
                                        .tool_call_id = "call_1",
                                        .arguments = "{}",
                                        .llm_response_id = "r-1",
@@ -44,9 +44,13 @@ static void add_letter(struct test_log *log, struct event_list *events, char let
     if (letter == 'a')
         (void)event_add_agent_message(events, "words", NULL, NULL);
     if (letter == 'c')
-        log->call = add_call(events, object);
+        log->call = add_call(events, "terminal", object);
     if (letter == 'x')
-        log->call = add_call(events, NULL);
+        log->call = add_call(events, "terminal", NULL);
+    if (letter == 'f')
+        log->call = add_call(events, "finish", object);
+    if (letter == 'e')
+        event_add_conversation_error(events, "Code", "words");
     if (letter == 'r')
         event_add_observation(events, &call, object);
     if (letter == 's')

@@ -101,7 +101,8 @@ STORE_TEST_CPPFLAGS = $(TEST_CPPFLAGS) $(PQ_CFLAGS)
 STORE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += $(STORE_TESTS)
-tests_unit_store_async_post_test_SOURCES = tests/unit/store/conversation/async_post_test.c $(STORE_HINT_FIXTURE)
+tests_unit_store_async_post_test_SOURCES = tests/unit/store/conversation/async_post_test.c $(STORE_HINT_FIXTURE) \
+	tests/unit/store/conversation/log_fixture.c tests/unit/store/conversation/log_fixture.h
 tests_unit_store_async_post_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_async_post_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_conversation_delete_test_SOURCES = tests/unit/store/conversation/conversation_delete_test.c $(STORE_TEST_FIXTURE)

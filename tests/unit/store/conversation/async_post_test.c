@@ -11,7 +11,9 @@
 #include "base/strbuf.h"
 #include "model/conversation/conversation.h"
 #include "store/conversation/async_post.h"
+#include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
+#include "store/conversation/log_fixture.h"
 #include "store/db/async_listen.h"
 #include "store/db/db.h"
 #include "store/db/db_async.h"
@@ -55,14 +57,25 @@ static void ignore_id(void *owner, const char *id)
     (void)id;
 }
 
+/* A message that says which calls were seen; NULL: it does not. */
+static json_t *new_message(const char *seen_calls)
+{
+    struct error err = ERROR_INIT;
+    json_t *message = json_build(&err, "{s:[{s:s, s:s}], s:s}", "content", "type", "text", "text",
+                                 "hello", "sender", "bob");
+
+    assert_non_null(message);
+    if (seen_calls != NULL)
+        json_put(message, "action_ids", json_loads(seen_calls, 0, NULL));
+    return message;
+}
+
 /* Posts a message within those limits; the hints that were sent for the conversation. */
-static unsigned post_within(const struct hint_fixture *fixture, const struct uuid *id,
-                            const struct run_limits *limits, struct post_end *end)
+static unsigned post_message(const struct hint_fixture *fixture, const struct uuid *id,
+                             json_t *message, const struct run_limits *limits, struct post_end *end)
 {
     const struct db_options options = {.url = test_database_url(), .application = "deft-test"};
     struct error err = ERROR_INIT;
-    json_auto_t *message =
-        json_build(&err, "{s:[{s:s, s:s}]}", "content", "type", "text", "text", "hello");
     struct db_async *writer = NULL;
     struct db_async *hints = NULL;
     struct async_post *post = NULL;
@@ -96,6 +109,14 @@ static unsigned post_within(const struct hint_fixture *fixture, const struct uui
              clock_monotonic_ms() < deadline_ms);
     db_async_free(hints);
     return kinds;
+}
+
+static unsigned post_within(const struct hint_fixture *fixture, const struct uuid *id,
+                            const struct run_limits *limits, struct post_end *end)
+{
+    json_auto_t *message = new_message(NULL);
+
+    return post_message(fixture, id, message, limits, end);
 }
 
 static unsigned post_async(const struct hint_fixture *fixture, const struct uuid *id,
@@ -138,11 +159,87 @@ static void non_blocking_message_tells_readers_and_workers(void **state)
     assert_int_equal(refused.err.code, ERROR_NOT_FOUND);
 }
 
+static int64_t count_messages(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "SELECT count(*) FROM events WHERE conversation_id = '%s'"
+                   " AND kind = 'MessageEvent' AND body::jsonb ->> 'sender' = 'bob'"
+                   " AND body::jsonb #>> '{llm_message,content,0,text}' = 'hello'",
+                   id->text);
+    return test_sql_count(sql.text);
+}
+
+/* The message starts a run, which would execute the call. */
+static void message_is_refused_while_a_call_waits_that_it_has_not_seen(void **state)
+{
+    struct hint_fixture *fixture = *state;
+    const struct run_limits limits = {.n_slots = 1000, .n_queued = 1000};
+    const struct run_limits none = {.n_slots = 0, .n_queued = 0};
+    CLEANUP(test_log_done) struct test_log log = test_log_new(fixture->plain);
+    CLEANUP(strbuf_done) struct strbuf ids = STRBUF_INIT;
+    json_auto_t *blind = new_message("[]");
+    json_auto_t *seeing = NULL;
+    struct post_end end = {.is_over = false};
+
+    test_log_add(&log, "uc");
+    (void)post_message(fixture, &log.conversation.id, blind, &limits, &end);
+    assert_int_equal(end.err.code, ERROR_CONFLICT);
+    assert_int_equal(count_messages(&log.conversation.id), 0);
+    /* Without room nothing is executed. */
+    end.is_over = false;
+    (void)post_message(fixture, &log.conversation.id, blind, &none, &end);
+    assert_int_equal(end.err.code, ERROR_RATE_LIMITED);
+    assert_string_equal(end.err.message, "Conversation run limit reached. The message is stored;"
+                                         " request the run again later.");
+    assert_int_equal(count_messages(&log.conversation.id), 1);
+    strbuf_appendf(&ids, "[\"%s\"]", log.ids[2].text);
+    seeing = new_message(ids.text);
+    end.is_over = false;
+    assert_int_equal(post_message(fixture, &log.conversation.id, seeing, &limits, &end),
+                     EVENTS | WORK);
+    assert_int_equal(end.err.code, ERROR_NONE);
+    assert_int_equal(count_messages(&log.conversation.id), 2);
+}
+
+static void change_is_written_with_all_that_it_changes(void **state)
+{
+    const struct conversation_change plain = {.status = STATUS_PAUSED};
+    struct conversation_change whole = {.status = STATUS_RUNNING,
+                                        .wants_run = true,
+                                        .wants_title = true,
+                                        .last_user_message_id = uuid_random()};
+    struct conversation_write write = {.guard = GUARD_NONE};
+    char title[] = "title";
+    char stats[] = "{}";
+
+    (void)state;
+    conversation_write_change(&plain, &write);
+    assert_string_equal(write.status, "paused");
+    assert_false(write.want_run);
+    assert_null(write.job.kind);
+    assert_null(write.first_title);
+    assert_null(write.stats);
+    assert_false(uuid_is_set(&write.last_user_message_id));
+    whole.first_title = title;
+    whole.stats = stats;
+    conversation_write_change(&whole, &write);
+    assert_string_equal(write.status, "running");
+    assert_true(write.want_run);
+    assert_string_equal(write.job.kind, "title");
+    assert_string_equal(write.first_title, title);
+    assert_string_equal(write.stats, stats);
+    assert_string_equal(write.last_user_message_id.text, whole.last_user_message_id.text);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(non_blocking_message_tells_readers_and_workers),
         cmocka_unit_test(non_blocking_message_without_room_is_stored_without_a_run),
+        cmocka_unit_test(message_is_refused_while_a_call_waits_that_it_has_not_seen),
+        cmocka_unit_test(change_is_written_with_all_that_it_changes),
     };
 
     (void)argc;

@@ -166,6 +166,27 @@ static void statement_that_cannot_be_prepared_fails_alone(void **state)
     db_async_free(async);
 }
 
+/* More than the socket takes at once, from a connection that is up and idle. */
+static void large_statement_is_sent_whole(void **state)
+{
+    enum { LARGE_BYTES = 16 << 20 };
+    static const char SQL_LENGTH[] = "SELECT length($1), right($1, 3)";
+    CLEANUP(answers_done) struct answers answers = {.text = STRBUF_INIT};
+    CLEANUP(strbuf_done) struct strbuf large = STRBUF_INIT;
+    struct db_async *async = open_at(test_database_url(), "deft-test");
+
+    (void)state;
+    while (large.len < LARGE_BYTES - 3)
+        strbuf_append_char(&large, 'x');
+    strbuf_append(&large, "end");
+    ask(async, &answers, SQL_TWO, DB_PARAMS("a", "b"));
+    wait_for(async, &answers, 1);
+    ask(async, &answers, SQL_LENGTH, DB_PARAMS(large.text));
+    wait_for(async, &answers, 2);
+    assert_string_equal(answers.text.text, "a,b,16777216,end,");
+    db_async_free(async);
+}
+
 static void cancelled_query_is_not_answered(void **state)
 {
     CLEANUP(answers_done) struct answers answers = {.text = STRBUF_INIT};
@@ -437,6 +458,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(answers_come_in_the_order_of_their_statements),
         cmocka_unit_test(statement_that_fails_fails_alone),
         cmocka_unit_test(statement_that_cannot_be_prepared_fails_alone),
+        cmocka_unit_test(large_statement_is_sent_whole),
         cmocka_unit_test(cancelled_query_is_not_answered),
         cmocka_unit_test(queries_of_a_connection_that_is_freed_are_dropped),
         cmocka_unit_test(reads_are_sent_again_and_writes_are_not),

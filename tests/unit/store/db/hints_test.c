@@ -215,6 +215,32 @@ static void broken_listener_connects_again_and_looks_at_everything(void **state)
     expect(&pair, HINT_EVENTS, "after");
 }
 
+/* What was to go with the broken connection is lost; what comes later is not. */
+static void broken_sender_connects_again(void **state)
+{
+    const struct uuid application = uuid_random();
+    CLEANUP(pair_done) struct pair pair = open_pair(1U << HINT_EVENTS);
+    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
+    enum hint_kind kind = HINT_N_KINDS;
+    char heard[64] = "";
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    expect(&pair, HINT_EVENTS, "");
+    hints_free(pair.sender);
+    assert_done(hints_open(test_database_url(), application.text, 0, &pair.sender, &err), &err);
+    hints_pump(pair.sender);
+    terminate(&application);
+    while (!hints_next(pair.listener, &kind, heard)) {
+        assert_true(clock_monotonic_ms() < deadline_ms);
+        hints_send(pair.sender, HINT_EVENTS, "after");
+        wait_for_any(&pair);
+        hints_pump(pair.sender);
+        hints_pump(pair.listener);
+    }
+    assert_string_equal(heard, "after");
+}
+
 /* Those that wait for the end of the pause, too: a process that ends has just handed over its work.
  */
 static void end_sends_what_is_queued(void **state)
@@ -381,6 +407,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(flood_is_cut_and_does_no_harm),
         cmocka_unit_test(what_waits_goes_in_one_message),
         cmocka_unit_test(broken_listener_connects_again_and_looks_at_everything),
+        cmocka_unit_test(broken_sender_connects_again),
         cmocka_unit_test(end_sends_what_is_queued),
         cmocka_unit_test(run_ends_when_it_is_asked_to),
         cmocka_unit_test(id_that_is_too_long_is_dropped),

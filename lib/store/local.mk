@@ -91,6 +91,7 @@ STORE_TESTS = \
 	tests/unit/store/waiting_calls_test \
 	tests/unit/store/warm_config_store_test \
 	tests/unit/store/warm_store_test \
+	tests/unit/store/webhook_limits_test \
 	tests/unit/store/webhook_store_test \
 	tests/unit/store/write_guard_test \
 	tests/unit/store/write_hints_test
@@ -216,3 +217,6 @@ tests_unit_store_run_queue_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_conversation_tree_test_SOURCES = tests/unit/store/conversation/conversation_tree_test.c $(STORE_LOG_FIXTURE)
 tests_unit_store_conversation_tree_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_conversation_tree_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_webhook_limits_test_SOURCES = tests/unit/store/conversation/webhook_limits_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_webhook_limits_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_webhook_limits_test_LDADD = $(STORE_TEST_LIBS)

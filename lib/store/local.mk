@@ -65,6 +65,7 @@ STORE_TESTS = \
 	tests/unit/store/conversation_lease_test \
 	tests/unit/store/conversation_store_test \
 	tests/unit/store/conversation_tree_test \
+	tests/unit/store/conversation_write_test \
 	tests/unit/store/db_async_test \
 	tests/unit/store/db_test \
 	tests/unit/store/db_value_test \
@@ -220,3 +221,6 @@ tests_unit_store_conversation_tree_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_webhook_limits_test_SOURCES = tests/unit/store/conversation/webhook_limits_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_webhook_limits_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_webhook_limits_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_conversation_write_test_SOURCES = tests/unit/store/conversation/conversation_write_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_conversation_write_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_conversation_write_test_LDADD = $(STORE_TEST_LIBS)

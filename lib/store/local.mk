@@ -74,6 +74,7 @@ STORE_TESTS = \
 	tests/unit/store/event_store_test \
 	tests/unit/store/hints_test \
 	tests/unit/store/idle_store_test \
+	tests/unit/store/info_members_test \
 	tests/unit/store/info_store_test \
 	tests/unit/store/job_store_test \
 	tests/unit/store/mcp_sign_in_store_test \
@@ -224,3 +225,6 @@ tests_unit_store_webhook_limits_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_conversation_write_test_SOURCES = tests/unit/store/conversation/conversation_write_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_conversation_write_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_conversation_write_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_info_members_test_SOURCES = tests/unit/store/conversation/info_members_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_info_members_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_info_members_test_LDADD = $(STORE_TEST_LIBS)

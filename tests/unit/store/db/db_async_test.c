@@ -261,9 +261,13 @@ static void reads_are_sent_again_and_writes_are_not(void **state)
     ask(async, &answers, SQL_SLEEP_ONCE, DB_NO_PARAMS);
     ask_as(async, &answers, SQL_TWO, DB_PARAMS("a", "write"), ASYNC_WRITES);
     ask(async, &answers, SQL_TWO, DB_PARAMS("a", "read"));
+    ask_as(async, &answers, SQL_TWO, DB_PARAMS("a", "last write"), ASYNC_WRITES);
     break_connections(&application, async);
-    wait_for(async, &answers, 3);
-    strbuf_appendf(&expected, "error %d,again,a,read,", ERROR_UNAVAILABLE);
+    wait_for(async, &answers, 4);
+    ask(async, &answers, SQL_TWO, DB_PARAMS("a", "later"));
+    wait_for(async, &answers, 5);
+    strbuf_appendf(&expected, "error %d,error %d,again,a,read,a,later,", ERROR_UNAVAILABLE,
+                   ERROR_UNAVAILABLE);
     assert_string_equal(answers.text.text, expected.text);
     test_sql("DROP SEQUENCE async_tries");
     db_async_free(async);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "store/db/db.h"
 #include "store/hint_fixture.h"
 #include "store/runtime/idle_store.h"
 #include "store/runtime/runtime_key_store.h"
@@ -239,6 +240,34 @@ static void update_writes_all_that_was_found(void **state)
         assert_int_equal(runtime_store_update(fixture->db, &runtime, moves[i][0], &err), -1);
         assert_int_equal(err.code, ERROR_CONFLICT);
     }
+}
+
+/* What the engine shows again is not waited for to be on disk; everything else is. */
+static void only_pause_and_wake_are_written_to_disk_later(void **state)
+{
+    const struct hint_fixture *fixture = *state;
+    CLEANUP(db_freep) struct db *db = test_db_open(1);
+    CLEANUP(runtime_done) struct runtime runtime = add_idle(fixture);
+    struct error err = ERROR_INIT;
+
+    test_sql("CREATE FUNCTION note_commit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN"
+             " NEW.status_detail := current_setting(''synchronous_commit''); RETURN NEW; END'");
+    test_sql("CREATE TRIGGER note_commit BEFORE UPDATE ON runtimes FOR EACH ROW"
+             " EXECUTE FUNCTION note_commit()");
+    for (int i = 0; i < RUNTIME_N_STATUSES * RUNTIME_N_STATUSES; i++) {
+        enum runtime_status from = (enum runtime_status)(i / RUNTIME_N_STATUSES);
+        enum runtime_status to = (enum runtime_status)(i % RUNTIME_N_STATUSES);
+        CLEANUP(strbuf_done) struct strbuf columns = STRBUF_INIT;
+        bool is_soon = (from == RUNTIME_RUNNING && to == RUNTIME_PAUSED) ||
+                       (from == RUNTIME_PAUSED && to == RUNTIME_RUNNING);
+
+        strbuf_appendf(&columns, "status = '%s'", runtime_status_to_string(from));
+        set_row(&runtime, columns.text);
+        runtime.status = to;
+        assert_done(runtime_store_update(db, &runtime, from, &err), &err);
+        assert_int_equal(row_is(&runtime, "status_detail = 'off'"), is_soon);
+    }
+    test_sql("DROP FUNCTION note_commit CASCADE");
 }
 
 static void update_without_an_engine_keeps_the_rows(void **state)
@@ -527,6 +556,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(failed_and_unwanted_ones_do_not_count_against_a_tenant),
         cmocka_unit_test(deleted_one_is_not_wanted_within_a_limit_either),
         cmocka_unit_test(update_writes_all_that_was_found),
+        cmocka_unit_test(only_pause_and_wake_are_written_to_disk_later),
         cmocka_unit_test(update_without_an_engine_keeps_the_rows),
         cmocka_unit_test(update_notes_when_it_came_up_or_to_rest),
         cmocka_unit_test(use_is_noted_of_that_one_alone),

@@ -254,7 +254,7 @@ static void only_pause_and_wake_are_written_to_disk_later(void **state)
              " NEW.status_detail := current_setting(''synchronous_commit''); RETURN NEW; END'");
     test_sql("CREATE TRIGGER note_commit BEFORE UPDATE ON runtimes FOR EACH ROW"
              " EXECUTE FUNCTION note_commit()");
-    for (int i = 0; i < RUNTIME_N_STATUSES * RUNTIME_N_STATUSES; i++) {
+    for (int i = 0; i < (int)RUNTIME_N_STATUSES * (int)RUNTIME_N_STATUSES; i++) {
         enum runtime_status from = (enum runtime_status)(i / RUNTIME_N_STATUSES);
         enum runtime_status to = (enum runtime_status)(i % RUNTIME_N_STATUSES);
         CLEANUP(strbuf_done) struct strbuf columns = STRBUF_INIT;

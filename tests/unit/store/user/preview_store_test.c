@@ -208,7 +208,7 @@ static void preview_tells_how_the_sandbox_is(void **state)
     struct error err = ERROR_INIT;
 
     open_preview(fixture, &asked);
-    for (int i = 0; i < RUNTIME_N_STATUSES * DESIRED_N; i++) {
+    for (int i = 0; i < (int)RUNTIME_N_STATUSES * (int)DESIRED_N; i++) {
         enum runtime_status status = (enum runtime_status)(i % RUNTIME_N_STATUSES);
         enum runtime_desire desired = (enum runtime_desire)(i / RUNTIME_N_STATUSES);
         CLEANUP(strbuf_done) struct strbuf columns = STRBUF_INIT;

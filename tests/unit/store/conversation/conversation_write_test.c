@@ -45,7 +45,7 @@ static const char *const unchanged[N_COLUMNS] = {
     [STATUS] = "execution_status = 'paused'",
     [WANTED] = "wanted_at = '2020-01-01T00:00:00Z'",
     [STOP] = "stop_requested = 'pause'",
-    [WAITS_FOR] = "waits_for = '" ID "'",
+    [WAITS_FOR] = "waits_for = '0f8fad5b-d9cb-469f-a165-70867728950e'",
     [CLAIM_COUNT] = "claim_count = 4",
     [SNAPSHOT] = "snapshot_version = 5",
     [STATS] = "stats = '{\"old\": 1}'",
@@ -53,7 +53,7 @@ static const char *const unchanged[N_COLUMNS] = {
     [SPEC] = "spec = '{\"old\": 3}'",
     [TITLE] = "title = 'old'",
     [SECRETS] = "secrets = 'old'",
-    [LAST_USER_MESSAGE] = "last_user_message_id = '" ID "'",
+    [LAST_USER_MESSAGE] = "last_user_message_id = '0f8fad5b-d9cb-469f-a165-70867728950e'",
     [SPEC_INFO] = "spec_info = 'old'",
 };
 
@@ -282,8 +282,8 @@ static void new_conversation_is_stored_with_all_that_is_given(void **state)
     assert_string_equal(row.last_user_message_id.text, OTHER_ID);
     assert_int_equal(row.created_at_us, made.created_at_us);
     assert_int_equal(row.updated_at_us, row.created_at_us);
-    assert_int_equal(made.last_seq, 2);
     assert_int_equal(row.last_seq, 2);
+    assert_int_equal(made.last_seq, row.last_seq);
     assert_int_equal(made.last_timestamp_us, row.last_timestamp_us);
     assert_string_equal(row.leaf_event_id.text, events.items[0].id.text);
     assert_int_equal(made.status, STATUS_RUNNING);

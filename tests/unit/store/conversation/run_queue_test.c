@@ -377,7 +377,7 @@ static void wait_sees_the_end_of_the_run(void **state)
 {
     const struct store_fixture *fixture = *state;
     CLEANUP(conversation_done) struct conversation made = add(fixture, "wanted_at = now()");
-    pthread_t thread;
+    pthread_t thread = 0;
     struct error err = ERROR_INIT;
 
     assert_int_equal(pthread_create(&thread, NULL, set_idle, &made), 0);

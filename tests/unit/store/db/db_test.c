@@ -4,6 +4,7 @@
 #include "store/db/db.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "base/strbuf.h"
 #include "store/db/db_query.h"
@@ -157,6 +158,7 @@ static void unreadable_address_is_invalid_and_a_dead_one_unavailable(void **stat
     assert_done(db_open(&dead, &db, &err), &err);
     assert_int_equal(db_ping(db, &err), -1);
     assert_int_equal(err.code, ERROR_UNAVAILABLE);
+    assert_non_null(strstr(err.message, "/nonexistent"));
 }
 
 /* What the next statement did would be part of that transaction, and lost with it. */

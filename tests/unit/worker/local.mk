@@ -18,6 +18,7 @@ worker_test_SOURCES = \
 	tests/unit/worker/core/run_control_test.c \
 	tests/unit/worker/core/database_retry_test.c \
 	tests/unit/worker/calls/call_plan_test.c \
+	tests/unit/worker/core/event_size_test.c \
 	tests/unit/worker/core/history_test.c \
 	tests/unit/worker/core/secret_list_test.c \
 	tests/unit/worker/core/messages_test.c \
@@ -27,6 +28,7 @@ worker_test_SOURCES = \
 	tests/unit/worker/llm/vision_test.c \
 	tests/unit/worker/stuck_test.c \
 	tests/unit/worker/sandbox/takeover_test.c \
+	tests/unit/worker/tools/invoke_skill_test.c \
 	tests/unit/worker/tools/task_tracker_test.c \
 	tests/unit/worker/tools/worker_tool_test.c \
 	tests/unit/worker/webhooks/receivers_test.c \

@@ -10,6 +10,7 @@ int main(void)
     n_failed += run_control_tests();
     n_failed += database_retry_tests();
     n_failed += call_plan_tests();
+    n_failed += event_size_tests();
     n_failed += history_tests();
     n_failed += secret_list_tests();
     n_failed += messages_tests();
@@ -21,6 +22,7 @@ int main(void)
     n_failed += takeover_tests();
     n_failed += vision_tests();
     n_failed += task_tracker_tests();
+    n_failed += invoke_skill_tests();
     n_failed += model_view_tests();
     n_failed += worker_tool_tests();
     return n_failed > 0;

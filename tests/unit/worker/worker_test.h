@@ -14,7 +14,9 @@
 int run_control_tests(void);
 int database_retry_tests(void);
 int call_plan_tests(void);
+int event_size_tests(void);
 int history_tests(void);
+int invoke_skill_tests(void);
 int secret_list_tests(void);
 int messages_tests(void);
 int model_tests(void);

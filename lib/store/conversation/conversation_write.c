@@ -68,6 +68,13 @@ static const char SQL_APPEND_MANY[] =
     " THEN c.is_leaf_known ELSE " CAN_FIND_LEAF " END"
 
 /*
+ * A run that found its conversation finished ends without an event, so that no number detects a
+ * message that came meanwhile. The message has changed the status: the run that it wants stays.
+ */
+#define HAS_NEW_WORK                                                                               \
+    "$13::boolean AND cardinality($5::uuid[]) = 0 AND c.execution_status <> 'finished'"
+
+/*
  * Events and row together. If the guard fails no row is updated; division by zero then aborts the
  * statement.
  */
@@ -80,7 +87,7 @@ static const char SQL_WRITE[] =
     "), updated AS ("
     "  UPDATE conversations c SET"
     "   execution_status = coalesce($11, c.execution_status),"
-    "   wanted_at = CASE WHEN $13::boolean THEN NULL"
+    "   wanted_at = CASE WHEN " HAS_NEW_WORK " THEN c.wanted_at WHEN $13::boolean THEN NULL"
     "    WHEN $12::boolean THEN coalesce(c.wanted_at, now()) ELSE c.wanted_at END,"
     "   stop_requested = CASE WHEN $13::boolean THEN NULL ELSE c.stop_requested END,"
     "   lease_owner = CASE WHEN $13::boolean THEN NULL ELSE c.lease_owner END,"

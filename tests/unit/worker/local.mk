@@ -12,7 +12,7 @@ WORKER_TEST_LIBS = libworkertest.a libtestsupport.a libtestcatalogue.a $(START_L
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \
-	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_jobs_test worker_pool_test worker_run_test worker_sender_test \
+	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_jobs_test worker_pool_test worker_run_test worker_sender_test worker_step_test \
 	worker_worktree_job_test
 worker_test_SOURCES = \
 	tests/unit/worker/core/run_control_test.c \
@@ -84,3 +84,8 @@ worker_pool_test_LDADD = $(WORKER_TEST_LIBS)
 worker_sender_test_SOURCES = tests/unit/worker/webhooks/sender_test.c
 worker_sender_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_sender_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
+worker_step_test_SOURCES = \
+	tests/unit/worker/step_test.c tests/unit/worker/step_test.h \
+	tests/unit/worker/calls/run_end_test.c
+worker_step_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_step_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)

@@ -20,7 +20,7 @@
 #define GIVEN(skills) "{\"agent\": {\"agent_context\": {\"skills\": [" skills "]}}}"
 #define FOUND(skills, given)                                                                       \
     "{\"project_skills\": [" skills "], \"agent\": {\"agent_context\": {\"skills\": [" given "]}}" \
-                                                                                             "}"
+    "}"
 
 /* Opens the skill of that name in a conversation with that specification. */
 static void open_skill(const char *spec, const char *action, struct strbuf *seen)

@@ -116,6 +116,29 @@ static void thousands_of_calls_are_planned_in_order(void **state)
     assert_int_equal(call_plan_next(&plan), plan.n);
 }
 
+/* How far behind the first open call others may start. */
+static void calls_overtake_within_a_window(void **state)
+{
+    enum { N_CALLS = 100, WINDOW = 64 };
+    CLEANUP(call_plan_done) struct call_plan plan = {.n = 0};
+    size_t next = 0;
+
+    (void)state;
+    call_plan_init(&plan, N_CALLS, N_CALLS);
+    for (next = call_plan_next(&plan); next < plan.n; next = call_plan_next(&plan))
+        plan.calls[next].progress = CALL_RUNNING;
+    assert_int_equal(plan.calls[WINDOW - 1].progress, CALL_RUNNING);
+    assert_int_equal(plan.calls[WINDOW].progress, CALL_WAITING);
+    finish(&plan, 1);
+    assert_int_equal(call_plan_next(&plan), plan.n);
+    finish(&plan, 0);
+    assert_int_equal(call_plan_next(&plan), WINDOW);
+    plan.calls[WINDOW].progress = CALL_RUNNING;
+    assert_int_equal(call_plan_next(&plan), WINDOW + 1);
+    plan.calls[WINDOW + 1].progress = CALL_RUNNING;
+    assert_int_equal(call_plan_next(&plan), plan.n);
+}
+
 int call_plan_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +146,7 @@ int call_plan_tests(void)
         cmocka_unit_test(calls_that_share_a_resource_keep_their_order),
         cmocka_unit_test(no_more_run_than_the_limit),
         cmocka_unit_test(call_that_runs_alone_divides_the_others),
+        cmocka_unit_test(calls_overtake_within_a_window),
         cmocka_unit_test(thousands_of_calls_are_planned_in_order),
     };
 

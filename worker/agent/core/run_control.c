@@ -144,7 +144,6 @@ void run_control_end_wait(struct run_control *control)
 {
     lock_take(&control->lock);
     control->cancel = NULL;
-    control->waited = NULL;
     lock_release(&control->lock);
 }
 

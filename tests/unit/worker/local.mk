@@ -21,6 +21,7 @@ worker_test_SOURCES = \
 	tests/unit/worker/core/event_size_test.c \
 	tests/unit/worker/core/history_test.c \
 	tests/unit/worker/core/secret_list_test.c \
+	tests/unit/worker/core/message_forms_test.c \
 	tests/unit/worker/core/messages_test.c \
 	tests/unit/worker/core/model_test.c \
 	tests/unit/worker/sandbox/observation_test.c \

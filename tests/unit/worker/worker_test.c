@@ -13,6 +13,7 @@ int main(void)
     n_failed += event_size_tests();
     n_failed += history_tests();
     n_failed += secret_list_tests();
+    n_failed += message_forms_tests();
     n_failed += messages_tests();
     n_failed += model_tests();
     n_failed += observation_tests();

@@ -18,6 +18,7 @@ int event_size_tests(void);
 int history_tests(void);
 int invoke_skill_tests(void);
 int secret_list_tests(void);
+int message_forms_tests(void);
 int messages_tests(void);
 int model_tests(void);
 int observation_tests(void);

@@ -91,6 +91,7 @@ worker_step_test_SOURCES = \
 	tests/unit/worker/calls/start_child_test.c \
 	tests/unit/worker/calls/task_call_test.c \
 	tests/unit/worker/core/secret_lookup_test.c \
-	tests/unit/worker/llm/llm_response_test.c
+	tests/unit/worker/llm/llm_response_test.c \
+	tests/unit/worker/llm/condense_test.c
 worker_step_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_step_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)

@@ -57,6 +57,7 @@ int main(int argc, char **argv)
     (void)argc;
     test_need_postgres(argv);
     n_failed += llm_response_tests();
+    n_failed += condense_step_tests();
     n_failed += run_end_tests();
     n_failed += secret_lookup_tests();
     n_failed += start_child_tests();

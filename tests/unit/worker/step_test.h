@@ -42,6 +42,7 @@ void assert_step_event(struct claimed_agent *claimed, const char *kind, const ch
 int64_t step_number(struct claimed_agent *claimed, const char *column) NONNULL;
 
 int llm_response_tests(void);
+int condense_step_tests(void);
 int run_end_tests(void);
 int secret_lookup_tests(void);
 int start_child_tests(void);

@@ -1,0 +1,357 @@
+/*
+ * Condensations of a run: when they are due, what they store, and what becomes of a run without
+ * them.
+ */
+#include "worker/agent/llm/condense.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/json.h"
+#include "llm/llm.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "model/event/stats.h"
+#include "store/conversation/conversation_store.h"
+#include "support/json_path.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/core/event_writer.h"
+#include "worker/agent/core/history.h"
+#include "worker/agent/core/model_view.h"
+#include "worker/agent/core/run_control.h"
+#include "worker/agent/llm/summary.h"
+#include "worker/step_test.h"
+
+/* Its summary is the request, shortened. */
+#define ECHOES "{\"turns\": [{\"steps\": [{\"text\": \"{{message}}\"}]}]}"
+#define FAILS "{\"turns\": [{\"steps\": [{\"status\": 401, \"error\": \"no such key\"}]}]}"
+/* The view of the conversation below: the prompt, the first message, and six more. */
+enum { N_MORE = 6, LENGTH = 8, PATIENCE = 10 };
+#define SIX                                                                                        \
+    " Message(environment) Message(environment) Message(environment) Message(environment)"         \
+    " Message(environment) Message(environment)"
+
+/* An agent with a condenser of that size, 0: none, whose model plays the script. */
+static void begin(struct claimed_agent *claimed, void **state, const char *script, int max_size)
+{
+    struct uuid id = run_new_conversation(*state, script, "{}");
+    json_t *agent_spec = NULL;
+
+    claimed_agent_begin(claimed, *state, &id);
+    for (int i = 0; i < N_MORE; i++) {
+        CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+        struct error err = ERROR_INIT;
+        char text[8] = "";
+
+        (void)snprintf(text, sizeof(text), "w%d", i);
+        (void)event_add_environment_message(&events, text);
+        step_check(event_writer_append(&claimed->agent, &events, NULL, &err), &err);
+    }
+    if (max_size == 0)
+        return;
+    agent_spec = conversation_agent(&claimed->agent.conversation);
+    json_put(agent_spec, "condenser", json_object());
+    agent_spec = json_object_get(agent_spec, "condenser");
+    json_put_text(agent_spec, "kind", "LLMSummarizingCondenser");
+    json_put(agent_spec, "max_size", json_integer(max_size));
+    json_put(agent_spec, "keep_first", json_integer(2));
+    json_put(agent_spec, "llm", json_deep_copy(conversation_llm(&claimed->agent.conversation)));
+}
+
+static bool condense(struct claimed_agent *claimed)
+{
+    struct error err = ERROR_INIT;
+    bool is_settled = true;
+
+    step_check(condense_if_due(&claimed->agent, &is_settled, &err), &err);
+    return is_settled;
+}
+
+static void assert_nothing_done(struct claimed_agent *claimed)
+{
+    assert_false(condense(claimed));
+    assert_step_log(claimed, BEGINNING SIX);
+    assert_false(claimed->agent.is_over);
+    assert_int_equal(claimed->agent.unsummed_until, 0);
+}
+
+static void short_view_is_left_alone(void **state)
+{
+    static const int sizes[] = {0, LENGTH, 240};
+
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        struct claimed_agent claimed;
+
+        begin(&claimed, state, ECHOES, sizes[i]);
+        assert_int_equal(model_view_length(&claimed.agent.history), LENGTH);
+        assert_nothing_done(&claimed);
+        claimed_agent_end(&claimed);
+    }
+}
+
+static void long_view_is_condensed(void **state)
+{
+    struct claimed_agent claimed;
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
+    struct agent *agent = &claimed.agent;
+
+    begin(&claimed, state, ECHOES, LENGTH - 1);
+    assert_int_not_equal(step_number(&claimed, "claim_count"), 0);
+    assert_true(condense(&claimed));
+    assert_step_log(&claimed, BEGINNING SIX " S(stats) Condensation");
+    assert_false(agent->is_over);
+    assert_int_equal(step_number(&claimed, "claim_count"), 0);
+    assert_int_equal(step_number(&claimed, "(stats LIKE '%\"condenser\"%')::int"), 1);
+    stats_append_text(agent->stats, &stats);
+    assert_non_null(strstr(stats.text, "\"condenser\""));
+    step_last_event(&claimed, "Condensation", &event);
+    assert_json_at(event.text, "summary", "\"<user>\\nw0\\nw1\\nw2\\nw3\\nw4\\nw5\"");
+    assert_json_at(event.text, "summary_offset", "2");
+    assert_json_at(event.text, "forgotten_event_ids[5]", NULL);
+    assert_true(model_view_length(&agent->history) < LENGTH);
+    assert_true(agent->is_condensed);
+    claimed_agent_end(&claimed);
+}
+
+static void view_without_a_summary_is_kept_for_a_while(void **state)
+{
+    struct claimed_agent claimed;
+    struct agent *agent = &claimed.agent;
+
+    begin(&claimed, state, FAILS, LENGTH - 1);
+    assert_false(condense(&claimed));
+    assert_step_log(&claimed, BEGINNING SIX);
+    assert_false(agent->is_over);
+    assert_int_equal(agent->unsummed_until, LENGTH + PATIENCE);
+    agent->unsummed_until = LENGTH;
+    assert_false(condense(&claimed));
+    assert_int_equal(agent->unsummed_until, LENGTH);
+    agent->unsummed_until = LENGTH - 1;
+    assert_false(condense(&claimed));
+    assert_int_equal(agent->unsummed_until, LENGTH + PATIENCE);
+    claimed_agent_end(&claimed);
+}
+
+/* --- a view that the model cannot read --- */
+
+static void request(struct claimed_agent *claimed)
+{
+    struct error err = ERROR_INIT;
+
+    step_check(condense_request(&claimed->agent, &err), &err);
+    assert_true(claimed->agent.must_condense);
+}
+
+static void requested_condensation_happens_at_any_length(void **state)
+{
+    struct claimed_agent claimed;
+
+    begin(&claimed, state, ECHOES, 240);
+    request(&claimed);
+    assert_true(condense(&claimed));
+    assert_step_log(&claimed, BEGINNING SIX " CondensationRequest S(stats) Condensation");
+    assert_false(claimed.agent.must_condense);
+    assert_false(condense(&claimed));
+    claimed_agent_end(&claimed);
+}
+
+static void view_that_cannot_be_condensed_ends_the_run(void **state)
+{
+    struct claimed_agent claimed;
+
+    begin(&claimed, state, FAILS, 240);
+    request(&claimed);
+    assert_true(condense(&claimed));
+    assert_step_log(&claimed, BEGINNING SIX " CondensationRequest S(error) ConversationError");
+    assert_step_event(&claimed, "ConversationErrorEvent", "code", "\"LLMAuthenticationError\"");
+    assert_true(claimed.agent.is_over);
+    assert_false(claimed.agent.must_condense);
+    claimed_agent_end(&claimed);
+}
+
+static void view_of_which_nothing_is_left_ends_the_run(void **state)
+{
+    struct claimed_agent claimed;
+    struct history *history = &claimed.agent.history;
+
+    begin(&claimed, state, ECHOES, 240);
+    request(&claimed);
+    for (size_t i = 1; i < history->n; i++)
+        history->items[i].is_forgotten = true;
+    assert_true(condense(&claimed));
+    assert_step_event(&claimed, "ConversationErrorEvent", "code",
+                      "\"LLMContextWindowExceedError\"");
+    assert_step_event(&claimed, "ConversationErrorEvent", "detail",
+                      "\"The conversation is longer than the model can read, and nothing in it can"
+                      " be summarised any more.\"");
+    assert_true(claimed.agent.is_over);
+    claimed_agent_end(&claimed);
+}
+
+static void condensation_of_a_client_serves_the_run_too(void **state)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    json_auto_t *ids = json_array();
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state, ECHOES, 240);
+    request(&claimed);
+    event_add_condensation(&events, &(struct condensation_parts){.forgotten = ids,
+                                                                 .summary = "theirs",
+                                                                 .llm_response_id = "r"});
+    step_check(event_writer_append(&claimed.agent, &events, NULL, &err), &err);
+    assert_false(condense(&claimed));
+    assert_false(claimed.agent.must_condense);
+    assert_step_log(&claimed, BEGINNING SIX " CondensationRequest Condensation");
+    claimed_agent_end(&claimed);
+}
+
+/* Stored while ours was made: it takes precedence, and the cost of ours counts. */
+static void condensation_of_a_client_takes_precedence(void **state)
+{
+    CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    json_auto_t *ids = json_array();
+    struct claimed_agent claimed;
+    struct db *db = ((struct run_fixture *)*state)->context.db;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state, ECHOES, LENGTH - 1);
+    event_add_condensation(&events, &(struct condensation_parts){.forgotten = ids,
+                                                                 .summary = "theirs",
+                                                                 .llm_response_id = "r"});
+    step_check(conversation_store_load_any(db, &claimed.agent.lease.conversation_id, &now, &err),
+               &err);
+    step_check(conversation_store_append(db, &claimed.agent.lease, &now, &events, &err), &err);
+    assert_true(condense(&claimed));
+    assert_step_log(&claimed, BEGINNING SIX " Condensation S(stats)");
+    assert_step_event(&claimed, "Condensation", "summary", "\"theirs\"");
+    assert_int_equal(step_number(&claimed, "(stats LIKE '%\"condenser\"%')::int"), 1);
+    claimed_agent_end(&claimed);
+}
+
+static void stop_ends_the_wait_for_a_summary(void **state)
+{
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+    bool is_settled = true;
+
+    begin(&claimed, state, ECHOES, LENGTH - 1);
+    run_control_request(&claimed.control, STOP_INTERRUPT);
+    assert_int_equal(condense_if_due(&claimed.agent, &is_settled, &err), -1);
+    assert_int_equal(err.code, ERROR_CANCELLED);
+    assert_false(is_settled);
+    assert_int_equal(claimed.agent.unsummed_until, 0);
+    assert_step_log(&claimed, BEGINNING SIX);
+    claimed_agent_end(&claimed);
+}
+
+/* --- whether it may help --- */
+
+static void only_a_shorter_view_may_help_some_failures(void **state)
+{
+    struct claimed_agent claimed;
+    struct claimed_agent bare;
+
+    begin(&claimed, state, ECHOES, 240);
+    for (int kind = 0; kind < LLM_N_FAILURES; kind++) {
+        const struct llm_failure failure = {.kind = (enum llm_failure_kind)kind};
+
+        assert_int_equal(condense_may_help(&claimed.agent, &failure),
+                         kind == LLM_FAILURE_CONTEXT_WINDOW ||
+                             kind == LLM_FAILURE_MALFORMED_HISTORY);
+    }
+    claimed_agent_end(&claimed);
+    begin(&bare, state, ECHOES, 0);
+    assert_false(
+        condense_may_help(&bare.agent, &(struct llm_failure){.kind = LLM_FAILURE_CONTEXT_WINDOW}));
+    claimed_agent_end(&bare);
+}
+
+/* --- summaries --- */
+
+static void rule_has_defaults(void **state)
+{
+    json_auto_t *given = json_object();
+    struct model_view_rule rule = summary_rule(NULL);
+
+    (void)state;
+    assert_int_equal(rule.keep_first, 2);
+    assert_true(rule.minimum_progress == 0.1);
+    assert_int_equal(rule.max_events, 20000);
+    assert_int_equal(rule.max_size, 0);
+    json_put(given, "keep_first", json_integer(5));
+    json_put(given, "minimum_progress", json_real(0.5));
+    json_put(given, "max_size", json_integer(80));
+    rule = summary_rule(given);
+    assert_int_equal(rule.keep_first, 5);
+    assert_true(rule.minimum_progress == 0.5);
+    assert_int_equal(rule.max_size, 0);
+}
+
+/* The model reads what it forgot before, long texts in short, and calls with their arguments. */
+static void request_shows_what_is_forgotten(void **state)
+{
+    CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+    CLEANUP(model_view_range_done) struct model_view_range range = MODEL_VIEW_RANGE_INIT;
+    struct llm_failure failure = LLM_FAILURE_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    json_auto_t *ids = json_array();
+    json_auto_t *condenser = NULL;
+    struct claimed_agent claimed;
+    struct history *history = &claimed.agent.history;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state, ECHOES, 240);
+    event_add_condensation(
+        &events, &(struct condensation_parts){
+                     .forgotten = ids, .summary = "before", .offset = 1, .llm_response_id = "r"});
+    step_check(event_writer_append(&claimed.agent, &events, NULL, &err), &err);
+    condenser = summary_condenser(&claimed.agent);
+    assert_non_null(condenser);
+    index_list_add(&range.summaries, history->n - 1);
+    index_list_add(&range.events, history->n - 2);
+    range.offset = 7;
+    step_check(summary_ask(&claimed.agent, condenser, &range, &reply, &failure, &err), &err);
+    assert_string_equal(reply.text, "<summary of what was forgotten before>\nbefore\n<user>\nw5\n");
+    {
+        CLEANUP(event_list_done) struct event_list made = EVENT_LIST_INIT;
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+
+        summary_add(&claimed.agent, &range, &reply, &made);
+        assert_int_equal(made.n, 1);
+        json_append_text(&text, made.items[0].json);
+        strbuf_appendf(&expected, "[\"%s\", \"%s-summary\"]",
+                       history->items[history->n - 2].id.text,
+                       history->items[history->n - 1].id.text);
+        assert_json_at(text.text, "forgotten_event_ids", expected.text);
+        assert_json_at(text.text, "summary_offset", "7");
+    }
+    claimed_agent_end(&claimed);
+}
+
+int condense_step_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_view_is_left_alone),
+        cmocka_unit_test(long_view_is_condensed),
+        cmocka_unit_test(view_without_a_summary_is_kept_for_a_while),
+        cmocka_unit_test(requested_condensation_happens_at_any_length),
+        cmocka_unit_test(view_that_cannot_be_condensed_ends_the_run),
+        cmocka_unit_test(view_of_which_nothing_is_left_ends_the_run),
+        cmocka_unit_test(condensation_of_a_client_serves_the_run_too),
+        cmocka_unit_test(condensation_of_a_client_takes_precedence),
+        cmocka_unit_test(stop_ends_the_wait_for_a_summary),
+        cmocka_unit_test(only_a_shorter_view_may_help_some_failures),
+        cmocka_unit_test(rule_has_defaults),
+        cmocka_unit_test(request_shows_what_is_forgotten),
+    };
+
+    return cmocka_run_group_tests_name("worker/condense", tests, run_fixture_set_up,
+                                       run_fixture_tear_down);
+}

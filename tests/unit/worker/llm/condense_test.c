@@ -108,7 +108,7 @@ static void long_view_is_condensed(void **state)
     stats_append_text(agent->stats, &stats);
     assert_non_null(strstr(stats.text, "\"condenser\""));
     step_last_event(&claimed, "Condensation", &event);
-    assert_json_at(event.text, "summary", "\"<user>\\nw0\\nw1\\nw2\\nw3\\nw4\\nw5\"");
+    assert_json_at(event.text, "summary", "\"<user>\\nw0\\nw1\\nw2\\nw3\\nw4\\nw5\\n\"");
     assert_json_at(event.text, "summary_offset", "2");
     assert_json_at(event.text, "forgotten_event_ids[5]", NULL);
     assert_true(model_view_length(&agent->history) < LENGTH);

@@ -110,7 +110,7 @@ static void long_view_is_condensed(void **state)
     step_last_event(&claimed, "Condensation", &event);
     assert_json_at(event.text, "summary", "\"<user>\\nw0\\nw1\\nw2\\nw3\\nw4\\nw5\\n\"");
     assert_json_at(event.text, "summary_offset", "2");
-    assert_json_at(event.text, "forgotten_event_ids[5]", NULL);
+    assert_json_at(event.text, "forgotten_event_ids[6]", NULL);
     assert_true(model_view_length(&agent->history) < LENGTH);
     assert_true(agent->is_condensed);
     claimed_agent_end(&claimed);

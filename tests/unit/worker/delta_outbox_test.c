@@ -3,108 +3,17 @@
  */
 #include "worker/delta_outbox.h"
 
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/strbuf.h"
-#include "store/db/async_listen.h"
-#include "store/db/db.h"
-#include "store/db/db_async.h"
 #include "store/db/hints.h"
 #include "support/json_path.h"
-#include "support/pg.h"
 #include "worker/agent_test.h"
+#include "worker/subscriber.h"
 
-enum { DEADLINE_MS = 30000, LOOK_MS = 100, LINES_MAX = 200 };
-
-/* --- a subscriber --- */
-
-struct subscriber {
-    struct hints *hints; /* the worker's */
-    struct delta_outbox *outbox;
-    struct db_async *async;
-    struct async_listener listener;
-    bool is_connected;
-    struct strbuf heard;
-    char *lines[LINES_MAX]; /* the JSON of each, in `heard` */
-    size_t n;
-};
-
-static void on_id(void *owner, const char *id)
-{
-    (void)owner;
-    (void)id;
-}
-
-static void on_reset(void *owner)
-{
-    ((struct subscriber *)owner)->is_connected = true;
-}
-
-static void on_progressed(void *owner, const char *lines)
-{
-    struct subscriber *subscriber = owner;
-
-    strbuf_appendf(&subscriber->heard, "%s\n", lines);
-}
-
-static void serve_once(struct subscriber *subscriber)
-{
-    struct pollfd waits[3] = {{.fd = db_async_fd(subscriber->async), .events = POLLIN}};
-    int fds[2];
-
-    hints_fds(subscriber->hints, fds);
-    waits[1] = (struct pollfd){.fd = fds[0], .events = POLLIN};
-    waits[2] = (struct pollfd){.fd = delta_outbox_fd(subscriber->outbox), .events = POLLIN};
-    (void)poll(waits, 3, LOOK_MS);
-    delta_outbox_pump(subscriber->outbox);
-    hints_pump(subscriber->hints);
-    db_async_pump(subscriber->async);
-}
-
-static void subscribe(struct subscriber *subscriber, struct run_fixture *fixture)
-{
-    const struct db_options options = {
-        .url = test_database_url(), .application = "deft-test", .n_connections = 1};
-    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
-    struct error err = ERROR_INIT;
-
-    *subscriber = (struct subscriber){
-        .hints = fixture->context.hints, .outbox = fixture->context.outbox, .heard = STRBUF_INIT};
-    subscriber->listener =
-        (struct async_listener){on_id, on_id, on_progressed, on_reset, subscriber};
-    assert_int_equal(db_async_open(&options, &subscriber->async, &err), 0);
-    async_listen(subscriber->async, &subscriber->listener);
-    while (!subscriber->is_connected && clock_monotonic_ms() < deadline_ms)
-        serve_once(subscriber);
-    assert_true(subscriber->is_connected);
-}
-
-static void unsubscribe(struct subscriber *subscriber)
-{
-    db_async_free(subscriber->async);
-    strbuf_done(&subscriber->heard);
-}
-
-/* Hears all lines up to one whose text is "end", which ends them. */
-static void hear(struct subscriber *subscriber)
-{
-    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
-    char *at = NULL;
-
-    while (strstr(subscriber->heard.text, "\"end\"") == NULL && clock_monotonic_ms() < deadline_ms)
-        serve_once(subscriber);
-    subscriber->n = 0;
-    for (char *line = strtok_r(subscriber->heard.text, "\n", &at); line != NULL;
-         line = strtok_r(NULL, "\n", &at)) {
-        assert_true(subscriber->n < LINES_MAX);
-        assert_int_equal(line[UUID_TEXT_BYTES - 1], ' ');
-        subscriber->lines[subscriber->n++] = line + UUID_TEXT_BYTES;
-    }
-    assert_true(subscriber->n > 0);
-}
+enum { DEADLINE_MS = 30000 };
 
 /* --- an answer --- */
 
@@ -142,7 +51,7 @@ static void add_letters(struct subscriber *subscriber, struct delta_item *item, 
 static void end(struct subscriber *subscriber, struct delta_item *item)
 {
     delta_outbox_end(subscriber->outbox, item, PROGRESS_ABORTED, "end");
-    hear(subscriber);
+    subscriber_hear(subscriber);
 }
 
 static void pieces_come_together_reasoning_first(void **state)
@@ -150,7 +59,7 @@ static void pieces_come_together_reasoning_first(void **state)
     struct subscriber subscriber;
     struct delta_item item = new_item();
 
-    subscribe(&subscriber, *state);
+    subscriber_begin(&subscriber, *state);
     add_text(&subscriber, &item, "ab");
     add_text(&subscriber, &item, "");
     add_text(&subscriber, &item, "c");
@@ -169,7 +78,7 @@ static void pieces_come_together_reasoning_first(void **state)
     assert_json_at(subscriber.lines[2], "order", "3");
     assert_json_at(subscriber.lines[2], "lengths", NULL);
     item_done(&item);
-    unsubscribe(&subscriber);
+    subscriber_end(&subscriber);
 }
 
 static void pumped_pieces_are_not_sent_again(void **state)
@@ -179,12 +88,12 @@ static void pumped_pieces_are_not_sent_again(void **state)
     struct delta_item other = new_item();
     int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
 
-    subscribe(&subscriber, *state);
+    subscriber_begin(&subscriber, *state);
     add_text(&subscriber, &item, "a");
     add_text(&subscriber, &other, "b");
     assert_true(item.is_listed && other.is_listed);
     while ((item.is_listed || other.is_listed) && clock_monotonic_ms() < deadline_ms)
-        serve_once(&subscriber);
+        subscriber_serve(&subscriber);
     assert_false(item.is_listed || other.is_listed);
     assert_int_equal(item.text.n + other.text.n, 0);
     assert_int_equal(item.progress.order, 1);
@@ -196,7 +105,7 @@ static void pumped_pieces_are_not_sent_again(void **state)
     assert_json_at(subscriber.lines[2], "order", "1");
     item_done(&item);
     item_done(&other);
-    unsubscribe(&subscriber);
+    subscriber_end(&subscriber);
 }
 
 /* The number of letters in a line's text. */
@@ -220,7 +129,7 @@ static void long_piece_is_sent_in_several_lines(void **state)
         struct delta_item item = new_item();
         size_t n = 0;
 
-        subscribe(&subscriber, *state);
+        subscriber_begin(&subscriber, *state);
         add_letters(&subscriber, &item, cases[i].n);
         end(&subscriber, &item);
         for (; n < 3 && cases[i].lines[n] > 0; n++) {
@@ -230,7 +139,7 @@ static void long_piece_is_sent_in_several_lines(void **state)
         assert_int_equal(subscriber.n, n + 1);
         assert_int_equal(item.progress.order, n);
         item_done(&item);
-        unsubscribe(&subscriber);
+        subscriber_end(&subscriber);
     }
 }
 
@@ -241,7 +150,7 @@ static void code_points_stay_whole(void **state)
     struct subscriber subscriber;
     struct delta_item item = new_item();
 
-    subscribe(&subscriber, *state);
+    subscriber_begin(&subscriber, *state);
     for (int i = 0; i < PROGRESS_TEXT_MAX_BYTES - 1; i++)
         strbuf_append_char(&text, 'a');
     strbuf_append(&text, "éz");
@@ -252,7 +161,7 @@ static void code_points_stay_whole(void **state)
     assert_json_at(subscriber.lines[1], "text", "\"éz\"");
     assert_json_at(subscriber.lines[1], "order", "1");
     item_done(&item);
-    unsubscribe(&subscriber);
+    subscriber_end(&subscriber);
 }
 
 static void line_holds_a_limited_number_of_bytes(void **state)
@@ -260,7 +169,7 @@ static void line_holds_a_limited_number_of_bytes(void **state)
     struct subscriber subscriber;
     struct delta_item item = new_item();
 
-    subscribe(&subscriber, *state);
+    subscriber_begin(&subscriber, *state);
     add_letters(&subscriber, &item, 600);
     add_letters(&subscriber, &item, 600);
     add_letters(&subscriber, &item, 601);
@@ -270,7 +179,7 @@ static void line_holds_a_limited_number_of_bytes(void **state)
     assert_letters(subscriber.lines[1], 601);
     assert_json_at(subscriber.lines[1], "order", "2");
     item_done(&item);
-    unsubscribe(&subscriber);
+    subscriber_end(&subscriber);
 }
 
 static void line_holds_a_limited_number_of_pieces(void **state)
@@ -278,7 +187,7 @@ static void line_holds_a_limited_number_of_pieces(void **state)
     struct subscriber subscriber;
     struct delta_item item = new_item();
 
-    subscribe(&subscriber, *state);
+    subscriber_begin(&subscriber, *state);
     for (int i = 0; i < PROGRESS_CHUNKS_MAX + 2; i++)
         add_text(&subscriber, &item, "a");
     end(&subscriber, &item);
@@ -289,7 +198,7 @@ static void line_holds_a_limited_number_of_pieces(void **state)
     assert_json_at(subscriber.lines[1], "lengths", "[1, 1]");
     assert_json_at(subscriber.lines[1], "order", "64");
     item_done(&item);
-    unsubscribe(&subscriber);
+    subscriber_end(&subscriber);
 }
 
 /* Once its event is about to be stored, nothing of the answer follows. */
@@ -299,7 +208,7 @@ static void item_that_left_is_sent_at_once(void **state)
     struct delta_item item = new_item();
     struct delta_item other = new_item();
 
-    subscribe(&subscriber, *state);
+    subscriber_begin(&subscriber, *state);
     add_text(&subscriber, &item, "a");
     delta_outbox_leave(subscriber.outbox, &item);
     assert_false(item.is_listed);
@@ -312,7 +221,7 @@ static void item_that_left_is_sent_at_once(void **state)
     assert_json_at(subscriber.lines[0], "text", "\"a\"");
     assert_json_at(subscriber.lines[1], "text", "\"b\"");
     item_done(&other);
-    unsubscribe(&subscriber);
+    subscriber_end(&subscriber);
 }
 
 /* Pumps until the item is sent. */

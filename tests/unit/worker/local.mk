@@ -4,7 +4,8 @@ libworkertest_a_SOURCES = \
 	$(worker_agent_sources) \
 	tests/unit/worker/events.c tests/unit/worker/events.h \
 	tests/unit/worker/run_fixture.c tests/unit/worker/run_fixture.h \
-	tests/unit/worker/stub_sandbox.c tests/unit/worker/stub_sandbox.h
+	tests/unit/worker/stub_sandbox.c tests/unit/worker/stub_sandbox.h \
+	tests/unit/worker/subscriber.c tests/unit/worker/subscriber.h
 libworkertest_a_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
 
 WORKER_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
@@ -92,6 +93,8 @@ worker_step_test_SOURCES = \
 	tests/unit/worker/calls/task_call_test.c \
 	tests/unit/worker/core/secret_lookup_test.c \
 	tests/unit/worker/llm/llm_response_test.c \
-	tests/unit/worker/llm/condense_test.c
+	tests/unit/worker/llm/condense_test.c \
+	tests/unit/worker/llm/delta_stream_test.c \
+	tests/unit/worker/llm/llm_step_test.c
 worker_step_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_step_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)

@@ -43,6 +43,8 @@ int64_t step_number(struct claimed_agent *claimed, const char *column) NONNULL;
 
 int llm_response_tests(void);
 int condense_step_tests(void);
+int delta_stream_tests(void);
+int llm_step_tests(void);
 int run_end_tests(void);
 int secret_lookup_tests(void);
 int start_child_tests(void);

@@ -3,6 +3,7 @@
  */
 #include "worker/delta_outbox.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -41,7 +41,7 @@ static void assert_becomes(const char *events, const char *expected)
     CLEANUP(mem_freep) char *text = NULL;
 
     history_add_text(&history, events);
-    (void)model_view_apply(&history, 0);
+    assert_int_equal(model_view_apply(&history, 0), strstr(events, "\"Condensation\"") != NULL);
     (void)messages_append(messages, &history, 0);
     text = json_to_text(messages);
     if (!json_equal(messages, wanted))

@@ -60,6 +60,8 @@ int main(int argc, char **argv)
     n_failed += condense_step_tests();
     n_failed += delta_stream_tests();
     n_failed += llm_step_tests();
+    n_failed += loop_tests();
+    n_failed += pending_result_tests();
     n_failed += run_end_tests();
     n_failed += secret_lookup_tests();
     n_failed += start_child_tests();

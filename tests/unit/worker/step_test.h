@@ -45,6 +45,8 @@ int llm_response_tests(void);
 int condense_step_tests(void);
 int delta_stream_tests(void);
 int llm_step_tests(void);
+int loop_tests(void);
+int pending_result_tests(void);
 int run_end_tests(void);
 int secret_lookup_tests(void);
 int start_child_tests(void);

@@ -1,0 +1,156 @@
+/*
+ * What the steps of a run do about an agent that repeats itself, and about a stop.
+ */
+#include "worker/agent/agent_run.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/core/run_control.h"
+#include "worker/step_test.h"
+
+#define BAD CALL("nosuch", "{}")
+#define STEP(calls) "{\"calls\": [" calls "]}"
+#define STEPS(steps) "{\"turns\": [{\"steps\": [" steps "]}]}"
+#define BAD_ROUND " S(stats) Action(nosuch) AgentError(nosuch)"
+#define THOUGHT CALL("think", "{\"thought\": \"hm\"}")
+#define THOUGHT_ROUND " S(stats) Action(think) Observation(think)"
+#define END " S(stats) Action(finish) Observation(finish) S(finished)"
+
+static void failing_call_gets_one_nudge_and_then_ends_the_run(void **state)
+{
+    struct uuid id = run_new_conversation(
+        *state,
+        "{\"turns\": [{\"steps\": [" STEP(BAD) ", " STEP(BAD) ", " STEP(
+            BAD) "]}], \"later\": [{\"steps\": [" STEP(BAD) ", " STEP(FINISH) "]}]}",
+        "{}");
+
+    run_to_end(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING BAD_ROUND BAD_ROUND BAD_ROUND " Message(environment)" BAD_ROUND
+                                                       " S(stuck)");
+    assert_row(*state, &id, "stuck/-/-");
+}
+
+static void repeated_call_ends_the_run(void **state)
+{
+    struct uuid id = run_new_conversation(*state,
+                                          STEPS(STEP(THOUGHT) ", " STEP(THOUGHT) ", " STEP(
+                                              THOUGHT) ", " STEP(THOUGHT) ", " STEP(FINISH)),
+                                          "{}");
+
+    run_to_end(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING THOUGHT_ROUND THOUGHT_ROUND THOUGHT_ROUND THOUGHT_ROUND " S(stuck)");
+}
+
+static void repetition_is_let_be_where_no_one_looks(void **state)
+{
+    struct uuid id = run_new_conversation(*state,
+                                          STEPS(STEP(THOUGHT) ", " STEP(THOUGHT) ", " STEP(
+                                              THOUGHT) ", " STEP(THOUGHT) ", " STEP(FINISH)),
+                                          "{\"stuck_detection\": false}");
+
+    run_to_end(*state, &id);
+    assert_log(*state, &id, BEGINNING THOUGHT_ROUND THOUGHT_ROUND THOUGHT_ROUND THOUGHT_ROUND END);
+}
+
+/* A run with that stop requested before its first step. */
+static void run_with(struct claimed_agent *claimed, void **state, enum stop_kind stop)
+{
+    step_begin(claimed, state, "{}");
+    run_control_request(&claimed->control, stop);
+    agent_run(&claimed->agent);
+    assert_true(claimed->agent.is_over);
+}
+
+static void each_stop_ends_the_run_in_its_way(void **state)
+{
+    static const struct {
+        enum stop_kind stop;
+        const char *log;
+        const char *row;
+    } cases[] = {
+        {STOP_HAND_OVER, BEGINNING, "running/wanted/-"},
+        {STOP_PAUSE, BEGINNING " S(paused) Pause", "paused/-/-"},
+        {STOP_INTERRUPT, BEGINNING " S(paused) Interrupt", "paused/-/-"},
+        {STOP_LOST, BEGINNING, "running/wanted/leased"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct claimed_agent claimed;
+
+        run_with(&claimed, state, cases[i].stop);
+        assert_step_log(&claimed, cases[i].log);
+        assert_step_row(&claimed, cases[i].row);
+        claimed_agent_end(&claimed);
+    }
+}
+
+/* The sandbox forgets only what is deleted. */
+static void lost_lease_of_a_conversation_that_exists_forgets_nothing(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_forgotten = stub_n_forgotten(fixture->stub);
+    struct claimed_agent claimed;
+
+    run_with(&claimed, state, STOP_LOST);
+    assert_int_equal(stub_n_forgotten(fixture->stub), n_forgotten);
+    claimed_agent_end(&claimed);
+}
+
+static void limit_of_iterations_is_told(void **state)
+{
+    struct uuid id = run_new_conversation(*state, STEPS(STEP(THOUGHT) ", " STEP(FINISH)),
+                                          "{\"max_iterations\": 1}");
+    struct claimed_agent claimed = {.fixture = *state};
+
+    run_to_end(*state, &id);
+    claimed.agent.lease.conversation_id = id;
+    assert_step_log(&claimed, BEGINNING THOUGHT_ROUND " S(error) ConversationError");
+    assert_step_event(&claimed, "ConversationErrorEvent", "code", "\"MaxIterationsReached\"");
+    assert_step_event(&claimed, "ConversationErrorEvent", "detail",
+                      "\"The agent reached the limit of 1 iterations of one run without finishing."
+                      " Run the conversation again to let it go on.\"");
+}
+
+/* What the run knows at its beginning is that of the log. */
+static void run_begins_where_the_log_ends(void **state)
+{
+    struct claimed_agent claimed;
+    int64_t last_seq = 0;
+
+    step_begin(&claimed, state, "{}");
+    last_seq = claimed.agent.history.last_seq;
+    agent_run(&claimed.agent);
+    assert_int_equal(claimed.agent.claimed_seq, last_seq);
+    assert_int_equal(claimed.agent.n_iterations, 1);
+    assert_step_log(&claimed, BEGINNING " S(stats) Message(agent) S(finished)");
+    claimed_agent_end(&claimed);
+}
+
+/* A row whose status says otherwise, such as after a message that began no run. */
+static void status_is_set_where_the_request_has_not(void **state)
+{
+    struct claimed_agent claimed;
+
+    step_begin(&claimed, state, "{}");
+    claimed.agent.conversation.status = STATUS_IDLE;
+    agent_run(&claimed.agent);
+    assert_step_log(&claimed, BEGINNING " S(running) S(stats) Message(agent) S(finished)");
+    claimed_agent_end(&claimed);
+}
+
+int loop_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(failing_call_gets_one_nudge_and_then_ends_the_run),
+        cmocka_unit_test(repeated_call_ends_the_run),
+        cmocka_unit_test(repetition_is_let_be_where_no_one_looks),
+        cmocka_unit_test(each_stop_ends_the_run_in_its_way),
+        cmocka_unit_test(lost_lease_of_a_conversation_that_exists_forgets_nothing),
+        cmocka_unit_test(limit_of_iterations_is_told),
+        cmocka_unit_test(run_begins_where_the_log_ends),
+        cmocka_unit_test(status_is_set_where_the_request_has_not),
+    };
+
+    return cmocka_run_group_tests_name("worker/loop", tests, run_fixture_set_up,
+                                       run_fixture_tear_down);
+}

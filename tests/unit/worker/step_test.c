@@ -62,6 +62,7 @@ int main(int argc, char **argv)
     n_failed += llm_step_tests();
     n_failed += loop_tests();
     n_failed += pending_result_tests();
+    n_failed += sandbox_address_tests();
     n_failed += run_end_tests();
     n_failed += secret_lookup_tests();
     n_failed += start_child_tests();

@@ -47,6 +47,7 @@ int delta_stream_tests(void);
 int llm_step_tests(void);
 int loop_tests(void);
 int pending_result_tests(void);
+int sandbox_address_tests(void);
 int run_end_tests(void);
 int secret_lookup_tests(void);
 int start_child_tests(void);

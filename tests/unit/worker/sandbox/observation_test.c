@@ -163,6 +163,27 @@ static const struct {
     {"FileEditorObservation", "new_content", "\"b\"", "{}"},
     {"BrowserObservation", "screenshot_data", "\"aGk=\"", "7"},
     {"BrowserObservation", "full_output_save_dir", "\"/o\"", "7"},
+    {"GlobObservation", "truncated", "true", "1"},
+    {"GrepObservation", "include_pattern", "\"*.c\"", "7"},
+    {"GrepObservation", "truncated", "true", "1"},
+    {"ReadFileObservation", "file_content", "\"x\"", "7"},
+    {"ReadFileObservation", "is_truncated", "true", "1"},
+    {"ReadFileObservation", "lines_shown", "[1, 2]", "[1, 2, 3]"},
+    {"ReadFileObservation", "total_lines", "2", "\"2\""},
+    {"WriteFileObservation", "file_path", "\"/a\"", "7"},
+    {"WriteFileObservation", "is_new_file", "true", "1"},
+    {"WriteFileObservation", "old_content", "\"x\"", "7"},
+    {"WriteFileObservation", "new_content", "\"x\"", "7"},
+    {"EditObservation", "file_path", "\"/a\"", "7"},
+    {"EditObservation", "is_new_file", "true", "1"},
+    {"EditObservation", "replacements_made", "2", "2.5"},
+    {"EditObservation", "old_content", "\"x\"", "7"},
+    {"EditObservation", "new_content", "\"x\"", "7"},
+    {"ListDirectoryObservation", "dir_path", "\"/\"", "7"},
+    {"ListDirectoryObservation", "total_count", "2", "\"2\""},
+    {"ListDirectoryObservation", "is_truncated", "true", "1"},
+    {"ApplyPatchObservation", "message", "\"x\"", "7"},
+    {"ApplyPatchObservation", "fuzz", "2", "true"},
     {"metadata", "exit_code", "-1", "1.5"},
     {"metadata", "pid", "3", "true"},
     {"metadata", "username", "\"u\"", "7"},
@@ -204,6 +225,72 @@ static void each_member_passes_with_its_type_only(void **state)
         assert_json_at(seen.text, "content", "[]");
         take_member(kind, members[i].kind, members[i].name, members[i].wrong, &seen);
         assert_json_at(seen.text, path.text, NULL);
+    }
+}
+
+/* Members that clients need: another stands in for one that is missing or of another type. */
+static void required_members_are_always_there(void **state)
+{
+    static const struct {
+        const char *kind;
+        const char *name;
+        const char *value;
+        const char *instead;
+    } rows[] = {
+        {"GlobObservation", "files", "[\"/a\"]", "[]"},
+        {"GlobObservation", "pattern", "\"*\"", "\"\""},
+        {"GlobObservation", "search_path", "\"/\"", "\"\""},
+        {"GrepObservation", "matches", "[\"/a\"]", "[]"},
+        {"GrepObservation", "pattern", "\"x\"", "\"\""},
+        {"GrepObservation", "search_path", "\"/\"", "\"\""},
+        {"ReadFileObservation", "file_path", "\"/a\"", "\"\""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        CLEANUP(strbuf_done) struct strbuf seen = STRBUF_INIT;
+
+        take_member(rows[i].kind, "", rows[i].name, rows[i].value, &seen);
+        assert_json_at(seen.text, rows[i].name, rows[i].value);
+        take_member(rows[i].kind, "", rows[i].name, "7", &seen);
+        assert_json_at(seen.text, rows[i].name, rows[i].instead);
+        take_member(rows[i].kind, "", "more", "7", &seen);
+        assert_json_at(seen.text, rows[i].name, rows[i].instead);
+    }
+}
+
+#define ENTRY_TIME "\"modified_time\": \"2026-01-15T10:30:00\""
+
+/* An entry of a folder that lacks a member, or has it in another form, is left out. */
+static void entries_have_all_their_members(void **state)
+{
+    static const char *const broken[] = {
+        "\"path\": \"/a\", \"is_directory\": false, \"size\": 1, " ENTRY_TIME,
+        "\"name\": \"a\", \"is_directory\": false, \"size\": 1, " ENTRY_TIME,
+        "\"name\": \"a\", \"path\": \"/a\", \"size\": 1, " ENTRY_TIME,
+        "\"name\": \"a\", \"path\": \"/a\", \"is_directory\": false, " ENTRY_TIME,
+        "\"name\": \"a\", \"path\": \"/a\", \"is_directory\": false, \"size\": 1",
+        "\"name\": 7, \"path\": \"/a\", \"is_directory\": false, \"size\": 1, " ENTRY_TIME,
+        "\"name\": \"a\", \"path\": \"/a\", \"is_directory\": false, \"size\": 1,"
+        " \"modified_time\": \"2026-01-15T10:30:00Z\"",
+        "\"name\": \"a\", \"path\": \"/a\", \"is_directory\": false, \"size\": 1,"
+        " \"modified_time\": \"2026-1-15T10:30:00\"",
+        "\"name\": \"a\", \"path\": \"/a\", \"is_directory\": false, \"size\": 1,"
+        " \"modified_time\": 7",
+    };
+    static const char whole[] =
+        "\"name\": \"b\", \"path\": \"/b\", \"is_directory\": true, \"size\": 2, " ENTRY_TIME;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+        CLEANUP(strbuf_done) struct strbuf entries = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf seen = STRBUF_INIT;
+
+        strbuf_appendf(&entries, "[{%s}, {%s}]", broken[i], whole);
+        strbuf_appendf(&expected, "[{%s}]", whole);
+        take_member("ListDirectoryObservation", "", "entries", entries.text, &seen);
+        assert_json_at(seen.text, "entries", expected.text);
     }
 }
 
@@ -316,6 +403,8 @@ int observation_tests(void)
         cmocka_unit_test(observations_of_file_tools_have_their_form),
         cmocka_unit_test(a_browser_tells_its_picture_only),
         cmocka_unit_test(each_member_passes_with_its_type_only),
+        cmocka_unit_test(required_members_are_always_there),
+        cmocka_unit_test(entries_have_all_their_members),
         cmocka_unit_test(members_of_other_kinds_do_not_pass),
         cmocka_unit_test(contents_are_dropped_where_the_event_would_be_too_large),
         cmocka_unit_test(text_that_is_too_large_is_refused),

@@ -1,9 +1,14 @@
 /*
  * What the steps of a run do about an agent that repeats itself, and about a stop.
  */
+#include <jansson.h>
+
+#include "base/json.h"
+#include "model/conversation/conversation.h"
 #include "worker/agent/agent_run.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/run_control.h"
+#include "worker/agent/llm/condense.h"
 #include "worker/step_test.h"
 
 #define BAD CALL("nosuch", "{}")
@@ -138,6 +143,29 @@ static void status_is_set_where_the_request_has_not(void **state)
     claimed_agent_end(&claimed);
 }
 
+static void condensed_view_is_kept_for_the_next_claim(void **state)
+{
+    struct claimed_agent claimed;
+    struct conversation *conversation = &claimed.agent.conversation;
+    json_t *condenser = json_object();
+    struct error err = ERROR_INIT;
+
+    step_begin(&claimed, state, "{}");
+    json_put_text(condenser, "kind", "LLMSummarizingCondenser");
+    json_put(condenser, "max_size", json_integer(240));
+    json_put(condenser, "llm", json_deep_copy(conversation_llm(conversation)));
+    json_put(conversation_agent(conversation), "condenser", condenser);
+    step_check(condense_request(&claimed.agent, &err), &err);
+    agent_run(&claimed.agent);
+    assert_step_log(&claimed, BEGINNING " CondensationRequest S(stats) Condensation S(stats)"
+                                        " Message(agent) S(finished)");
+    assert_int_equal(step_number(&claimed, "(SELECT count(*) FROM condensed_views v"
+                                           " WHERE v.conversation_id = conversations.id)"),
+                     1);
+    assert_int_not_equal(claimed.agent.history.gap.seq, 0);
+    claimed_agent_end(&claimed);
+}
+
 int loop_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +176,7 @@ int loop_tests(void)
         cmocka_unit_test(lost_lease_of_a_conversation_that_exists_forgets_nothing),
         cmocka_unit_test(limit_of_iterations_is_told),
         cmocka_unit_test(run_begins_where_the_log_ends),
+        cmocka_unit_test(condensed_view_is_kept_for_the_next_claim),
         cmocka_unit_test(status_is_set_where_the_request_has_not),
     };
 

@@ -124,7 +124,6 @@ static int settle_failure(struct agent *agent, const struct llm_failure *failure
 
     if (failure->kind == LLM_FAILURE_CANCELLED) {
         *err = *cause;
-        err->code = ERROR_CANCELLED;
         return -1;
     }
     log_info("model.failed", LOG_STR("code", llm_failure_code(failure)), LOG_ERROR(cause));

@@ -7,6 +7,7 @@
 #include "model/conversation/conversation.h"
 #include "worker/agent/agent_run.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/llm/condense.h"
 #include "worker/step_test.h"
@@ -143,6 +144,28 @@ static void status_is_set_where_the_request_has_not(void **state)
     claimed_agent_end(&claimed);
 }
 
+/* Events get times that do not go back, whoever wrote the one before. */
+static void time_of_the_newest_event_is_known(void **state)
+{
+    struct claimed_agent claimed;
+    struct agent *agent = &claimed.agent;
+    struct error err = ERROR_INIT;
+    int64_t before_us = 0;
+
+    step_begin(&claimed, state, "{}");
+    before_us = agent->conversation.last_timestamp_us;
+    run_say(*state, &agent->lease.conversation_id, "and this");
+    step_check(event_writer_load(agent, &err), &err);
+    assert_true(agent->history.last_timestamp_us > before_us);
+    assert_int_equal(agent->conversation.last_timestamp_us, agent->history.last_timestamp_us);
+    assert_int_equal(agent->conversation.last_seq, agent->history.last_seq);
+    agent->conversation.last_timestamp_us += 1000;
+    step_check(event_writer_load(agent, &err), &err);
+    assert_int_equal(agent->conversation.last_timestamp_us,
+                     agent->history.last_timestamp_us + 1000);
+    claimed_agent_end(&claimed);
+}
+
 static void condensed_view_is_kept_for_the_next_claim(void **state)
 {
     struct claimed_agent claimed;
@@ -176,6 +199,7 @@ int loop_tests(void)
         cmocka_unit_test(lost_lease_of_a_conversation_that_exists_forgets_nothing),
         cmocka_unit_test(limit_of_iterations_is_told),
         cmocka_unit_test(run_begins_where_the_log_ends),
+        cmocka_unit_test(time_of_the_newest_event_is_known),
         cmocka_unit_test(condensed_view_is_kept_for_the_next_claim),
         cmocka_unit_test(status_is_set_where_the_request_has_not),
     };

@@ -2,7 +2,7 @@
 GATEWAY_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir) $(LWS_CFLAGS)
 GATEWAY_TEST_LIBS = $(AUTH_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(CMOCKA_LIBS) -lpthread
 
-check_PROGRAMS += gateway_bash_feed_test gateway_bash_window_test gateway_client_messages_test \
+check_PROGRAMS += gateway_bash_feed_test gateway_bash_reader_test gateway_bash_request_test gateway_bash_window_test gateway_client_messages_test \
 	gateway_event_poller_test gateway_event_reader_test gateway_frames_test gateway_masked_input_test \
 	gateway_preview_relay_test gateway_process_test gateway_receive_test gateway_request_head_test gateway_revocation_test gateway_stream_test \
 	gateway_upgrade_request_test
@@ -55,10 +55,18 @@ gateway_client_messages_test_LDADD = $(GATEWAY_TEST_LIBS)
 gateway_revocation_test_SOURCES = tests/unit/gateway/ws/revocation_test.c gateway/ws/revocation.c
 gateway_revocation_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_revocation_test_LDADD = $(GATEWAY_TEST_LIBS)
-gateway_bash_feed_test_SOURCES = tests/unit/gateway/bash/bash_feed_test.c gateway/bash/bash_commands.c \
-	gateway/bash/bash_feed.c gateway/bash/bash_window.c gateway/core/async_http.c gateway/core/frame.c
-gateway_bash_feed_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+PLAYED_SANDBOX = tests/unit/gateway/bash/played_sandbox.c tests/unit/gateway/bash/played_sandbox.h \
+	gateway/bash/bash_commands.c gateway/bash/bash_feed.c gateway/bash/bash_window.c gateway/core/frame.c
+gateway_bash_feed_test_SOURCES = tests/unit/gateway/bash/bash_feed_test.c $(PLAYED_SANDBOX)
+gateway_bash_feed_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS) -I$(top_srcdir)/tests
 gateway_bash_feed_test_LDADD = $(CLIENT_LIBS) $(GATEWAY_TEST_LIBS)
+gateway_bash_reader_test_SOURCES = tests/unit/gateway/bash/bash_reader_test.c $(PLAYED_SANDBOX) gateway/bash/bash_reader.c
+gateway_bash_reader_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS) -I$(top_srcdir)/tests
+gateway_bash_reader_test_LDADD = libtestsupport.a $(CLIENT_LIBS) $(GATEWAY_TEST_LIBS)
+gateway_bash_request_test_SOURCES = tests/unit/gateway/bash/bash_request_test.c gateway/bash/bash_request.c \
+	gateway/core/async_http.c
+gateway_bash_request_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_bash_request_test_LDADD = libtestserver.a $(CLIENT_LIBS) $(GATEWAY_TEST_LIBS)
 gateway_bash_window_test_SOURCES = tests/unit/gateway/bash/bash_window_test.c \
 	gateway/bash/bash_window.c gateway/core/frame.c
 gateway_bash_window_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)

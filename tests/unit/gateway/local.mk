@@ -3,7 +3,7 @@ GATEWAY_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir) $(LWS_CFLAGS)
 GATEWAY_TEST_LIBS = $(AUTH_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += gateway_bash_feed_test gateway_bash_reader_test gateway_bash_request_test gateway_bash_window_test gateway_client_messages_test gateway_connection_test \
-	gateway_event_poller_test gateway_event_reader_test gateway_frames_test gateway_masked_input_test \
+	gateway_event_poller_test gateway_event_reader_test gateway_feed_frames_test gateway_feed_test gateway_frames_test gateway_masked_input_test \
 	gateway_preview_relay_test gateway_process_test gateway_receive_test gateway_request_head_test gateway_revocation_test gateway_stream_test gateway_ticker_test \
 	gateway_upgrade_request_test
 gateway_connection_test_SOURCES = tests/unit/gateway/core/connection_test.c gateway/core/connection.c \
@@ -25,12 +25,19 @@ gateway_event_poller_test_SOURCES = tests/unit/gateway/feed/event_poller_test.c 
 	gateway/feed/event_poller.c
 gateway_event_poller_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_event_poller_test_LDADD = $(GATEWAY_TEST_LIBS)
-gateway_event_reader_test_SOURCES = tests/unit/gateway/feed/event_reader_test.c gateway/core/frame.c \
+FEED_BENCH = tests/unit/gateway/feed/feed_bench.c tests/unit/gateway/feed/feed_bench.h gateway/core/frame.c \
 	gateway/feed/delta_buffer.c gateway/feed/event_cache.c gateway/feed/event_poller.c gateway/feed/event_reader.c \
-	gateway/feed/model_waits.c gateway/feed/replay.c gateway/feed/snapshot.c gateway/feed/stream.c \
+	gateway/feed/feed.c gateway/feed/model_waits.c gateway/feed/replay.c gateway/feed/snapshot.c gateway/feed/stream.c \
 	gateway/feed/stream_registry.c
-gateway_event_reader_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_event_reader_test_SOURCES = tests/unit/gateway/feed/event_reader_test.c $(FEED_BENCH)
+gateway_event_reader_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS) -I$(top_srcdir)/tests
 gateway_event_reader_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_feed_test_SOURCES = tests/unit/gateway/feed/feed_test.c $(FEED_BENCH)
+gateway_feed_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS) -I$(top_srcdir)/tests
+gateway_feed_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_feed_frames_test_SOURCES = tests/unit/gateway/feed/feed_frames_test.c $(FEED_BENCH)
+gateway_feed_frames_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS) -I$(top_srcdir)/tests
+gateway_feed_frames_test_LDADD = $(GATEWAY_TEST_LIBS)
 gateway_masked_input_test_SOURCES = tests/unit/gateway/ws/masked_input_test.c gateway/ws/frame_heads.c \
 	gateway/ws/masked_input.c
 gateway_masked_input_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)

@@ -8,175 +8,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "base/json.h"
-#include "base/mem.h"
-#include "base/uuid.h"
+#include "base/text.h"
 #include "gateway/core/connection.h"
-#include "gateway/core/frame.h"
 #include "gateway/core/socket_request.h"
-#include "gateway/core/ticker.h"
-#include "gateway/feed/feed.h"
-#include "gateway/feed/model_waits.h"
-#include "gateway/feed/stream.h"
-#include "store/conversation/async_store.h"
-#include "store/db/db_async.h"
-
-enum { LONG_AGO_MS = 10000, READERS_MAX = 2 };
-
-/* The queries under way. */
-struct played {
-    struct state_query *state;
-    struct replay_query *replay;
-    size_t n_polls;
-    enum connection_end end;
-};
-
-/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the stubs have no owner */
-static struct played played;
-
-void ticker_advance(struct ticker *ticker, int64_t in_ms)
-{
-    ticker->next_ms = in_ms;
-}
-
-void connection_wake(struct connection *connection)
-{
-    (void)connection;
-}
-
-void connection_close(struct connection *connection, enum connection_end end)
-{
-    connection->end = end;
-    played.end = end;
-}
-
-void async_query_cancel(struct async_query **query)
-{
-    *query = NULL;
-}
-
-void async_store_read_state(struct db_async *async, struct state_query *query)
-{
-    query->pending = (struct async_query *)async;
-    played.state = query;
-}
-
-void async_store_replay(struct db_async *async, struct replay_query *query)
-{
-    query->pending = (struct async_query *)async;
-    played.replay = query;
-}
-
-void async_store_read_new(struct db_async *async, struct new_events_query *query)
-{
-    (void)async;
-    (void)query;
-    played.n_polls++;
-}
-
-/* The database answers with the state after that event. */
-static void answer_state(int64_t last_seq)
-{
-    struct state_query *query = TAKE_PTR(played.state);
-
-    assert_non_null(query);
-    query->pending = NULL;
-    query->conversation = (struct conversation)CONVERSATION_INIT;
-    query->conversation.id = query->conversation_id;
-    query->conversation.spec = json_object();
-    query->conversation.last_seq = last_seq;
-    query->done(query, NULL);
-}
-
-/* --- a socket --- */
-
-struct bench {
-    struct feed feed;
-    struct ticker ticker;
-    struct connection connection;
-    struct uuid conversation_id;
-    struct uuid user_id;
-};
-
-static int set_up(void **state)
-{
-    struct bench *bench = NEW(struct bench);
-    struct db_async *database = (struct db_async *)bench;
-
-    played = (struct played){.end = CONNECTION_OPEN};
-    stream_registry_init(&bench->feed.streams, database, &bench->ticker);
-    bench->feed.model_waits = model_waits_new();
-    bench->feed.back = database;
-    bench->feed.max_readers = READERS_MAX;
-    bench->conversation_id = uuid_random();
-    bench->user_id = uuid_random();
-    *state = bench;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct bench *bench = *state;
-
-    assert_true(TAILQ_EMPTY(&bench->feed.streams.all));
-    stream_registry_done(&bench->feed.streams);
-    model_waits_free(bench->feed.model_waits);
-    mem_free(bench);
-    return 0;
-}
-
-static void join(struct bench *bench, struct event_reader *reader,
-                 const struct socket_request *request, const struct position_query *place)
-{
-    const struct event_reader_start start = {
-        .request = request, .place = place, .user_id = &bench->user_id};
-
-    event_reader_join(reader, &bench->feed, &bench->connection, &start);
-}
-
-static struct position_query place_at(const struct bench *bench, int64_t last_seq)
-{
-    return (struct position_query){.conversation_id = bench->conversation_id, .last_seq = last_seq};
-}
-
-/* The stream reads the event with that number. */
-static void add_event(struct event_reader *reader, int64_t seq)
-{
-    char body[32];
-    struct fresh_event event = {.seq = seq, .id = uuid_random(), .body = body};
-
-    (void)snprintf(body, sizeof(body), "{\"number\":%lld}", (long long)seq);
-    event.body_len = strlen(body);
-    stream_take_event(reader->stream, &event);
-}
-
-/* A new version of the row that is told at once. */
-static void end_run(struct event_reader *reader)
-{
-    reader->stream->run_seen_ms = clock_monotonic_ms() - LONG_AGO_MS;
-    stream_take_version(reader->stream, reader->stream->snapshot_version + 1);
-}
-
-/* The next frame contains that text; NULL: there is none now. */
-static void expect(struct event_reader *reader, const char *part)
-{
-    struct frame *frame = event_reader_next_frame(reader);
-
-    if (part == NULL && frame == NULL)
-        return;
-    if (part == NULL || frame == NULL || strstr((const char *)frame_text(frame), part) == NULL)
-        fail_msg("expected %s, got %s", part != NULL ? part : "nothing",
-                 frame != NULL ? (const char *)frame_text(frame) : "nothing");
-    frame_release(frame);
-}
-
-#define SNAPSHOT "\"full_state\""
+#include "unit/gateway/feed/feed_bench.h"
 
 /* --- tests --- */
 
@@ -201,7 +40,7 @@ static void reading_begins_where_the_client_wants_it(void **state)
         {{.kind = SOCKET_EVENTS, .resend = RESEND_SINCE, .since = "2026-01-01T00:00:00"}, 7, 7},
         {{.kind = SOCKET_EVENTS, .resend = RESEND_SINCE, .since = ""}, 7, 10},
     };
-    struct bench *bench = *state;
+    struct feed_bench *bench = *state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct event_reader reader = {.cursor = 0};
@@ -218,7 +57,7 @@ static void reading_begins_where_the_client_wants_it(void **state)
 static void session_is_sent_sync_then_history_then_the_snapshot(void **state)
 {
     const struct socket_request request = {.kind = SOCKET_SESSION, .after_seq = 1};
-    struct bench *bench = *state;
+    struct feed_bench *bench = *state;
     const struct position_query place = place_at(bench, 2);
     const struct position_query now = place_at(bench, 4);
     struct event_reader first = {.cursor = 0};
@@ -246,7 +85,7 @@ static void session_is_sent_sync_then_history_then_the_snapshot(void **state)
 static void events_socket_is_sent_the_snapshot_before_history(void **state)
 {
     const struct socket_request request = {.kind = SOCKET_EVENTS, .resend = RESEND_ALL};
-    struct bench *bench = *state;
+    struct feed_bench *bench = *state;
     const struct position_query place = place_at(bench, 1);
     struct event_reader reader = {.cursor = 0};
 
@@ -267,7 +106,7 @@ static void events_socket_is_sent_the_snapshot_before_history(void **state)
 static void snapshot_follows_the_newest_event_that_it_covers(void **state)
 {
     const struct socket_request request = {.kind = SOCKET_SESSION, .after_seq = -2};
-    struct bench *bench = *state;
+    struct feed_bench *bench = *state;
     const struct position_query place = place_at(bench, 5);
     struct event_reader reader = {.cursor = 0};
 
@@ -305,7 +144,7 @@ static void snapshot_follows_the_newest_event_that_it_covers(void **state)
 static void conversation_has_so_many_readers_and_no_more(void **state)
 {
     const struct socket_request request = {.kind = SOCKET_EVENTS, .resend = RESEND_NONE};
-    struct bench *bench = *state;
+    struct feed_bench *bench = *state;
     const struct position_query place = place_at(bench, 5);
     struct event_reader readers[READERS_MAX + 1] = {{.cursor = 0}};
 
@@ -323,7 +162,7 @@ static void conversation_has_so_many_readers_and_no_more(void **state)
         event_reader_leave(&readers[i]);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, feed_bench_set_up, feed_bench_tear_down)
 
 int main(void)
 {

@@ -4,7 +4,7 @@ GATEWAY_TEST_LIBS = $(AUTH_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(CMOCK
 
 check_PROGRAMS += gateway_attach_test gateway_bash_feed_test gateway_bash_reader_test gateway_bash_request_test gateway_bash_window_test gateway_client_messages_test gateway_connection_test \
 	gateway_event_poller_test gateway_event_reader_test gateway_feed_frames_test gateway_feed_test gateway_frames_test gateway_masked_input_test \
-	gateway_preview_relay_test gateway_process_test gateway_receive_test gateway_request_head_test gateway_revocation_test gateway_stream_test gateway_ticker_test \
+	gateway_preview_relay_test gateway_process_test gateway_receive_test gateway_request_head_test gateway_revocation_test gateway_sockets_test gateway_stream_test gateway_ticker_test \
 	gateway_upgrade_request_test
 gateway_attach_test_SOURCES = tests/unit/gateway/ws/attach_test.c gateway/core/connection.c gateway/core/frame.c \
 	gateway/ws/attach.c gateway/ws/subscriber.c
@@ -53,13 +53,19 @@ gateway_preview_relay_test_SOURCES = tests/unit/gateway/preview/relay_test.c gat
 	gateway/preview/error_page.c gateway/preview/relay.c gateway/preview/request_head.c
 gateway_preview_relay_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_preview_relay_test_LDADD = $(GATEWAY_TEST_LIBS)
-gateway_process_test_SOURCES = tests/unit/gateway/process/gateway_test.c \
+GATEWAY_PROCESS = tests/unit/gateway/process/gateway_fixture.c tests/unit/gateway/process/gateway_fixture.h \
 	tests/unit/gateway/process/websocket.c tests/unit/gateway/process/websocket.h \
 	tests/unit/support/program.c tests/unit/support/program.h
-gateway_process_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS) -I$(top_srcdir)/tests $(PQ_CFLAGS) \
+GATEWAY_PROCESS_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS) -I$(top_srcdir)/tests $(PQ_CFLAGS) \
 	-DDEFT_GATEWAY='"$(abs_top_builddir)/deft-gateway"'
+gateway_process_test_SOURCES = tests/unit/gateway/process/gateway_test.c $(GATEWAY_PROCESS)
+gateway_process_test_CPPFLAGS = $(GATEWAY_PROCESS_CPPFLAGS)
 gateway_process_test_LDADD = libtestsupport.a $(GATEWAY_TEST_LIBS)
 EXTRA_gateway_process_test_DEPENDENCIES = deft-gateway$(EXEEXT)
+gateway_sockets_test_SOURCES = tests/unit/gateway/process/sockets_test.c $(GATEWAY_PROCESS)
+gateway_sockets_test_CPPFLAGS = $(GATEWAY_PROCESS_CPPFLAGS)
+gateway_sockets_test_LDADD = libtestsupport.a libtestserver.a $(CLIENT_LIBS) $(GATEWAY_TEST_LIBS)
+EXTRA_gateway_sockets_test_DEPENDENCIES = deft-gateway$(EXEEXT)
 gateway_request_head_test_SOURCES = tests/unit/gateway/preview/request_head_test.c gateway/preview/request_head.c
 gateway_request_head_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_request_head_test_LDADD = $(GATEWAY_TEST_LIBS)

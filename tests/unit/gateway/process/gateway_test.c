@@ -2,166 +2,25 @@
  * deft-gateway as a process, with a database: who may attach, what is sent, and how sockets end.
  */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/crypto.h"
-#include "base/error.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/text.h"
 #include "base/uuid.h"
-#include "store/db/db.h"
 #include "support/json_path.h"
 #include "support/pg.h"
-#include "support/program.h"
 #include "support/sql.h"
+#include "unit/gateway/process/gateway_fixture.h"
 #include "unit/gateway/process/websocket.h"
 
-#ifndef DEFT_GATEWAY /* for tools that read this file alone */
-#define DEFT_GATEWAY "./deft-gateway"
-#endif
-
-#define HASH_KEY "00112233445566778899001122334455667788990011223344556677889900ff"
-#define KEY "the-key-of-a-user"
-#define AUTH_OF_KEY "{\"type\":\"auth\",\"session_api_key\":\"" KEY "\"}"
-
 enum { MESSAGE_MAX_BYTES = 1 << 20, AUTH_FRAME_MAX_BYTES = 8192 };
-
-struct gateway_fixture {
-    struct program program;
-    struct db *db;
-    char socket[64];
-    char events[96];      /* path of the conversation's socket */
-    char session[96];     /* the same, with envelopes */
-    char credential[160]; /* header of the user's key */
-    struct uuid conversation_id;
-    struct uuid user_id;
-};
-
-static void add_rows(struct gateway_fixture *fixture)
-{
-    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
-    CLEANUP(secret_done) struct secret key = SECRET_INIT;
-    struct keyring keyring;
-    struct error err = ERROR_INIT;
-    char hash[CRYPTO_HASH_HEX_BYTES] = "";
-
-    secret_set(&key, HASH_KEY);
-    assert_int_equal(keyring_init_hash(&keyring, &key, &err), 0);
-    keyring_hash_token(&keyring, KEY, hash);
-    fixture->user_id = test_user(fixture->db);
-    fixture->conversation_id = uuid_random();
-    strbuf_appendf(&sql,
-                   "DELETE FROM api_keys;"
-                   "INSERT INTO api_keys (user_id, name, key_hash) VALUES ('%s', 'k', '%s');"
-                   "INSERT INTO conversations (id, user_id, runtime_kind, runtime_session, spec)"
-                   " VALUES ('%s', '%s', 'local', 's-1', '{}')",
-                   fixture->user_id.text, hash, fixture->conversation_id.text,
-                   fixture->user_id.text);
-    test_sql(sql.text);
-    (void)snprintf(fixture->events, sizeof(fixture->events), "/sockets/events/%s",
-                   fixture->conversation_id.text);
-    (void)snprintf(fixture->session, sizeof(fixture->session), "/sockets/session/%s",
-                   fixture->conversation_id.text);
-    (void)snprintf(fixture->credential, sizeof(fixture->credential),
-                   "X-Deft-Credential: key %s\r\n", hash);
-}
-
-/* Starts it and waits until it listens. */
-static void start(struct gateway_fixture *fixture, const char *auth_ms)
-{
-    char path[] = DEFT_GATEWAY;
-    struct stat facts = {0};
-
-    (void)snprintf(fixture->socket, sizeof(fixture->socket), "/tmp/deft-gw-test.%d", (int)getpid());
-    (void)unlink(fixture->socket);
-    assert_int_equal(setenv("DEFT_GATEWAY_SOCKET", fixture->socket, 1), 0);
-    assert_int_equal(setenv("DEFT_DATABASE_URL", test_database_url(), 1), 0);
-    assert_int_equal(setenv("DEFT_HASH_KEY", HASH_KEY, 1), 0);
-    assert_int_equal(setenv("DEFT_CATALOGUE_DIR", DEFT_TOP_SRCDIR "/catalogue", 1), 0);
-    assert_int_equal(setenv("DEFT_GATEWAY_AUTH_MS", auth_ms, 1), 0);
-    assert_int_equal(setenv("DEFT_GATEWAY_SUBSCRIBERS", "2", 1), 0);
-    fixture->program = program_start((char *[]){path, NULL});
-    assert_true(program_await(&fixture->program, "gateway.started"));
-    assert_int_equal(stat(fixture->socket, &facts), 0);
-    assert_int_equal(facts.st_mode & 0777, 0660);
-}
-
-/* Ends it in order; what it logged is for who looks. */
-static void stop(struct gateway_fixture *fixture)
-{
-    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
-
-    assert_int_equal(kill(fixture->program.pid, SIGTERM), 0);
-    assert_int_equal(program_wait(&fixture->program, &out, &err), 0);
-    assert_non_null(strstr(out.len > 0 ? out.text : err.text, "gateway.stopped"));
-    (void)unlink(fixture->socket);
-}
-
-static int set_up_with(void **state, const char *auth_ms)
-{
-    struct gateway_fixture *fixture = NEW(struct gateway_fixture);
-
-    fixture->db = test_db_open(1);
-    add_rows(fixture);
-    start(fixture, auth_ms);
-    *state = fixture;
-    return 0;
-}
-
-static int set_up(void **state)
-{
-    return set_up_with(state, "60000");
-}
-
-static int set_up_impatient(void **state)
-{
-    return set_up_with(state, "50");
-}
-
-static int tear_down(void **state)
-{
-    struct gateway_fixture *fixture = *state;
-
-    stop(fixture);
-    db_free(fixture->db);
-    mem_free(fixture);
-    return 0;
-}
-
-/* Attached with the user's key; its first frame is in `first`. */
-static void attach(struct gateway_fixture *fixture, struct ws *ws, const char *path,
-                   struct strbuf *first)
-{
-    assert_int_equal(ws_open(ws, fixture->socket, path, fixture->credential), 101);
-    assert_int_equal(ws_receive(ws, first), WS_TEXT);
-}
-
-/* Stores an event, and tells the gateway. */
-static void add_event(const struct gateway_fixture *fixture, int seq, const char *text)
-{
-    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
-
-    strbuf_appendf(&sql,
-                   "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, body)"
-                   " VALUES ('%s', %d, gen_random_uuid(), 'MessageEvent', 'user',"
-                   " '2026-01-01T00:00:0%d.000000', '{\"text\":\"%s\"}');"
-                   "SELECT pg_notify('deft_events', '%s')",
-                   fixture->conversation_id.text, seq, seq, text, fixture->conversation_id.text);
-    test_sql(sql.text);
-}
 
 /* --- upgrades --- */
 
@@ -304,6 +163,11 @@ static void sockets_of_a_conversation_are_limited(void **state)
     attach(fixture, &two, fixture->session, &text);
     assert_int_equal(ws_open(&three, fixture->socket, fixture->events, fixture->credential), 101);
     assert_closed(&three, 1013, "Too many connections for this conversation");
+}
+
+static int set_up_impatient(void **state)
+{
+    return gateway_set_up_with(state, "50");
 }
 
 static void silent_client_is_closed(void **state)
@@ -468,7 +332,7 @@ static void wrong_settings_are_said(void **state)
     assert_int_equal(unsetenv("DEFT_SECRET_KEY"), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, gateway_set_up, gateway_tear_down)
 
 int main(int argc, char **argv)
 {
@@ -482,7 +346,8 @@ int main(int argc, char **argv)
         TEST(unknown_credential_closes_the_socket),
         TEST(conversation_must_be_the_callers),
         TEST(sockets_of_a_conversation_are_limited),
-        cmocka_unit_test_setup_teardown(silent_client_is_closed, set_up_impatient, tear_down),
+        cmocka_unit_test_setup_teardown(silent_client_is_closed, set_up_impatient,
+                                        gateway_tear_down),
         TEST(stored_events_are_sent),
         TEST(earlier_events_are_sent_on_request),
         TEST(bad_frames_are_answered),

@@ -1,0 +1,290 @@
+/*
+ * deft-gateway as a process: what the head of a request asks for, messages and commands of
+ * clients, and the ends of sockets that time brings.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "auth/wrong_keys.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/test_server.h"
+#include "support/json_path.h"
+#include "support/pg.h"
+#include "support/sql.h"
+#include "unit/gateway/process/gateway_fixture.h"
+#include "unit/gateway/process/websocket.h"
+
+enum { HEAD_MAX_BYTES = 8192, LARGE_BYTES = 1 << 20, N_LARGE = 16 };
+
+#define WRONG_AUTH "{\"type\":\"auth\",\"session_api_key\":\"wrong\"}"
+
+/* Takes frames until one contains that text. */
+static void receive_until(struct ws *ws, const char *part, struct strbuf *text)
+{
+    do {
+        if (ws_receive(ws, text) != WS_TEXT)
+            fail_msg("no %s, but %s", part, text->len > 2 ? text->text + 2 : "the end");
+    } while (strstr(text->text, part) == NULL);
+}
+
+/* Closes it, and waits until the gateway has done so, too: the sockets of a conversation count. */
+static void leave(struct ws *ws)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    ws_send(ws, WS_CLOSE, "\x03\xe8", 2);
+    while (ws_receive(ws, &text) >= 0)
+        ;
+}
+
+/* --- heads --- */
+
+struct query_row {
+    bool is_session;
+    const char *query;
+    const char *first; /* event that is sent; NULL: none before the next one */
+};
+
+static void query_says_where_to_begin(void **state)
+{
+    static const struct query_row rows[] = {
+        {false, "", NULL},
+        {false, "?resend_all=true", "one"},
+        {false, "?resend_all=false", NULL},
+        {false, "?resend_mode=all", "one"},
+        {false, "?resend_mode=since&after_timestamp=2026-01-01T00:00:02", "two"},
+        {false, "?after_timestamp=2026-01-01T00:00:02Z&resend_mode=since", "two"},
+        {false, "?after_timestamp=2026-01-01T00:00:02", NULL},
+        {true, "?after_seq=-1", "one"},
+        {true, "?after_seq=0", "two"},
+        {true, "", NULL},
+    };
+    struct gateway_fixture *fixture = *state;
+
+    add_event(fixture, 1, "one");
+    add_event(fixture, 2, "two");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(ws_done) struct ws ws = WS_INIT;
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        char path[200] = "";
+        char next[16] = "";
+
+        (void)snprintf(path, sizeof(path), "%s%s",
+                       rows[i].is_session ? fixture->session : fixture->events, rows[i].query);
+        (void)snprintf(next, sizeof(next), "next-%zu", i);
+        attach(fixture, &ws, path, &text);
+        add_event(fixture, (int)i + 3, next);
+        receive_until(&ws, "\"text\":\"", &text);
+        if (strstr(text.text, rows[i].first != NULL ? rows[i].first : next) == NULL)
+            fail_msg("%s: %s", rows[i].query, text.text);
+        leave(&ws);
+    }
+}
+
+static void wrong_queries_are_refused(void **state)
+{
+    static const char *const queries[] = {"?resend_mode=some", "?after_timestamp=never",
+                                          "?after_seq=-2", "?after_seq=x"};
+    struct gateway_fixture *fixture = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
+        CLEANUP(ws_done) struct ws ws = WS_INIT;
+        char path[200] = "";
+
+        (void)snprintf(path, sizeof(path), "%s%s", fixture->session, queries[i]);
+        assert_int_equal(ws_open(&ws, fixture->socket, path, fixture->credential), 403);
+    }
+}
+
+static void length_of_heads_is_limited(void **state)
+{
+    struct gateway_fixture *fixture = *state;
+
+    for (int i = 0; i < 2; i++) {
+        CLEANUP(ws_done) struct ws ws = WS_INIT;
+        CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+        int status = 0;
+
+        strbuf_appendf(&path, "%s?pad=", fixture->events);
+        while (path.len < (i == 0 ? HEAD_MAX_BYTES - 1024 : HEAD_MAX_BYTES + 1))
+            strbuf_append_char(&path, 'x');
+        status = ws_open(&ws, fixture->socket, path.text, fixture->credential);
+        if (i == 0)
+            assert_int_equal(status, 101);
+        else
+            assert_int_not_equal(status, 101);
+    }
+}
+
+static void wrong_keys_of_a_client_are_counted(void **state)
+{
+    struct gateway_fixture *fixture = *state;
+
+    for (int i = 0; i <= WRONG_KEYS_PER_MINUTE + 1; i++) {
+        CLEANUP(ws_done) struct ws ws = WS_INIT;
+        bool is_other = i > WRONG_KEYS_PER_MINUTE;
+
+        assert_int_equal(
+            ws_open(&ws, fixture->socket, fixture->events,
+                    is_other ? "X-Real-IP: 192.0.2.8\r\n" : "X-Real-IP: 192.0.2.7\r\n"),
+            101);
+        ws_send_text(&ws, WRONG_AUTH);
+        if (i == WRONG_KEYS_PER_MINUTE)
+            assert_closed(&ws, 1013, "Too many wrong keys; try again in a minute");
+        else
+            assert_closed(&ws, 4001, "Authentication failed");
+    }
+}
+
+/* --- messages and commands --- */
+
+static void messages_are_stored_and_sent(void **state)
+{
+    struct gateway_fixture *fixture = *state;
+    CLEANUP(ws_done) struct ws ws = WS_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    attach(fixture, &ws, fixture->events, &text);
+    ws_send_text(&ws, "{\"role\":\"user\",\"content\":\"Hello\"}");
+    receive_until(&ws, "\"MessageEvent\"", &text);
+    assert_json_at(text.text, "llm_message.content[0].text", "\"Hello\"");
+    ws_send_text(&ws, "{\"role\":\"assistant\",\"content\":\"Hello\"}");
+    receive_until(&ws, "\"ServerErrorEvent\"", &text);
+    assert_json_at(text.text, "code", "\"ValidationError\"");
+}
+
+/* The Runtime API, which has no sandbox and starts none. */
+static int set_up_with_runtime_api(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}"},
+        {.bytes = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 23\r\n\r\n"
+                  "{\"detail\":\"no room now\"}"},
+    };
+    struct test_server *server = test_server_start(replies, 2, NULL);
+    int rc = 0;
+
+    assert_int_equal(setenv("DEFT_RUNTIME_URL", test_server_url(server, ""), 1), 0);
+    assert_int_equal(setenv("DEFT_RUNTIME_API_KEY", "the-key-of-the-api", 1), 0);
+    rc = gateway_set_up(state);
+    ((struct gateway_fixture *)*state)->runtime_api = server;
+    return rc;
+}
+
+static int tear_down_with_runtime_api(void **state)
+{
+    struct test_server *server = ((struct gateway_fixture *)*state)->runtime_api;
+    int rc = gateway_tear_down(state);
+
+    test_server_stop(server);
+    return rc;
+}
+
+static void command_asks_for_a_sandbox(void **state)
+{
+    struct gateway_fixture *fixture = *state;
+    CLEANUP(ws_done) struct ws ws = WS_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    assert_int_equal(ws_open(&ws, fixture->socket, "/sockets/bash-events", fixture->credential),
+                     101);
+    assert_true(test_server_wait(fixture->runtime_api, 1));
+    ws_send_text(&ws, "{\"command\":\"ls\"}");
+    assert_int_equal(ws_receive(&ws, &text), WS_TEXT);
+    assert_json_at(text.text, "kind", "\"BashError\"");
+    assert_json_at(text.text, "code", "\"ServerError\"");
+    assert_non_null(strstr(test_server_request(fixture->runtime_api, 0), "GET /sessions/u-"));
+    assert_non_null(strstr(test_server_request(fixture->runtime_api, 0), "the-key-of-the-api"));
+    assert_non_null(strstr(test_server_request(fixture->runtime_api, 1), "POST /start "));
+    assert_non_null(strstr(test_server_request(fixture->runtime_api, 1), "deft-sandbox:1"));
+}
+
+/* --- ends --- */
+
+static void session_that_expires_closes_its_sockets(void **state)
+{
+    struct gateway_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    CLEANUP(ws_done) struct ws ws = WS_INIT;
+    CLEANUP(ws_done) struct ws late = WS_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    char credential[160] = "";
+
+    strbuf_appendf(&sql,
+                   "INSERT INTO sessions (user_id, token_hash, expires_at)"
+                   " VALUES ('%s', '%s', now() + interval '3 seconds')",
+                   fixture->user_id.text, fixture->hash);
+    test_sql(sql.text);
+    (void)snprintf(credential, sizeof(credential), "X-Deft-Credential: session %s\r\n",
+                   fixture->hash);
+    assert_int_equal(ws_open(&ws, fixture->socket, fixture->events, credential), 101);
+    assert_int_equal(ws_receive(&ws, &text), WS_TEXT);
+    assert_closed(&ws, 4001, "Authentication failed");
+    assert_int_equal(ws_open(&late, fixture->socket, fixture->events, credential), 101);
+    assert_closed(&late, 4001, "Authentication failed");
+}
+
+static int set_up_with_little_patience(void **state)
+{
+    assert_int_equal(setenv("DEFT_GATEWAY_SLOW_MS", "100", 1), 0);
+    return gateway_set_up(state);
+}
+
+static void client_that_does_not_read_is_closed(void **state)
+{
+    struct gateway_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    CLEANUP(ws_done) struct ws ws = WS_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    size_t n_read = 0;
+
+    attach(fixture, &ws, fixture->events, &text);
+    strbuf_appendf(&sql,
+                   "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, body)"
+                   " SELECT '%s', n, gen_random_uuid(), 'MessageEvent', 'user',"
+                   " '2026-01-01T00:00:00.000000', '{\"text\":\"' || repeat('x', %d) || '\"}'"
+                   " FROM generate_series(1, %d) n;"
+                   "SELECT pg_notify('deft_events', '%s')",
+                   fixture->conversation_id.text, LARGE_BYTES, N_LARGE,
+                   fixture->conversation_id.text);
+    test_sql(sql.text);
+    assert_true(program_await(&fixture->program, "socket.slow"));
+    while (ws_receive(&ws, &text) == WS_TEXT)
+        n_read++;
+    assert_true(n_read < N_LARGE);
+    assert_int_equal((unsigned char)text.text[0] << 8 | (unsigned char)text.text[1], 1013);
+    assert_string_equal(text.text + 2, "slow_consumer");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, gateway_set_up, gateway_tear_down)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(query_says_where_to_begin),
+        TEST(wrong_queries_are_refused),
+        TEST(length_of_heads_is_limited),
+        TEST(wrong_keys_of_a_client_are_counted),
+        TEST(messages_are_stored_and_sent),
+        TEST(session_that_expires_closes_its_sockets),
+        cmocka_unit_test_setup_teardown(command_asks_for_a_sandbox, set_up_with_runtime_api,
+                                        tear_down_with_runtime_api),
+        cmocka_unit_test_setup_teardown(client_that_does_not_read_is_closed,
+                                        set_up_with_little_patience, gateway_tear_down),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    /* A confined gateway cannot be searched for leaks. */
+    assert_int_equal(setenv("ASAN_OPTIONS", "detect_leaks=0", 1), 0);
+    return cmocka_run_group_tests_name("gateway/sockets", tests, NULL, NULL);
+}

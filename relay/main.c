@@ -127,10 +127,8 @@ static bool poll_once(struct relay *relay, struct pollfd fds[2])
     bool is_reading = may_read(relay);
     int n = 0;
 
-    fds[INPUT] = (struct pollfd){.fd = STDIN_FILENO, .events = is_reading ? POLLIN : 0};
+    fds[INPUT] = (struct pollfd){.fd = is_reading ? STDIN_FILENO : -1, .events = POLLIN};
     fds[OUTPUT] = (struct pollfd){.fd = relay->out_fd, .events = relay->whole > 0 ? POLLOUT : 0};
-    if (!is_reading)
-        fds[INPUT].fd = -1;
     n = poll(fds, 2, is_reading ? -1 : PATIENCE_MS);
     if (n == 0)
         relay->is_stalled = true;

@@ -27,7 +27,7 @@
 #define STALLED "while ! test -e \"$1\"; do sleep 0.05; done; exec cat"
 #define NOTE_END " lines dropped, the log could not take them\n"
 
-enum { LINE_BYTES = 100, N_LINES = 10000, PENDING_BYTES = 65536 };
+enum { LINE_BYTES = 100, N_LINES = 10000, PENDING_BYTES = 65536, CHUNK_BYTES = 16384 };
 
 static void send_all(const struct program *program, const char *bytes, size_t len)
 {
@@ -111,6 +111,45 @@ static void nothing_is_dropped_while_the_command_reads(void **state)
     send_lines(&program, &sent);
     assert_int_equal(program_wait(&program, &out, &err), 0);
     assert_int_equal(strtol(out.text, NULL, 10), LINE_BYTES * N_LINES);
+}
+
+/* What the command did not accept at once follows without more input. */
+static void lines_pass_while_the_input_stays_open(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf sent = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    struct program program = start("sleep 0.2; exec cat", "");
+
+    (void)state;
+    strbuf_append_char(&sent, '\n');
+    while (sent.len < 2 * PENDING_BYTES - CHUNK_BYTES)
+        strbuf_append(&sent, "a line that is sent and not followed by any other for a while\n");
+    send_all(&program, sent.text, sent.len);
+    while (out.len < sent.len) {
+        char bytes[CHUNK_BYTES];
+        ssize_t n = read(program.out_fd, bytes, sizeof(bytes));
+
+        assert_true(n > 0);
+        strbuf_append_bytes(&out, bytes, (size_t)n);
+    }
+    assert_string_equal(out.text, sent.text);
+    strbuf_reset(&out);
+    assert_int_equal(program_wait(&program, &out, &out), 0);
+    assert_string_equal(out.text, "");
+}
+
+static void want_of_descriptors_is_said(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+    struct program program = program_start((char *[]){
+        (char *)(uintptr_t)"/bin/sh", (char *)(uintptr_t)"-c",
+        (char *)(uintptr_t)"ulimit -n 4; exec \"$0\" cat", (char *)(uintptr_t)DEFT_RELAY, NULL});
+
+    (void)state;
+    assert_int_equal(program_wait(&program, &out, &err), EX_OSERR);
+    assert_string_equal(err.text, "deft-relay: Too many open files\n");
+    assert_string_equal(out.text, "");
 }
 
 /* Lines may be split and joined anywhere. */
@@ -211,6 +250,8 @@ int main(void)
         cmocka_unit_test(command_is_needed),
         cmocka_unit_test(lines_pass_unchanged),
         cmocka_unit_test(nothing_is_dropped_while_the_command_reads),
+        cmocka_unit_test(lines_pass_while_the_input_stays_open),
+        cmocka_unit_test(want_of_descriptors_is_said),
         cmocka_unit_test(long_lines_pass_in_pieces),
         cmocka_unit_test(line_that_never_fits_is_dropped_whole),
         cmocka_unit_test(stalled_command_loses_lines_but_blocks_nobody),

@@ -108,8 +108,7 @@ int bash_request_read_accepted(const struct http_call *answer, const struct erro
     }
     if (status == STATUS_OK)
         return 0;
-    if (json_parse(body, len, &reply, &ignored) < 0)
-        reply = json_object();
+    error_ignore(json_parse(body, len, &reply, &ignored), "the reply then has no detail");
     return error_set(err, status == 400 || status == 422 ? ERROR_INVALID : ERROR_UNAVAILABLE, "%s",
                      json_text_or(reply, "detail", "the sandbox refused the command"));
 }

@@ -130,13 +130,12 @@ static uint32_t wanted_of_nginx(const struct preview_link *link)
            (takes_answer && link->answer.len > 0 ? EPOLLOUT : 0);
 }
 
+/* While it is being connected the request's head is held, and EPOLLOUT reports the outcome. */
 static uint32_t wanted_of_program(const struct preview_link *link)
 {
     bool gives_answer =
         link->phase == LINK_WAITING || (link->phase == LINK_COPYING && link->answer.len == 0);
 
-    if (link->phase == LINK_CONNECTING)
-        return EPOLLOUT;
     return (gives_answer ? EPOLLIN : 0) | (link->request.len > 0 && !link->is_deaf ? EPOLLOUT : 0);
 }
 

@@ -115,6 +115,16 @@ static void program_writes_below_its_folders(void **state)
     assert_int_equal(rmdir(two), 0);
 }
 
+static void file_that_is_no_program_is_said(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+
+    (void)state;
+    assert_int_equal(launch(WORDS("--", "/etc/passwd"), &out, &err), EX_UNAVAILABLE);
+    assert_string_equal(err.text, "deft-launch: /etc/passwd: Permission denied\n");
+}
+
 static void missing_program_or_folder_is_said(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
@@ -134,6 +144,7 @@ int main(void)
         cmocka_unit_test(program_runs_with_its_arguments),
         cmocka_unit_test(program_starts_no_other_one),
         cmocka_unit_test(program_writes_below_its_folders),
+        cmocka_unit_test(file_that_is_no_program_is_said),
         cmocka_unit_test(missing_program_or_folder_is_said),
     };
 

@@ -352,6 +352,9 @@ static void the_first_frame_tells_a_long_silence_alone(void **state)
                  "{\"type\":\"sync\",\"from_seq\":-1,\"through_seq\":4,\"silent_ms\":20000}");
     expect_frame(frame_sync(&(struct sync){-2, 4, SYNC_SILENT_MS - 1}),
                  "{\"type\":\"sync\",\"through_seq\":4}");
+    expect_frame(frame_sync(&(struct sync){0, 0, 0}),
+                 "{\"type\":\"sync\",\"from_seq\":0,\"through_seq\":0}");
+    expect_frame(frame_sync(&(struct sync){-1, -1, 0}), "{\"type\":\"sync\",\"from_seq\":-1}");
 }
 
 static void lines_say_what_was_written(void **state)

@@ -214,6 +214,8 @@ static int set_up(void **state)
     fixture->revocation.n_hints = N_HINTS;
     fixture->services = (struct ws_services){.live = (struct db_async *)(void *)fixture,
                                              .back = (struct db_async *)(void *)fixture,
+                                             .feed = (struct feed *)(void *)fixture,
+                                             .bash_feeds = (struct bash_feeds *)(void *)fixture,
                                              .keyring = &fixture->keyring,
                                              .wrong_keys = wrong_keys_new(),
                                              .revocation = &fixture->revocation};

@@ -21,6 +21,7 @@
 #include "gateway/ws/attach.h"
 #include "gateway/ws/client_messages.h"
 #include "gateway/ws/subscriber.h"
+#include "gateway/ws/ws_services.h"
 
 enum { CHUNK_BYTES = 4096, AUTH_MAX_BYTES = 8192, MESSAGE_MAX_BYTES = 1 << 20 };
 
@@ -88,8 +89,11 @@ void bash_reader_take_command(struct bash_reader *reader, const json_t *frame)
 
 static struct subscriber subscriber_of(enum principal_kind kind)
 {
+    static const struct ws_services services = {.feed = NULL};
+
     played = (struct played){0};
-    return (struct subscriber){.principal = {.kind = kind},
+    return (struct subscriber){.services = &services,
+                               .principal = {.kind = kind},
                                .request = {.conversation_id = {"c-1"}},
                                .incoming = STRBUF_INIT};
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 #include <libwebsockets.h>
@@ -63,6 +64,14 @@ struct played {
 static struct played played;
 
 /* --- the stubs --- */
+
+/* POSIX.1-2017, clock_gettime(): wrong keys are not forgotten meanwhile. */
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    (void)id;
+    *now = (struct timespec){.tv_sec = 1000};
+    return 0;
+}
 
 void async_store_find_caller(struct db_async *async, struct caller_query *query)
 {

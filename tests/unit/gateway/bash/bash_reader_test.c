@@ -447,7 +447,7 @@ static void request_that_cannot_begin_fails_the_commands(void **state)
     place(fixture);
     take(fixture->reader, "{\"command\":\"one\"}");
     played_answer(played_last(PLAYED_START)->call);
-    (void)played_last(PLAYED_POST);
+    played_last(PLAYED_POST);
     played.is_unable = true;
     played_page(NEWEST_US + 1, 1);
     played_answer(&fixture->feed->poll);
@@ -513,7 +513,7 @@ static void sandbox_that_did_not_answer_is_checked_by_the_next_start(void **stat
     assert_true(played_last(PLAYED_START)->is_doubted);
     played_answer(played_last(PLAYED_START)->call);
     played_answer(played_last(PLAYED_NEWEST)->call);
-    (void)played_last(PLAYED_POST);
+    played_last(PLAYED_POST);
     played_answer(played_last(PLAYED_POST)->call);
     take(fixture->reader, "{\"command\":\"ls\"}");
     assert_false(played_last(PLAYED_START)->is_doubted);
@@ -531,7 +531,7 @@ static void sandbox_that_fails_during_a_start_is_started_again(void **state)
     assert_null(fixture->feed->endpoint.url);
     played_expect(5);
     played_answer(played_last(PLAYED_START)->call);
-    (void)played_last(PLAYED_NEWEST);
+    played_last(PLAYED_NEWEST);
     assert_int_equal(played.n_errors, 0);
     assert_int_equal(fixture->feed->commands.n, 1);
 }

@@ -67,7 +67,7 @@ void played_done(void);
 /* Makes the next page: n events with the times first_us, first_us + 1, … */
 void played_page(int64_t first_us, int n);
 /* The last request; fails if it is of another kind. */
-struct played_request *played_last(enum played_kind kind) MUST_CHECK;
+struct played_request *played_last(enum played_kind kind);
 /* Fails unless so many requests were made in all. */
 void played_expect(size_t n_requests);
 /* Answers a request: with the next page, place or a success, or with that failure. */

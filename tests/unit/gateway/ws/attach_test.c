@@ -28,6 +28,7 @@
 #include "gateway/ws/subscriber.h"
 #include "gateway/ws/ws_services.h"
 #include "store/conversation/async_store.h"
+#include "store/db/db_async.h"
 
 #define HASH_KEY "00112233445566778899001122334455667788990011223344556677889900ff"
 #define USER_KEY "sk-deft-of-a-user"

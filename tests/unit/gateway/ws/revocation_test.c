@@ -83,14 +83,41 @@ static void a_socket_is_not_checked_without_a_hint(void **state)
     revocation_join(&revocation, &socket, revocation.n_hints);
     revocation_join(&revocation, &another, revocation.n_hints);
     assert_int_equal(n_queries, 0);
+    revocation_doubt(&revocation, "a-third-key");
+    assert_int_equal(n_queries, 0);
     revocation_doubt(&revocation, "another-key");
     assert_int_equal(n_queries, 1);
+    assert_int_equal(n_ids, 1);
+    assert_string_equal(revocation.query.ids[0], "another-key");
     revocation.query.ended(&revocation.query, "another-key");
     revocation.query.done(&revocation.query, NULL);
     assert_int_equal(connection.end, CONNECTION_OPEN);
     assert_int_equal(other.end, CONNECTION_UNAUTHENTICATED);
     revocation_leave(&socket);
     revocation_leave(&another);
+    revocation_done(&revocation);
+}
+
+static void a_socket_without_a_credential_is_not_watched(void **state)
+{
+    struct revocation revocation;
+    struct connection connection = {.end = CONNECTION_OPEN};
+    struct revocable socket = socket_of("", &connection);
+
+    (void)state;
+    start(&revocation);
+    revocation_join(&revocation, &socket, revocation.n_hints - 1);
+    assert_false(socket.is_listed);
+    revocation_doubt_all(&revocation);
+    assert_int_equal(revocation.n_hints, 1);
+    assert_int_equal(n_queries, 0);
+    revocation_leave(&socket);
+    socket.credential_id = "a-key";
+    revocation_join(&revocation, &socket, revocation.n_hints);
+    revocation_leave(&socket);
+    assert_false(socket.is_listed);
+    revocation_doubt_all(&revocation);
+    assert_int_equal(n_queries, 0);
     revocation_done(&revocation);
 }
 
@@ -172,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_end_that_was_told_before_the_socket_was_listed_closes_it),
         cmocka_unit_test(a_socket_is_not_checked_without_a_hint),
+        cmocka_unit_test(a_socket_without_a_credential_is_not_watched),
         cmocka_unit_test(a_check_that_failed_is_repeated),
         cmocka_unit_test(all_doubted_keys_are_asked_for_in_one_query),
         cmocka_unit_test(hint_during_a_query_is_asked_for_after_it),

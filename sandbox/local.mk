@@ -208,6 +208,15 @@ sandbox_files_test_SOURCES = \
 sandbox_files_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
 sandbox_files_test_LDADD = $(SANDBOX_BENCH_LIBS)
 
+check_PROGRAMS += sandbox-browser-test
+sandbox_browser_test_SOURCES = \
+	tests/unit/sandbox/browser/browser_process_test.c \
+	tests/unit/sandbox/browser/browser_process_tests.c tests/unit/sandbox/browser/browser_process_tests.h \
+	tests/unit/sandbox/browser/chromium_test.c \
+	tests/unit/sandbox/browser/fake_chromium.c tests/unit/sandbox/browser/fake_chromium.h
+sandbox_browser_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
+sandbox_browser_test_LDADD = $(SANDBOX_BENCH_LIBS)
+
 check_PROGRAMS += sandbox-bash-test
 sandbox_bash_test_SOURCES = \
 	tests/unit/sandbox/bash/bash_commands_test.c \

@@ -112,7 +112,7 @@ static const char *image_variable(const char *name)
     return "";
 }
 
-static char *find_of_playwright(void)
+char *chromium_find_in_playwright(void)
 {
     CLEANUP(strbuf_done) struct strbuf home = STRBUF_INIT;
     const char *cache = image_variable("PLAYWRIGHT_BROWSERS_PATH");
@@ -136,7 +136,7 @@ char *chromium_find(const char *wanted)
     strbuf_appendf(&places, "%s:%s", image_variable("PATH"), usual_places);
     for (size_t i = 0; i < ARRAY_SIZE(names) && found == NULL; i++)
         found = child_process_find_program(names[i], places.text);
-    return found != NULL ? found : find_of_playwright();
+    return found != NULL ? found : chromium_find_in_playwright();
 }
 
 static int make_profile(struct chromium *chromium, struct error *err)

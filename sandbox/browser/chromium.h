@@ -30,6 +30,8 @@ struct chromium {
  * there is none. The caller frees.
  */
 char *chromium_find(const char *wanted) NONNULL MUST_CHECK;
+/* The program in Playwright's cache, used when no other place has one. The caller frees. */
+char *chromium_find_in_playwright(void) MUST_CHECK;
 /*
  * Starts it, in `folder`. ERROR_UNSUPPORTED when there is no browser, ERROR_UNAVAILABLE when it
  * does not start.

@@ -269,6 +269,8 @@ sandbox_tools_test_SOURCES = \
 	tests/unit/sandbox/core/action_config_test.c \
 	tests/unit/sandbox/editor/editor_commands_test.c \
 	tests/unit/sandbox/ports/mcp_replies_test.c \
+	tests/unit/sandbox/ports/ports_routes_test.c \
+	tests/unit/sandbox/ports/preview_connections_test.c \
 	tests/unit/sandbox/server_status_test.c \
 	tests/unit/sandbox/tools_tests.c tests/unit/sandbox/tools_tests.h \
 	$(SANDBOX_BENCH_SOURCES)

@@ -87,7 +87,7 @@ bool ports_has_listener(int port)
     CLEANUP(mem_freep) char *listens = mem_alloc(PORTS_MAX);
 
     read_all(listens);
-    return port > 0 && port >= 0 && port < PORTS_MAX && listens[port] != 0;
+    return port > 0 && port < PORTS_MAX && listens[port] != 0;
 }
 
 void ports_handle_listening(struct server_request *request)

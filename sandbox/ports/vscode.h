@@ -10,11 +10,11 @@
 struct server_request;
 
 /*
- * POST /editor/start {} -> 200 {"program": name or null, "token": text or null} once it listens |
- * 503 with its message
+ * POST /editor/start {} -> 200 {"program": name, "token": text} once it listens, each only if there
+ * is one | 503 with its message
  */
 void vscode_handle_start(struct server_request *request) NONNULL;
-/* POST /editor/status {} -> 200 {"program": name or null, "running": bool} */
+/* POST /editor/status {} -> 200 {"program": name, "running": bool}; no program without one */
 void vscode_handle_status(struct server_request *request) NONNULL;
 
 #endif

@@ -6,6 +6,8 @@
 
 int editor_commands_tests(void);
 int mcp_replies_tests(void);
+int ports_routes_tests(void);
+int preview_connections_tests(void);
 int server_status_tests(void);
 int action_config_tests(void);
 

@@ -112,6 +112,46 @@ static void program_that_does_not_reply_is_an_error(void **state)
     assert_answers(bench, "POST /programs/talk", "", "{\"command\":\"cat\"}", 200, "replies", "[]");
 }
 
+/* n times a text with its number, joined. */
+static const char *repeat(struct action_bench *bench, const char *format, int n)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    for (int i = 0; i < n; i++)
+        strbuf_appendf(&text, "%s\"%s%d\"%s", i > 0 ? "," : "", format, i,
+                       format[0] == 'V' ? ":\"1\"" : "");
+    return bench_text(bench, "%s", text.text);
+}
+
+static void arguments_variables_and_complaints_are_bounded(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply reply = {0, STRBUF_INIT, STRBUF_INIT};
+
+    assert_answers(bench, "POST /programs/talk", "",
+                   bench_text(bench,
+                              "{\"command\":\"sh\",\"args\":[\"-c\",\"read a; echo "
+                              "{\\\\\\\"id\\\\\\\":1,\\\\\\\"n\\\\\\\":$#,"
+                              "\\\\\\\"v\\\\\\\":$(env | grep -c ^VAR)}\",%s],"
+                              "\"env\":{%s},\"messages\":[{\"id\":1}]}",
+                              repeat(bench, "a", 70), repeat(bench, "VAR", 70)),
+                   200, "replies[0]", "{\"id\":1,\"n\":61,\"v\":64}");
+    /* As long as the message of an error. */
+    reply = talk(bench, "read a; printf '%0400d' 0 >&2", "[{\"id\":1}]", "");
+    assert_reply(reply, 400, "detail",
+                 bench_text(bench, "\"The program ended without a reply: %0220d\"", 0));
+}
+
+static void line_of_the_sandbox_is_replaced_by_the_order(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply reply =
+        talk(bench, "read a; echo \"{\\\"id\\\":1,\\\"n\\\":$(env | grep -c ^HOME=)}\"",
+             "[{\"id\":1}]", ",\"env\":{\"HOME\":\"/\",\"HOMER\":\"x\"}");
+
+    assert_reply(reply, 200, "replies[0].n", "1");
+}
+
 int mcp_replies_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +160,8 @@ int mcp_replies_tests(void)
         BENCH_TEST(pages_of_a_list_are_turned),
         BENCH_TEST(pages_are_bounded),
         BENCH_TEST(program_that_does_not_reply_is_an_error),
+        BENCH_TEST(arguments_variables_and_complaints_are_bounded),
+        BENCH_TEST(line_of_the_sandbox_is_replaced_by_the_order),
     };
 
     return cmocka_run_group_tests_name("sandbox/mcp_replies", tests, NULL, NULL);

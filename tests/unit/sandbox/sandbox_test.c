@@ -16,6 +16,7 @@ int main(void)
     n_failed += browser_pages_tests();
     n_failed += browser_tests();
     n_failed += terminal_filter_tests();
+    n_failed += filter_limits_tests();
     n_failed += credential_socket_tests();
     n_failed += credentials_tests();
     n_failed += git_address_tests();

@@ -8,6 +8,7 @@ int main(void)
 
     json_setup();
     n_failed += terminal_tests();
+    n_failed += terminal_ends_tests();
     n_failed += terminal_running_tests();
     n_failed += action_requests_tests();
     n_failed += hook_tool_tests();

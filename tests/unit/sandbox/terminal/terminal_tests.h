@@ -5,6 +5,7 @@
 #define DEFT_TESTS_UNIT_SANDBOX_TERMINAL_TESTS_H
 
 int terminal_tests(void);
+int terminal_ends_tests(void);
 int terminal_running_tests(void);
 int action_requests_tests(void);
 int hook_tool_tests(void);

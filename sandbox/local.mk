@@ -218,6 +218,21 @@ sandbox_browser_test_SOURCES = \
 sandbox_browser_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
 sandbox_browser_test_LDADD = $(SANDBOX_BENCH_LIBS)
 
+check_PROGRAMS += deft-action-test
+deft_action_test_SOURCES = tests/unit/sandbox/main_test.c \
+	tests/unit/support/program.c tests/unit/support/program.h
+deft_action_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS) -DDEFT_ACTION='"$(abs_top_builddir)/deft-action"'
+deft_action_test_LDADD = libtestsupport.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+EXTRA_deft_action_test_DEPENDENCIES = deft-action$(EXEEXT)
+
+check_PROGRAMS += sandbox-core-test
+sandbox_core_test_SOURCES = \
+	tests/unit/sandbox/core/core_tests.c tests/unit/sandbox/core/core_tests.h \
+	tests/unit/sandbox/core/event_loop_test.c \
+	tests/unit/sandbox/core/textfile_test.c
+sandbox_core_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
+sandbox_core_test_LDADD = $(SANDBOX_BENCH_LIBS)
+
 check_PROGRAMS += sandbox-bash-test
 sandbox_bash_test_SOURCES = \
 	tests/unit/sandbox/bash/bash_commands_test.c \

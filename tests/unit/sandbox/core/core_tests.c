@@ -1,0 +1,13 @@
+#include "unit/sandbox/core/core_tests.h"
+
+#include "base/json.h"
+
+int main(void)
+{
+    int n_failed = 0;
+
+    json_setup();
+    n_failed += event_loop_tests();
+    n_failed += textfile_tests();
+    return n_failed > 0;
+}

@@ -1,0 +1,17 @@
+/*
+ * The tests of what the server's other parts stand on, a group per subject.
+ */
+#ifndef DEFT_TESTS_UNIT_SANDBOX_CORE_TESTS_H
+#define DEFT_TESTS_UNIT_SANDBOX_CORE_TESTS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+int event_loop_tests(void);
+int textfile_tests(void);
+
+#endif

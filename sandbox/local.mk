@@ -152,6 +152,7 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/browser/browser_input_test.c \
 	tests/unit/sandbox/browser/fake_browser.c tests/unit/sandbox/browser/fake_browser.h \
 	tests/unit/sandbox/browser/browser_pages_test.c \
+	tests/unit/sandbox/browser/browser_storage_test.c \
 	tests/unit/sandbox/browser/browser_test.c \
 	tests/unit/sandbox/terminal/filter_limits_test.c \
 	tests/unit/sandbox/terminal/terminal_filter_test.c \

@@ -14,6 +14,7 @@ int main(void)
     n_failed += browser_calls_tests();
     n_failed += browser_input_tests();
     n_failed += browser_pages_tests();
+    n_failed += browser_storage_tests();
     n_failed += browser_tests();
     n_failed += terminal_filter_tests();
     n_failed += filter_limits_tests();

@@ -16,6 +16,7 @@ int actions_tests(void);
 int browser_calls_tests(void);
 int browser_input_tests(void);
 int browser_pages_tests(void);
+int browser_storage_tests(void);
 int browser_tests(void);
 int terminal_filter_tests(void);
 int filter_limits_tests(void);

@@ -308,6 +308,25 @@ static void call_ends_with_its_time(void **state)
     bench_free(bench);
 }
 
+/* Only time-outs in a row restart the browser. */
+static void answered_call_ends_a_row_of_timeouts(void **state)
+{
+    static const char cut_off[] =
+        "The call was cut off: the page did not answer in time. Its script was stopped; the page "
+        "is still open.";
+    struct bench *bench =
+        bench_new(OPENS "Target.getTargets) [ $(grep -c Target.getTargets $here/log) != 3 ] && "
+                        "continue;;\n",
+                  2000);
+
+    (void)state;
+    assert_call(bench, cut_off, "true");
+    assert_call(bench, cut_off, "true");
+    assert_call(bench, TABS, "false");
+    assert_call(bench, cut_off, "true");
+    bench_free(bench);
+}
+
 static pid_t only_child(void)
 {
     CLEANUP(fd_close) int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
@@ -403,6 +422,7 @@ int browser_process_tests(void)
         cmocka_unit_test(browser_that_fails_to_start_is_told),
         cmocka_unit_test(browser_that_ended_between_calls_is_told),
         cmocka_unit_test(call_ends_with_its_time),
+        cmocka_unit_test(answered_call_ends_a_row_of_timeouts),
         cmocka_unit_test(driver_that_hangs_is_killed),
         cmocka_unit_test(driver_that_ends_is_restarted_by_the_next_call),
         cmocka_unit_test(interrupted_call_ends),

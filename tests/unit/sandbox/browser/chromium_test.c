@@ -3,10 +3,11 @@
  */
 #include "sandbox/browser/chromium.h"
 
-#include <signal.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -155,10 +156,18 @@ static void program_gets_flags_and_a_profile(void **state)
     struct chromium chromium = CHROMIUM_INIT;
     struct fake_chromium fake;
     struct error err = ERROR_INIT;
+    CLEANUP(fd_close) int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    CLEANUP(fd_close) int other = memfd_create("input", MFD_CLOEXEC);
 
     (void)state;
     fake_chromium_begin(&fake, "");
+    /* It gets none of the server's own. */
+    assert_true(dup2(other, STDIN_FILENO) == STDIN_FILENO);
     assert_int_equal(chromium_start(&chromium, fake.program, "/home-of-none", &err), 0);
+    if (input >= 0)
+        (void)dup2(input, STDIN_FILENO);
+    else
+        (void)close(STDIN_FILENO);
     assert_true(chromium.pid > 0 && chromium.to_fd >= 0 && chromium.from_fd >= 0);
     fake_chromium_await(&fake, "pids", "\n");
     strbuf_appendf(&expected, "%s--user-data-dir=%s\nabout:blank\n", flags, chromium.profile);

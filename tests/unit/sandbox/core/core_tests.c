@@ -7,7 +7,9 @@ int main(void)
     int n_failed = 0;
 
     json_setup();
+    n_failed += child_process_tests();
     n_failed += event_loop_tests();
     n_failed += textfile_tests();
+    n_failed += tunnel_tests();
     return n_failed > 0;
 }

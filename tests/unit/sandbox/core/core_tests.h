@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
+int child_process_tests(void);
 int event_loop_tests(void);
 int textfile_tests(void);
+int tunnel_tests(void);
 
 #endif

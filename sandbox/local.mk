@@ -228,6 +228,7 @@ EXTRA_deft_action_test_DEPENDENCIES = deft-action$(EXEEXT)
 
 check_PROGRAMS += sandbox-core-test
 sandbox_core_test_SOURCES = \
+	tests/unit/sandbox/action_routes_test.c \
 	tests/unit/sandbox/core/core_tests.c tests/unit/sandbox/core/core_tests.h \
 	tests/unit/sandbox/core/child_process_test.c \
 	tests/unit/sandbox/core/event_loop_test.c \

@@ -280,6 +280,67 @@ static void init_brings_the_key(void **state)
     stop(fixture);
 }
 
+#define NEEDS_INIT_KEY "X-Init-API-Key: " INIT_KEY "\r\n"
+
+static void init_that_is_wrong_changes_nothing(void **state)
+{
+    static const struct {
+        const char *headers;
+        const char *body;
+        int status;
+        const char *path;
+        const char *value;
+    } cases[] = {
+        {"", "{\"session_api_keys\":[\"" KEY "\"]}", 401, "detail", "\"Unauthorized\""},
+        {"X-Init-API-Key: other\r\n", "{}", 401, "detail", "\"Unauthorized\""},
+        {NEEDS_INIT_KEY, "{", 422, "detail[0].type", "\"json_invalid\""},
+        {NEEDS_INIT_KEY, "{", 422, "detail[0].loc", "[\"body\"]"},
+        {NEEDS_INIT_KEY, "{}", 422, "detail[0]",
+         "{\"type\":\"value_error\",\"loc\":[\"body\",\"session_api_keys\"],\"msg\":\"Input "
+         "should be a list with one key\",\"input\":null}"},
+        {NEEDS_INIT_KEY, "{\"session_api_keys\":[\"a\",\"b\"]}", 422, "detail[0].loc[1]",
+         "\"session_api_keys\""},
+        {NEEDS_INIT_KEY, "{\"session_api_keys\":[\"\"]}", 422, "detail[0].loc[1]",
+         "\"session_api_keys\""},
+        {NEEDS_INIT_KEY, "{\"session_api_keys\":[7]}", 422, "detail[0].loc[1]",
+         "\"session_api_keys\""},
+        {NEEDS_INIT_KEY, "{\"session_api_keys\":[\"a\"],\"proof_key\":\"\"}", 422, "detail[0].msg",
+         "\"Input should be a key\""},
+        {NEEDS_INIT_KEY, "{\"session_api_keys\":[\"a\"],\"proof_key\":7}", 422, "detail[0].loc[1]",
+         "\"proof_key\""},
+        {NEEDS_INIT_KEY, "{\"session_api_keys\":[\"a\"],\"env\":[]}", 422, "detail[0].loc[1]",
+         "\"env\""},
+        {NEEDS_INIT_KEY, "{\"session_api_keys\":[\"a\"],\"env\":{\"A\":1}}", 422, "detail[0].msg",
+         "\"Input should be an object of strings\""},
+        {NEEDS_INIT_KEY, "{\"session_api_keys\":[\"a\"],\"env\":{\"\":\"x\"}}", 422,
+         "detail[0].loc[1]", "\"env\""},
+        {NEEDS_INIT_KEY, "{\"session_api_keys\":[\"a\"],\"env\":{\"A=B\":\"x\"}}", 422,
+         "detail[0].loc[1]", "\"env\""},
+        {NEEDS_INIT_KEY, "{\"session_api_keys\":[\"a\"],\"env\":{},\"other\":1}", 422, "detail[0]",
+         "{\"type\":\"value_error\",\"loc\":[\"body\"],\"msg\":\"Input should have no other "
+         "members\",\"input\":null}"},
+        {"", "", 200, "state", "\"dormant\""}, /* GET */
+        {NEEDS_INIT_KEY, "{\"session_api_keys\":[\"" KEY "\"],\"env\":{},\"proof_key\":\"p\"}", 200,
+         "state", "\"ready\""},
+        {NEEDS_INIT_KEY, "{\"session_api_keys\":[\"" KEY "\"]}", 400, "detail",
+         "\"server already in state: ready\""},
+        {"", "", 200, "state", "\"ready\""}, /* GET */
+    };
+    struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+
+    set("DEFT_ACTION_INIT_KEY", INIT_KEY);
+    start(fixture);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const char *line = cases[i].body[0] != '\0' ? "POST /api/init" : "GET /api/init";
+
+        assert_int_equal(ask(fixture, line, cases[i].headers, cases[i].body, &body),
+                         cases[i].status);
+        assert_json_at(body.text, cases[i].path, cases[i].value);
+    }
+    stop(fixture);
+}
+
 static void options_are_answered(void **state)
 {
     static const struct {
@@ -325,6 +386,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(orphans_and_signals_do_not_end_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_key_it_does_not_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(init_brings_the_key, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(init_that_is_wrong_changes_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_are_answered, set_up, tear_down),
     };
 

@@ -7,6 +7,7 @@ int main(void)
     int n_failed = 0;
 
     json_setup();
+    n_failed += action_routes_tests();
     n_failed += child_process_tests();
     n_failed += event_loop_tests();
     n_failed += textfile_tests();

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+int action_routes_tests(void);
 int child_process_tests(void);
 int event_loop_tests(void);
 int textfile_tests(void);

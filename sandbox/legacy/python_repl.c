@@ -65,7 +65,6 @@ static void drop_process(struct python_repl *repl)
     fd_close(&repl->begin_fd);
     fd_close(&repl->code_fd);
     mem_freep(&repl->working_dir);
-    strbuf_reset(&repl->record);
 }
 
 /* --- the end of a cell --- */

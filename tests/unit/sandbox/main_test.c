@@ -41,7 +41,8 @@ enum { REPLY_MAX_BYTES = 64 * 1024 };
 
 static const char *const variables[] = {
     "SESSION_API_KEY",       "DEFT_ACTION_INIT_KEY", "DEFT_ACTION_PORT",      "DEFT_ACTION_BIND",
-    "DEFT_ACTION_WORKSPACE", "DEFT_ACTION_JOURNAL",  "OH_SESSION_API_KEYS_0", "DEFT_ACTION_OPEN"};
+    "DEFT_ACTION_WORKSPACE", "DEFT_ACTION_JOURNAL",  "OH_SESSION_API_KEYS_0", "DEFT_ACTION_OPEN",
+    "SESSION_API_KEYS",      "NAME_AS_LONG_15"};
 
 struct fixture {
     char folder[32];
@@ -192,6 +193,9 @@ static void keys_are_hidden_from_programs(void **state)
 
     set("SESSION_API_KEY", KEY);
     set("DEFT_ACTION_INIT_KEY", INIT_KEY);
+    /* Others stay, whatever they share with those that are hidden. */
+    set("SESSION_API_KEYS", "kept");
+    set("NAME_AS_LONG_15", "kept-too");
     start(fixture);
     assert_false(proc_has(fixture, "environ", KEY));
     assert_false(proc_has(fixture, "environ", INIT_KEY));
@@ -200,11 +204,11 @@ static void keys_are_hidden_from_programs(void **state)
     assert_int_equal(
         ask(fixture, "POST /api/bash/execute_bash_command", "X-Session-API-Key: " KEY "\r\n",
             "{\"command\":\"echo \\\"<$SESSION_API_KEY$DEFT_ACTION_INIT_KEY$DEFT_ACTION_PORT>"
-            "${#OH_SESSION_API_KEYS_0}\\\"\"}",
+            "$SESSION_API_KEYS $NAME_AS_LONG_15 ${#OH_SESSION_API_KEYS_0}\\\"\"}",
             &body),
         200);
-    assert_non_null(strstr(body.text, "\"<>"));
-    assert_null(strstr(body.text, "\"<>0"));
+    assert_non_null(strstr(body.text, "\"<>kept kept-too "));
+    assert_null(strstr(body.text, "kept-too 0"));
     stop(fixture);
     /* A key of the image stays. */
     set("OH_SESSION_API_KEYS_0", "given");

@@ -254,6 +254,25 @@ static void time_of_the_last_action_is_kept(void **state)
     assert_true(bench->server.last_action_ms >= bench->server.started_ms);
 }
 
+static void end_of_an_action_counts_as_well(void **state)
+{
+    struct action_bench *bench = *state;
+    int client = bench_send(bench, EXECUTE, "",
+                            "{\"action\":{\"action\":\"run\",\"args\":{\"command\":\"echo > on; "
+                            "while [ ! -e go ]; do sleep 0.01; done\"}}}");
+
+    while (!bench_has(bench, "on"))
+        assert_answers(bench, "GET /alive", "", NULL, 200, "status", "\"ok\"");
+    bench->server.last_action_ms = -1;
+    bench_write(bench, "go", "");
+    {
+        CLEANUP(bench_reply_done) struct bench_reply reply = bench_receive(bench, client);
+
+        assert_reply(reply, 200, "success", "true");
+    }
+    assert_true(bench->server.last_action_ms >= bench->server.started_ms);
+}
+
 static void passwords_are_masked_in_observations(void **state)
 {
     struct action_bench *bench = *state;
@@ -343,6 +362,7 @@ int legacy_actions_tests(void)
         BENCH_TEST(actions_run_one_after_another),
         BENCH_TEST(action_outlives_its_client),
         BENCH_TEST(time_of_the_last_action_is_kept),
+        BENCH_TEST(end_of_an_action_counts_as_well),
         BENCH_TEST(passwords_are_masked_in_observations),
         BENCH_TEST(waiting_actions_fail_with_the_end_of_the_server),
         BENCH_TEST(files_are_listed_after_folders),

@@ -48,6 +48,40 @@ static void file_is_sent_with_its_headers(void **state)
                              1582939925ULL * 1000000000ULL + 5));
 }
 
+/* Each of them comes at least once. */
+static void each_day_and_month_has_its_name(void **state)
+{
+    static const struct {
+        time_t at;
+        const char *date;
+    } cases[] = {
+        {0, "Thu, 01 Jan 1970 00:00:00 GMT"},
+        {1612137599, "Sun, 31 Jan 2021 23:59:59 GMT"},
+        {1612137600, "Mon, 01 Feb 2021 00:00:00 GMT"},
+        {1614643200, "Tue, 02 Mar 2021 00:00:00 GMT"},
+        {1617753600, "Wed, 07 Apr 2021 00:00:00 GMT"},
+        {1620259200, "Thu, 06 May 2021 00:00:00 GMT"},
+        {1622764800, "Fri, 04 Jun 2021 00:00:00 GMT"},
+        {1625270400, "Sat, 03 Jul 2021 00:00:00 GMT"},
+        {1628380799, "Sat, 07 Aug 2021 23:59:59 GMT"},
+        {1630454400, "Wed, 01 Sep 2021 00:00:00 GMT"},
+        {1633046400, "Fri, 01 Oct 2021 00:00:00 GMT"},
+        {1635724800, "Mon, 01 Nov 2021 00:00:00 GMT"},
+        {1638316800, "Wed, 01 Dec 2021 00:00:00 GMT"},
+    };
+    struct action_bench *bench = *state;
+
+    bench_write(bench, "a", "x");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct timespec times[] = {{0, 0}, {cases[i].at, 0}};
+        CLEANUP(bench_reply_done) struct bench_reply reply = {0, STRBUF_INIT, STRBUF_INIT};
+
+        assert_int_equal(utimensat(AT_FDCWD, bench_path(bench, "a"), times, 0), 0);
+        reply = bench_ask(bench, download_line(bench, "a"), "", NULL);
+        assert_header(&reply, "last-modified", cases[i].date);
+    }
+}
+
 static void path_may_be_the_rest_of_the_routes_own(void **state)
 {
     struct action_bench *bench = *state;
@@ -266,6 +300,7 @@ int download_tests(void)
 {
     const struct CMUnitTest tests[] = {
         BENCH_TEST(file_is_sent_with_its_headers),
+        BENCH_TEST(each_day_and_month_has_its_name),
         BENCH_TEST(path_may_be_the_rest_of_the_routes_own),
         BENCH_TEST(name_that_is_not_plain_is_encoded),
         BENCH_TEST(what_is_no_file_is_refused),

@@ -233,6 +233,27 @@ static void head_may_come_in_pieces(void **state)
     assert_heard(bench, program, "GET / HTTP/1.1\r\n\r\n");
 }
 
+/* More than is read at once: what follows the head is not taken for a head again. */
+static void body_behind_the_head_arrives_whole(void **state)
+{
+    struct bench *bench = *state;
+    union address address;
+    CLEANUP(fd_close) int listener = listen_on(AF_INET, &address);
+    CLEANUP(fd_close) int client = connect_client(bench);
+    CLEANUP(fd_close) int program = -1;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf heard = STRBUF_INIT;
+
+    for (int i = 0; body.len < 60000; i++)
+        strbuf_appendf(&body, "%d\r\n\r\n", i);
+    say_head(client, port_of(&address));
+    say(client, body.text);
+    program = accept_program(bench, listener);
+    assert_heard(bench, program, "GET / HTTP/1.1\r\nHost: x\r\n\r\nbody");
+    hear(bench, program, body.len, &heard);
+    assert_string_equal(heard.text, body.text);
+}
+
 static void request_for_no_program_is_closed(void **state)
 {
     struct bench *bench = *state;
@@ -304,6 +325,7 @@ int preview_connections_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(program_gets_the_request_and_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(head_may_come_in_pieces, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(body_behind_the_head_arrives_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(request_for_no_program_is_closed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(head_has_a_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(connections_end_with_the_listener, set_up, tear_down),

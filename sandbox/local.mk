@@ -276,6 +276,7 @@ check_PROGRAMS += sandbox-terminal-test
 sandbox_terminal_test_SOURCES = \
 	tests/unit/sandbox/actions/action_requests_test.c \
 	tests/unit/sandbox/actions/hook_tool_test.c \
+	tests/unit/sandbox/actions/action_tools_test.c \
 	tests/unit/sandbox/terminal/terminal_calls.h \
 	tests/unit/sandbox/terminal/terminal_ends_test.c \
 	tests/unit/sandbox/terminal/terminal_running_test.c \

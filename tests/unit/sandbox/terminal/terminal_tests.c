@@ -12,5 +12,6 @@ int main(void)
     n_failed += terminal_running_tests();
     n_failed += action_requests_tests();
     n_failed += hook_tool_tests();
+    n_failed += action_tools_tests();
     return n_failed > 0;
 }

@@ -9,5 +9,6 @@ int terminal_ends_tests(void);
 int terminal_running_tests(void);
 int action_requests_tests(void);
 int hook_tool_tests(void);
+int action_tools_tests(void);
 
 #endif

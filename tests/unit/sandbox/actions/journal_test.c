@@ -200,6 +200,111 @@ static void the_oldest_results_go_first_and_the_file_stays_small(void **state)
     assert_true(info.st_size < 16 * 1024 * 1024);
 }
 
+static void append_many(struct strbuf *body, size_t len)
+{
+    strbuf_append_char(body, '"');
+    while (body->len < len - 1)
+        strbuf_append_char(body, 'x');
+    strbuf_append_char(body, '"');
+}
+
+/* The file is rewritten with what is left, which reads as before, also by the next process. */
+static void space_of_forgotten_results_is_given_back(void **state)
+{
+    const struct journal_folder *folder = *state;
+    struct journal *journal = journal_open(folder->dir, interrupted);
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct uuid conversation = entry_of("x", 0).conversation;
+    struct journal_entry kept = entry_of("kept", 7);
+    struct journal_entry begun = entry_of("begun", 8);
+    struct error err = ERROR_INIT;
+    struct stat info;
+
+    append_many(&body, 1024 * 1024);
+    assert_true(uuid_parse("99999999-2222-4333-8444-555555555555", &kept.conversation));
+    begun.conversation = kept.conversation;
+    assert_int_equal(journal_start(journal, &kept, &err), 0);
+    journal_finish(journal, "kept", "{\"n\":1}");
+    journal_acknowledge(journal, "kept");
+    assert_int_equal(journal_start(journal, &begun, &err), 0);
+    for (int i = 0; i < 12; i++) {
+        start(journal, "r", i);
+        journal_finish(journal, "r", body.text);
+        assert_result(journal, "r", body.text);
+        journal_forget(journal, &conversation);
+        assert_null(journal_find(journal, "r"));
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_result(journal, "kept", "{\"n\":1}");
+        assert_true(journal_find(journal, "kept")->acknowledged);
+        assert_string_equal(journal_find(journal, "kept")->hash, "abc");
+        assert_int_equal(journal_fence(journal, &kept.conversation), 8);
+        assert_int_equal(journal_find(journal, "begun")->state,
+                         i == 0 ? JOURNAL_STARTED : JOURNAL_FINISHED);
+        assert_int_equal(stat(folder->file, &info), 0);
+        assert_true(info.st_size < 6 * 1024 * 1024);
+        journal_close(journal);
+        journal = journal_open(folder->dir, interrupted);
+    }
+    assert_result(journal, "begun", interrupted);
+    journal_close(journal);
+}
+
+static void finish_as(struct journal *journal, int number, const char *body)
+{
+    struct journal_entry entry = entry_of("x", 1);
+    struct error err = ERROR_INIT;
+
+    (void)snprintf(entry.id, sizeof(entry.id), "n%d", number);
+    assert_int_equal(journal_start(journal, &entry, &err), 0);
+    journal_finish(journal, entry.id, body);
+}
+
+static void oldest_result_goes_first(void **state)
+{
+    struct journal *journal = journal_open("/nonexistent/folder", interrupted);
+
+    (void)state;
+    /* What still runs is kept, however old it is. */
+    start(journal, "running", 1);
+    for (int i = 0; i < MAX_JOURNAL_ENTRIES - 1; i++)
+        finish_as(journal, i, "{}");
+    assert_non_null(journal_find(journal, "n0"));
+    finish_as(journal, MAX_JOURNAL_ENTRIES, "{}");
+    assert_null(journal_find(journal, "n0"));
+    assert_non_null(journal_find(journal, "n1"));
+    /* One that was acknowledged goes before. */
+    journal_acknowledge(journal, "n9");
+    journal_acknowledge(journal, "running");
+    finish_as(journal, MAX_JOURNAL_ENTRIES + 1, "{}");
+    assert_null(journal_find(journal, "n9"));
+    assert_non_null(journal_find(journal, "n1"));
+    assert_non_null(journal_find(journal, "running"));
+    assert_false(journal_find(journal, "running")->acknowledged);
+    journal_close(journal);
+}
+
+static void results_have_a_size_together(void **state)
+{
+    struct journal *journal = journal_open("/nonexistent/folder", interrupted);
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    int n_left = 0;
+
+    (void)state;
+    append_many(&body, MAX_JOURNAL_BYTES / 8);
+    for (int i = 0; i < 12; i++)
+        finish_as(journal, i, body.text);
+    for (int i = 0; i < 12; i++) {
+        char id[16] = "";
+
+        (void)snprintf(id, sizeof(id), "n%d", i);
+        n_left += journal_find(journal, id) != NULL;
+        assert_int_equal(journal_find(journal, id) != NULL, i >= 5);
+    }
+    assert_int_equal(n_left, 7);
+    journal_close(journal);
+}
+
 static void a_forgotten_conversation_leaves_nothing(void **state)
 {
     const struct journal_folder *folder = *state;
@@ -239,6 +344,10 @@ int journal_tests(void)
                                         make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_forgotten_conversation_leaves_nothing, make_folder,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(space_of_forgotten_results_is_given_back, make_folder,
+                                        remove_folder),
+        cmocka_unit_test(oldest_result_goes_first),
+        cmocka_unit_test(results_have_a_size_together),
         cmocka_unit_test(without_a_directory_memory_serves),
     };
 

@@ -312,6 +312,8 @@ static void page_that_hangs_is_stopped_or_replaced(void **state)
 
         fake_browser_begin(&bench, cases[i].answers);
         bench.spec.wait_ms = 700;
+        /* The call's own time is over. */
+        bench.driver.deadline_ms = 1;
         recovery_settle(&bench.driver, &late, &text);
         assert_string_equal(text.text, cases[i].text);
         assert_int_equal(bench.driver.cdp != NULL, cases[i].is_running);
@@ -332,6 +334,7 @@ static void tab_that_is_gone_needs_no_stop(void **state)
     /* A crashed one is closed, without being crashed again. */
     fake_browser_begin(&bench, closes);
     bench.driver.current->is_crashed = true;
+    bench.driver.deadline_ms = 1;
     recovery_settle(&bench.driver, &late, &text);
     assert_string_equal(text.text, CUT_OFF "The page hung and its tab was closed.");
     bench.driver.current = NULL;
@@ -346,6 +349,33 @@ static void tab_that_is_gone_needs_no_stop(void **state)
     recovery_settle(&bench.driver, &late, &text);
     assert_string_equal(text.text, RESTARTED);
     fake_browser_end(&bench, "");
+}
+
+static void tab_that_crashed_late_is_closed(void **state)
+{
+    static const struct fake_answer closes[] = {
+        {"Target.closeTarget", CLOSED("s2"), "\"result\":{}"}, END};
+    static const struct fake_answer fails[] = {
+        {"Target.closeTarget", NULL, "\"error\":{\"message\":\"no\"}"}, END};
+    const struct error lost = {.code = ERROR_NOT_FOUND, .message = "lost"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        struct browser_bench bench;
+
+        fake_browser_begin(&bench, i == 0 ? closes : fails);
+        bench.driver.current->is_crashed = true;
+        bench.driver.deadline_ms = 1;
+        recovery_settle(&bench.driver, &lost, &text);
+        assert_string_equal(text.text,
+                            "The page crashed while the call was in progress; its tab was closed.");
+        /* A browser that cannot close it is restarted. */
+        assert_int_equal(bench.driver.cdp != NULL, i == 0);
+        if (i == 0)
+            assert_string_equal(bench.driver.current->session, "s1");
+        fake_browser_end(&bench, "- Target.closeTarget {\"targetId\":\"target-0002\"}\n");
+    }
 }
 
 static void third_timeout_in_a_row_restarts_the_browser(void **state)
@@ -381,6 +411,7 @@ int browser_storage_tests(void)
         cmocka_unit_test(tabs_are_bounded),
         cmocka_unit_test(page_that_hangs_is_stopped_or_replaced),
         cmocka_unit_test(tab_that_is_gone_needs_no_stop),
+        cmocka_unit_test(tab_that_crashed_late_is_closed),
         cmocka_unit_test(third_timeout_in_a_row_restarts_the_browser),
     };
 

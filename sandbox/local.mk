@@ -272,11 +272,19 @@ sandbox_git_test_SOURCES = \
 sandbox_git_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
 sandbox_git_test_LDADD = $(SANDBOX_BENCH_LIBS)
 
+check_PROGRAMS += sandbox-actions-test
+sandbox_actions_test_SOURCES = \
+	tests/unit/sandbox/actions/action_requests_test.c \
+	tests/unit/sandbox/actions/action_tests.c tests/unit/sandbox/actions/action_tests.h \
+	tests/unit/sandbox/actions/action_tools_test.c \
+	tests/unit/sandbox/actions/hook_tool_test.c \
+	tests/unit/sandbox/terminal/terminal_calls.h \
+	$(SANDBOX_BENCH_SOURCES)
+sandbox_actions_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
+sandbox_actions_test_LDADD = $(SANDBOX_BENCH_LIBS)
+
 check_PROGRAMS += sandbox-terminal-test
 sandbox_terminal_test_SOURCES = \
-	tests/unit/sandbox/actions/action_requests_test.c \
-	tests/unit/sandbox/actions/hook_tool_test.c \
-	tests/unit/sandbox/actions/action_tools_test.c \
 	tests/unit/sandbox/terminal/terminal_calls.h \
 	tests/unit/sandbox/terminal/terminal_ends_test.c \
 	tests/unit/sandbox/terminal/terminal_running_test.c \

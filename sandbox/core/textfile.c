@@ -15,8 +15,6 @@
 #include "sandbox/core/action_limits.h"
 #include "sandbox/core/atomic_write.h"
 
-enum { SNIFF_BYTES = 8192 };
-
 static const char bom[] = "\xEF\xBB\xBF";
 
 void textfile_done(struct textfile *file)
@@ -102,17 +100,12 @@ static void add_carriage_returns(struct strbuf *text)
 
 static int decode(struct textfile *file, struct error *err)
 {
-    size_t sniff = file->text.len < SNIFF_BYTES ? file->text.len : SNIFF_BYTES;
-
-    if (memchr(file->text.text, '\0', sniff) != NULL)
+    if (memchr(file->text.text, '\0', file->text.len) != NULL)
         return error_set(err, ERROR_UNSUPPORTED, "the file is binary");
-    if (utf8_is_valid(file->text.text, file->text.len) &&
-        memchr(file->text.text, '\0', file->text.len) == NULL) {
+    if (utf8_is_valid(file->text.text, file->text.len)) {
         file->has_bom = text_starts_with(file->text.text, bom);
         if (file->has_bom)
             strbuf_remove_head(&file->text, sizeof(bom) - 1);
-    } else if (memchr(file->text.text, '\0', file->text.len) != NULL) {
-        return error_set(err, ERROR_UNSUPPORTED, "the file is binary");
     } else {
         file->is_latin1 = true;
         from_latin1(&file->text);

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "sandbox/actions/journal.h"
 #include "sandbox/core/action_limits.h"
+#include "unit/sandbox/actions/action_tests.h"
 #include "unit/sandbox/terminal/terminal_calls.h"
-#include "unit/sandbox/terminal/terminal_tests.h"
 
 #define BLOCK                                                                                      \
     "{\"tool\":\"terminal\",\"args\":{\"command\":\"while [ ! -e go ]; do sleep 0.01; done; echo " \

@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "sandbox/core/action_limits.h"
+#include "unit/sandbox/actions/action_tests.h"
 #include "unit/sandbox/terminal/terminal_calls.h"
-#include "unit/sandbox/terminal/terminal_tests.h"
 
 #define OTHER_HEADERS                                                                              \
     "X-Deft-Conversation: 22222222-2222-4333-8444-555555555555\r\nX-Deft-Fence: 1\r\n"

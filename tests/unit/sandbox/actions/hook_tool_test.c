@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sandbox/core/action_limits.h"
+#include "unit/sandbox/actions/action_tests.h"
 #include "unit/sandbox/terminal/terminal_calls.h"
-#include "unit/sandbox/terminal/terminal_tests.h"
 
 #define HOOK(more) "{\"tool\":\"hook\",\"args\":{\"input\":\"\",\"timeout\":30," more "}}"
 #define COMMAND(command) HOOK("\"command\":\"" command "\"")

@@ -10,8 +10,5 @@ int main(void)
     n_failed += terminal_tests();
     n_failed += terminal_ends_tests();
     n_failed += terminal_running_tests();
-    n_failed += action_requests_tests();
-    n_failed += hook_tool_tests();
-    n_failed += action_tools_tests();
     return n_failed > 0;
 }

@@ -7,8 +7,5 @@
 int terminal_tests(void);
 int terminal_ends_tests(void);
 int terminal_running_tests(void);
-int action_requests_tests(void);
-int hook_tool_tests(void);
-int action_tools_tests(void);
 
 #endif

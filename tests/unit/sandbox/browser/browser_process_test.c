@@ -198,8 +198,8 @@ static void crashed_tab_is_replaced(void **state)
         OPENS
         "Target.getTargets) after=\"say '{\\\"method\\\":\\\"Target.targetCrashed\\\","
         "\\\"params\\\":{\\\"targetId\\\":\\\"one\\\"}}'\";;\n"
-        "Target.closeTarget) say '{\"method\":\"Target.detachedFromTarget\",\"params\":"
-        "{\"sessionId\":\"s1\"}}';;\n"
+        "Target.closeTarget) after=\"say '{\\\"method\\\":\\\"Target.detachedFromTarget\\\","
+        "\\\"params\\\":{\\\"sessionId\\\":\\\"s1\\\"}}'\";;\n"
         "Target.createTarget) " FAKE_ATTACH("s2", "two") "answer='{\"targetId\":\"two\"}';;\n",
         CALL_MS);
 

@@ -223,6 +223,29 @@ static void a_long_state_ends_with_a_whole_element(void **state)
     assert_int_equal(json_array_size(json_object_get(read_back, "interactive_elements")), n);
 }
 
+/* What the page itself takes is not left for its elements. */
+static void page_and_elements_share_the_limit(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf title = STRBUF_INIT;
+    json_auto_t *page = json_object();
+    json_auto_t *elements = elements_of(2000);
+    json_auto_t *bare = json_object();
+    size_t n = 0;
+
+    (void)state;
+    for (int i = 0; i < MAX_BROWSER_TEXT_CHARS / 2; i++)
+        strbuf_append(&title, "\xC3\xA4");
+    json_put_text(page, "title", title.text);
+    strbuf_append(&out, "before");
+    n = page_state_append(&out, page, elements);
+    assert_true(text_starts_with(out.text, "before{\"title\":\"\xC3\xA4"));
+    assert_in_range(utf8_length(out.text, out.len), MAX_BROWSER_TEXT_CHARS - 200,
+                    MAX_BROWSER_TEXT_CHARS + strlen("before"));
+    strbuf_reset(&out);
+    assert_in_range(page_state_append(&out, bare, elements), 2 * n - 2, 2 * n + 2);
+}
+
 static void content_comes_in_windows(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -299,6 +322,7 @@ int browser_tests(void)
         cmocka_unit_test(what_json_cannot_hold_is_replaced),
         cmocka_unit_test(a_state_numbers_elements_and_has_known_members_only),
         cmocka_unit_test(a_long_state_ends_with_a_whole_element),
+        cmocka_unit_test(page_and_elements_share_the_limit),
         cmocka_unit_test(content_comes_in_windows),
         cmocka_unit_test(addresses_are_completed_or_refused),
         cmocka_unit_test(what_looks_secret_is_not_shown),

@@ -127,6 +127,30 @@ static void what_ends_a_wait_says_how(void **state)
     }
 }
 
+static void end_of_a_session_ends_its_own_wait_alone(void **state)
+{
+    static const char over[] =
+        "{\"method\":\"Target.detachedFromTarget\",\"params\":{\"sessionId\":\"S1\"}}";
+    CLEANUP(talk_done) struct talk talk = {0};
+    json_auto_t *none = NULL;
+    json_auto_t *other = NULL;
+    json_auto_t *next = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    talk_begin(&talk);
+    say(&talk, over);
+    assert_int_equal(ask(&talk, "S1", &none, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    say(&talk, over);
+    say(&talk, "{\"id\":2,\"result\":{\"a\":1}}");
+    assert_int_equal(ask(&talk, "S2", &other, &err), 0);
+    assert_int_equal(json_int_or(other, "a", 0), 1);
+    say(&talk, "{\"id\":3,\"result\":{\"a\":2}}");
+    assert_int_equal(ask(&talk, "S1", &next, &err), 0);
+    assert_int_equal(json_int_or(next, "a", 0), 2);
+}
+
 static void a_wait_ends_with_its_deadline_the_browser_and_a_stop(void **state)
 {
     CLEANUP(talk_done) struct talk talk = {0};
@@ -318,6 +342,7 @@ int browser_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_comes_behind_events_and_foreign_answers),
         cmocka_unit_test(what_ends_a_wait_says_how),
+        cmocka_unit_test(end_of_a_session_ends_its_own_wait_alone),
         cmocka_unit_test(a_wait_ends_with_its_deadline_the_browser_and_a_stop),
         cmocka_unit_test(what_json_cannot_hold_is_replaced),
         cmocka_unit_test(a_state_numbers_elements_and_has_known_members_only),

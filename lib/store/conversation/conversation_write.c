@@ -72,7 +72,8 @@ static const char SQL_APPEND_MANY[] =
  * message that came meanwhile. The message has changed the status: the run that it wants stays.
  */
 #define HAS_NEW_WORK                                                                               \
-    "$13::boolean AND cardinality($5::uuid[]) = 0 AND c.execution_status <> 'finished'"
+    "$13::boolean AND $11::text IS NULL AND cardinality($5::uuid[]) = 0"                           \
+    " AND c.execution_status <> 'finished'"
 
 /*
  * Events and row together. If the guard fails no row is updated; division by zero then aborts the

@@ -127,9 +127,6 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/build/dockerfile_text_test.c \
 	tests/unit/runtime/build/dockerfile_variables_test.c \
 	tests/unit/runtime/build/image_source_test.c \
-	tests/unit/runtime/bwrap/bwrap_backend_test.c \
-	tests/unit/runtime/bwrap/cgroup_test.c \
-	tests/unit/runtime/bwrap/home_folder_test.c \
 	tests/unit/runtime/core/pool_sizing_test.c \
 	tests/unit/runtime/core/runtime_lock_test.c \
 	tests/unit/runtime/core/runtime_state_test.c \
@@ -174,6 +171,32 @@ runtime_lifecycle_test_SOURCES = \
 	$(RUNTIME_SOURCES)
 runtime_lifecycle_test_CPPFLAGS = $(runtime_test_CPPFLAGS) -I$(top_srcdir)/tests/unit
 runtime_lifecycle_test_LDADD = libtestsupport.a $(runtime_test_LDADD)
+
+# Plays bubblewrap.
+check_PROGRAMS += runtime_bwrap_test
+runtime_bwrap_test_SOURCES = \
+	tests/unit/runtime/bwrap/box_start_test.c \
+	tests/unit/runtime/bwrap/box_test.c \
+	tests/unit/runtime/bwrap/box_watch_test.c \
+	tests/unit/runtime/bwrap/bwrap_arguments_test.c \
+	tests/unit/runtime/bwrap/bwrap_fixture.c tests/unit/runtime/bwrap/bwrap_fixture.h \
+	tests/unit/runtime/bwrap/bwrap_functions_test.c \
+	tests/unit/runtime/bwrap/bwrap_test.c \
+	tests/unit/runtime/bwrap/cgroup_files_test.c \
+	tests/unit/runtime/bwrap/cgroup_test.c \
+	tests/unit/runtime/bwrap/home_folder_test.c \
+	tests/unit/runtime/bwrap/host_prepare_test.c \
+	tests/unit/runtime/bwrap/process_spawn_test.c \
+	tests/unit/runtime/bwrap/process_tree_test.c \
+	tests/unit/runtime/bwrap/seccomp_filter_test.c \
+	runtime/backend/backend.c runtime/backend/command_run.c runtime/backend/prealloc.c \
+	runtime/backend/seccomp_filter.c \
+	runtime/bwrap/box.c runtime/bwrap/box_end.c runtime/bwrap/box_start.c runtime/bwrap/box_watch.c \
+	runtime/bwrap/bwrap_arguments.c runtime/bwrap/bwrap_backend.c runtime/bwrap/bwrap_image.c \
+	runtime/bwrap/cgroup.c runtime/bwrap/home_folder.c runtime/bwrap/host_prepare.c \
+	runtime/bwrap/process_spawn.c runtime/bwrap/process_tree.c
+runtime_bwrap_test_CPPFLAGS = $(runtime_test_CPPFLAGS)
+runtime_bwrap_test_LDADD = libtestsupport.a $(BASE_LIBS) $(SECCOMP_LIBS) $(CMOCKA_LIBS) -lpthread
 
 # Plays a container engine at its socket.
 check_PROGRAMS += runtime_docker_test

@@ -5,13 +5,12 @@
 int main(void)
 {
     json_setup();
-    return test_build_context() + test_build_form() + test_bwrap_backend() + test_cgroup() +
-           test_command_run() + test_container_config() + test_denial_counter() +
-           test_dns_answer() + test_dns_message() + test_dns_tcp() + test_dnsmasq_command() +
-           test_dockerfile() + test_dockerfile_text() + test_dockerfile_variables() +
-           test_home_folder() + test_image_source() + test_egress_policy() + test_egress_table() +
-           test_failure_reason() + test_firewall() + test_firewall_log() + test_log_demux() +
-           test_nflog() + test_pool_sizing() + test_prealloc() + test_runtime_lock() +
-           test_runtime_state() + test_sandbox_users() + test_start_queue() + test_start_spec() +
-           test_tar() + test_tenant();
+    return test_build_context() + test_build_form() + test_command_run() + test_container_config() +
+           test_denial_counter() + test_dns_answer() + test_dns_message() + test_dns_tcp() +
+           test_dnsmasq_command() + test_dockerfile() + test_dockerfile_text() +
+           test_dockerfile_variables() + test_image_source() + test_egress_policy() +
+           test_egress_table() + test_failure_reason() + test_firewall() + test_firewall_log() +
+           test_log_demux() + test_nflog() + test_pool_sizing() + test_prealloc() +
+           test_runtime_lock() + test_runtime_state() + test_sandbox_users() + test_start_queue() +
+           test_start_spec() + test_tar() + test_tenant();
 }

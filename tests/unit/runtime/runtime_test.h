@@ -6,8 +6,6 @@
 
 int test_build_context(void);
 int test_build_form(void);
-int test_bwrap_backend(void);
-int test_cgroup(void);
 int test_command_run(void);
 int test_container_config(void);
 int test_denial_counter(void);
@@ -23,7 +21,6 @@ int test_egress_table(void);
 int test_failure_reason(void);
 int test_firewall(void);
 int test_firewall_log(void);
-int test_home_folder(void);
 int test_image_source(void);
 int test_log_demux(void);
 int test_nflog(void);

@@ -17,7 +17,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/bwrap/cgroup.h"
-#include "unit/runtime/runtime_test.h"
+#include "unit/runtime/bwrap/bwrap_fixture.h"
 
 #define BOX "box"
 #define FILE_MAX_BYTES 4096

@@ -20,7 +20,7 @@
 #include "base/strbuf.h"
 #include "runtime/backend/prealloc.h"
 #include "runtime/bwrap/bwrap_host.h"
-#include "unit/runtime/runtime_test.h"
+#include "unit/runtime/bwrap/bwrap_fixture.h"
 
 struct fixture {
     struct bwrap_host host;

@@ -1,37 +1,15 @@
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+/*
+ * The command that starts a sandbox.
+ */
+#include "runtime/bwrap/bwrap_arguments.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/file.h"
-#include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/backend/seccomp_filter.h"
-#include "runtime/bwrap/bwrap_arguments.h"
-#include "runtime/bwrap/process_tree.h"
-#include "unit/runtime/runtime_test.h"
-
-#define PROFILE_MAX_BYTES (1024UL * 1024)
-
-/* --- the command --- */
+#include "unit/runtime/bwrap/bwrap_fixture.h"
 
 static size_t find(const struct arguments *arguments, const char *text)
 {
@@ -84,6 +62,7 @@ static void host_network_is_kept_only_when_asked_for(void **state)
     places.has_host_network = true;
     assert_int_equal(bwrap_arguments_append(&arguments, &places, &err), 0);
     assert_int_equal(find(&arguments, "--unshare-net"), arguments.n);
+    assert_true(find(&arguments, "/etc/resolv.conf") < arguments.n);
 }
 
 static void host_shows_its_programs_and_not_its_users(void **state)
@@ -105,7 +84,9 @@ static void host_shows_its_programs_and_not_its_users(void **state)
 static void tree_shows_its_programs_and_nothing_of_its_own(void **state)
 {
     static const char *const kept[] = {"usr", "etc"};
-    static const char *const left[] = {"home", "tmp", "proc", ".dockerenv", "workspace"};
+    static const char *const left[] = {"home",      "tmp", "proc",  ".dockerenv",
+                                       "workspace", "dev", "sys",   "run",
+                                       "boot",      "mnt", "media", "lost+found"};
     CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
     char root[] = "/tmp/deft-tree-XXXXXX";
     struct bwrap_paths places = places_of(root);
@@ -153,137 +134,101 @@ static void missing_tree_is_an_error(void **state)
     assert_int_equal(err.code, ERROR_UNAVAILABLE);
 }
 
-/* --- the filter --- */
-
-static void read_filter(const char *profile, struct strbuf *program)
+/* From the namespaces on, without the host's files. */
+static void command_is_written_in_order(void **state)
 {
-    CLEANUP(fd_close) int fd = memfd_create("filter", MFD_CLOEXEC);
-    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    struct error err = ERROR_INIT;
-
-    assert_int_equal(seccomp_filter_write(profile, fd, &err), 0);
-    strbuf_appendf(&path, "/proc/self/fd/%d", fd);
-    assert_int_equal(file_read(path.text, PROFILE_MAX_BYTES, program, &err), 0);
-}
-
-/* The error of a system call under the filter. */
-static int errno_under(const struct strbuf *program, long number)
-{
-    const struct sock_fprog filter = {
-        .len = (unsigned short)(program->len / sizeof(struct sock_filter)),
-        .filter = (struct sock_filter *)(void *)program->text};
-    int status = 0;
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0)
-            _exit(255);
-        _exit(syscall(number, 0, 0, 0, 0, 0, 0) < 0 ? errno : 0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WEXITSTATUS(status);
-}
-
-static void own_profile_forbids_what_it_says(void **state)
-{
-    CLEANUP(strbuf_done) struct strbuf profile = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf program = STRBUF_INIT;
+    static const struct bwrap_mount views[] = {{"/g1", "/sys/fs/cgroup/a"},
+                                               {"/g2", "/sys/fs/cgroup/b"}};
+    static const char expected[] =
+        "bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try"
+        " --as-pid-1 --unshare-net --uid 10001 --gid 10001 --hostname sandbox --new-session"
+        " --json-status-fd 4 --seccomp 5"
+        " --proc /proc --dev /dev"
+        " --size 6 --perms 1777 --tmpfs /dev/shm --size 5 --perms 1777 --tmpfs /tmp"
+        " --size 5 --perms 1777 --tmpfs /var/tmp --size 6 --perms 1777 --tmpfs /run"
+        " --ro-bind /f /.deft --bind /j /.deft-j --bind /w /workspace --bind /u /home/deft"
+        " --ro-bind /g1 /sys/fs/cgroup/a --ro-bind /g2 /sys/fs/cgroup/b"
+        " --remount-ro / --chdir /workspace";
+    CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    char root[] = "/tmp/deft-tree-XXXXXX";
+    struct bwrap_paths places = places_of(root);
     struct error err = ERROR_INIT;
 
     (void)state;
-    assert_int_equal(
-        file_read(DEFT_TOP_SRCDIR "/runtime/seccomp.json", PROFILE_MAX_BYTES, &profile, &err), 0);
-    read_filter(profile.text, &program);
-    assert_int_equal(errno_under(&program, SYS_getpid), 0);
-    assert_int_equal(errno_under(&program, SYS_io_uring_setup), EPERM);
-    assert_int_equal(errno_under(&program, SYS_clone3), ENOSYS);
-    assert_int_equal(errno_under(&program, SYS_mount), EPERM);
+    assert_non_null(mkdtemp(root));
+    places.views = views;
+    places.n_views = 2;
+    assert_int_equal(bwrap_arguments_append(&arguments, &places, &err), 0);
+    for (size_t i = 0; i < arguments.n; i++)
+        strbuf_appendf(&words, "%s%s", i > 0 ? " " : "", arguments.items[i]);
+    assert_string_equal(words.text, expected);
+    assert_int_equal(rmdir(root), 0);
 }
 
-static void what_is_not_understood_is_refused(void **state)
+static void filter_is_optional(void **state)
 {
-    static const char *const profiles[] = {
-        "{",
-        "{\"defaultAction\": \"SCMP_ACT_TRACE\"}",
-        "{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"syscalls\": [{\"action\": \"SCMP_ACT_ALLOW\","
-        " \"names\": [\"read\"], \"includes\": {\"caps\": [\"CAP_SYS_ADMIN\"]}}]}",
-        "{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"syscalls\": [{\"action\": \"SCMP_ACT_ALLOW\","
-        " \"names\": [\"read\"], \"args\": [{\"index\": 9, \"op\": \"SCMP_CMP_EQ\"}]}]}",
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
-        struct error err = ERROR_INIT;
-
-        assert_int_equal(seccomp_filter_write(profiles[i], -1, &err), -1);
-        assert_int_equal(err.code, ERROR_INVALID);
-    }
-}
-
-/* --- the tree --- */
-
-/* A child with a child of its own, both of which wait; its number. */
-static pid_t start_family(void)
-{
-    int ready[2] = {-1, -1};
-    char byte = 0;
-    pid_t pid = -1;
-
-    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-    pid = fork();
-    if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (fork() == 0) {
-            (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-            (void)!write(ready[1], "x", 1);
-        }
-        for (;;)
-            (void)pause();
-    }
-    assert_int_equal(read(ready[0], &byte, 1), 1);
-    (void)close(ready[0]);
-    (void)close(ready[1]);
-    return pid;
-}
-
-static void whole_tree_is_held_goes_on_and_ends(void **state)
-{
-    CLEANUP(process_tree_done) struct process_tree tree = {.items = NULL};
+    CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
+    struct bwrap_paths places = places_of("");
     struct error err = ERROR_INIT;
-    pid_t pid = start_family();
-    int status = 0;
 
     (void)state;
-    assert_int_equal(process_tree_read(pid, &tree, &err), 0);
-    assert_int_equal(tree.n, 2);
-    assert_int_equal(tree.items[0].pid, pid);
-    assert_int_equal(tree.items[1].parent, pid);
-    assert_int_equal(process_tree_stop(pid, &err), 0);
-    assert_true(process_tree_is_stopped(pid));
-    assert_true(process_tree_is_stopped(tree.items[1].pid));
-    assert_int_equal(process_tree_continue(pid, &err), 0);
-    assert_false(process_tree_is_stopped(pid));
-    assert_int_equal(process_tree_end(pid, &err), 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(WTERMSIG(status), SIGKILL);
-    process_tree_done(&tree);
-    assert_int_equal(process_tree_read(pid, &tree, &err), -1);
-    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    places.has_seccomp = false;
+    assert_int_equal(bwrap_arguments_append(&arguments, &places, &err), 0);
+    assert_int_equal(find(&arguments, "--seccomp"), arguments.n);
+    assert_int_equal(find(&arguments, "/etc/resolv.conf"), arguments.n);
 }
 
-int test_bwrap_backend(void)
+static void host_shows_settings_that_programs_need(void **state)
+{
+    static const char *const shown[] = {
+        "alternatives",  "bash.bashrc", "ca-certificates", "ca-certificates.conf",
+        "fonts",         "inputrc",     "ld.so.cache",     "ld.so.conf",
+        "ld.so.conf.d",  "localtime",   "mime.types",      "nanorc",
+        "nsswitch.conf", "perl",        "profile",         "protocols",
+        "python3",       "services",    "ssl/certs",       "ssl/openssl.cnf",
+        "terminfo",      "vim",         "chromium"};
+    static const char *const own[] = {"passwd", "group"};
+    CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
+    struct bwrap_paths places = places_of("");
+    struct error err = ERROR_INIT;
+    char from[64] = "";
+    char to[64] = "";
+
+    (void)state;
+    assert_int_equal(bwrap_arguments_append(&arguments, &places, &err), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
+        size_t at = 0;
+
+        (void)snprintf(to, sizeof(to), "/etc/%s", shown[i]);
+        at = find(&arguments, to);
+        assert_true(at + 1 < arguments.n);
+        assert_string_equal(arguments.items[at - 1], "--ro-bind-try");
+        assert_string_equal(arguments.items[at + 1], to);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+        size_t at = 0;
+
+        (void)snprintf(from, sizeof(from), "/f/%s", own[i]);
+        (void)snprintf(to, sizeof(to), "/etc/%s", own[i]);
+        at = find(&arguments, from);
+        assert_string_equal(arguments.items[at - 1], "--ro-bind");
+        assert_string_equal(arguments.items[at + 1], to);
+    }
+}
+
+int test_bwrap_arguments(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sandbox_has_namespaces_of_its_own),
         cmocka_unit_test(host_network_is_kept_only_when_asked_for),
         cmocka_unit_test(host_shows_its_programs_and_not_its_users),
         cmocka_unit_test(tree_shows_its_programs_and_nothing_of_its_own),
+        cmocka_unit_test(command_is_written_in_order),
+        cmocka_unit_test(filter_is_optional),
+        cmocka_unit_test(host_shows_settings_that_programs_need),
         cmocka_unit_test(missing_tree_is_an_error),
-        cmocka_unit_test(own_profile_forbids_what_it_says),
-        cmocka_unit_test(what_is_not_understood_is_refused),
-        cmocka_unit_test(whole_tree_is_held_goes_on_and_ends),
     };
 
-    return cmocka_run_group_tests_name("runtime/bwrap_backend", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("runtime/bwrap_arguments", tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@
  * long; nothing else polls.
  */
 #define STOP_MS 5000
+#define STOP_BEFORE_END_MS 1000
 #define LOOK_AGAIN_MS 1
 /* In /proc/PID/stat: the state is field 3, the start time field 22. */
 #define N_BETWEEN_STATE_AND_START 19
@@ -115,23 +116,37 @@ static bool is_held(const struct process_entry *entry)
     return strchr("TtZX", entry->state) != NULL;
 }
 
-/* Returns the number of processes that were still running. */
+static bool has_waiting_parent(const struct process_tree *tree, const struct process_entry *entry)
+{
+    for (size_t i = 0; i < tree->n; i++) {
+        if (tree->items[i].pid == entry->parent)
+            return tree->items[i].state == 'D';
+    }
+    return false;
+}
+
+/*
+ * Returns the number of processes that were still running. After vfork(2), a parent cannot stop
+ * before its child calls exec: such a child runs until then.
+ */
 static size_t stop_all(const struct process_tree *tree)
 {
     size_t n_free = 0;
 
     for (size_t i = 0; i < tree->n; i++) {
-        if (is_held(&tree->items[i]))
+        bool is_to_run = has_waiting_parent(tree, &tree->items[i]);
+
+        if (is_held(&tree->items[i]) && !is_to_run)
             continue;
         n_free++;
-        (void)kill(tree->items[i].pid, SIGSTOP);
+        (void)kill(tree->items[i].pid, is_to_run ? SIGCONT : SIGSTOP);
     }
     return n_free;
 }
 
-int process_tree_stop(pid_t top, struct error *err)
+static int stop_within(pid_t top, int64_t wait_ms, struct error *err)
 {
-    int64_t deadline_ms = clock_monotonic_ms() + STOP_MS;
+    int64_t deadline_ms = clock_monotonic_ms() + wait_ms;
 
     while (clock_monotonic_ms() < deadline_ms) {
         CLEANUP(process_tree_done) struct process_tree tree = {.items = NULL};
@@ -143,6 +158,11 @@ int process_tree_stop(pid_t top, struct error *err)
         (void)poll(NULL, 0, LOOK_AGAIN_MS);
     }
     return error_set(err, ERROR_TIMEOUT, "the sandbox's programs cannot be stopped");
+}
+
+int process_tree_stop(pid_t top, struct error *err)
+{
+    return stop_within(top, STOP_MS, err);
 }
 
 static int signal_all(pid_t top, int signal, struct error *err)
@@ -163,8 +183,9 @@ int process_tree_continue(pid_t top, struct error *err)
 
 int process_tree_end(pid_t top, struct error *err)
 {
-    if (process_tree_stop(top, err) < 0)
-        return -1;
+    struct error running = ERROR_INIT;
+
+    error_ignore(stop_within(top, STOP_BEFORE_END_MS, &running), "they are killed anyway");
     return signal_all(top, SIGKILL, err);
 }
 

@@ -39,7 +39,7 @@ bool process_entry_read(pid_t pid, struct process_entry *entry_out) NONNULL MUST
  */
 int process_tree_stop(pid_t top, struct error *err) NONNULL MUST_CHECK;
 int process_tree_continue(pid_t top, struct error *err) NONNULL MUST_CHECK;
-/* Kills all of them, stopped first, so that none can fork. */
+/* Kills all of them, stopped first if possible, so that none can fork. */
 int process_tree_end(pid_t top, struct error *err) NONNULL MUST_CHECK;
 /* Whether the top process is stopped. */
 bool process_tree_is_stopped(pid_t top) MUST_CHECK;

@@ -1,17 +1,21 @@
 /*
  * The processes of a sandbox: which one is the server, whether others run, and how they are held
- * and ended.
+ * and ended while one of them starts a program.
  */
 #include "runtime/bwrap/process_tree.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +24,10 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/strbuf.h"
 #include "unit/runtime/bwrap/bwrap_fixture.h"
+
+#define FILE_MAX_BYTES 65536
 
 /* Waits: its input never ends. */
 static pid_t start_program(const char *path, const char *const *arguments)
@@ -199,6 +206,94 @@ static void whole_tree_is_held_goes_on_and_ends(void **state)
     assert_int_equal(err.code, ERROR_NOT_FOUND);
 }
 
+/* As vfork(2), but with memory of its own: the parent waits until the child calls exec. */
+static pid_t fork_and_wait(void)
+{
+    return (pid_t)syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
+}
+
+static bool is_asked_to_stop(pid_t pid)
+{
+    static const char word[] = "ShdPnd:\t";
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    const char *pending = NULL;
+    char path[32] = "";
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    if (file_read(path, FILE_MAX_BYTES, &text, &err) < 0)
+        _exit(127);
+    pending = strstr(text.text, word);
+    return pending != NULL &&
+           (strtoull(pending + strlen(word), NULL, 16) >> (SIGSTOP - 1) & 1) != 0;
+}
+
+enum starter { STARTS_WHEN_STOPPING, STARTS_NOTHING };
+
+/* Its child starts a program once it is asked to stop, or never. */
+static pid_t start_starter(enum starter kind)
+{
+    CLEANUP(fd_close) int begun = -1;
+    int ends[2] = {-1, -1};
+    char byte = 0;
+    pid_t pid = -1;
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    begun = ends[0];
+    pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (fork_and_wait() == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+            (void)!write(ends[1], "x", 1);
+            while (kind == STARTS_NOTHING)
+                (void)pause();
+            while (!is_asked_to_stop(getppid()))
+                (void)sched_yield();
+            (void)execl("/bin/sleep", "sleep", "600", (char *)NULL);
+            _exit(127);
+        }
+        for (;;)
+            (void)pause();
+    }
+    assert_int_equal(read(begun, &byte, 1), 1);
+    (void)close(ends[1]);
+    return pid;
+}
+
+static void parent_that_waits_for_a_start_is_stopped_after_it(void **state)
+{
+    CLEANUP(process_tree_done) struct process_tree tree = {.items = NULL};
+    struct error err = ERROR_INIT;
+    pid_t pid = start_starter(STARTS_WHEN_STOPPING);
+
+    (void)state;
+    assert_int_equal(process_tree_stop(pid, &err), 0);
+    assert_int_equal(process_tree_read(pid, &tree, &err), 0);
+    assert_int_equal(tree.n, 2);
+    for (size_t i = 0; i < tree.n; i++)
+        assert_int_equal(tree.items[i].state, 'T');
+    assert_int_equal(process_tree_end(pid, &err), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void tree_that_cannot_be_stopped_is_ended(void **state)
+{
+    struct error err = ERROR_INIT;
+    pid_t pid = start_starter(STARTS_NOTHING);
+    int status = 0;
+
+    (void)state;
+    assert_int_equal(process_tree_end(pid, &err), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    assert_int_equal(process_tree_end(pid, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_int_equal(process_tree_stop(pid, &err), -1);
+    assert_int_equal(process_tree_continue(pid, &err), -1);
+}
+
 int test_process_tree(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +301,8 @@ int test_process_tree(void)
         cmocka_unit_test(only_waiting_shells_are_at_rest),
         cmocka_unit_test(process_is_read_as_the_kernel_shows_it),
         cmocka_unit_test(whole_tree_is_held_goes_on_and_ends),
+        cmocka_unit_test(parent_that_waits_for_a_start_is_stopped_after_it),
+        cmocka_unit_test(tree_that_cannot_be_stopped_is_ended),
     };
 
     return cmocka_run_group_tests_name("runtime/process_tree", tests, NULL, NULL);

@@ -142,9 +142,11 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/egress/dns_tcp_test.c \
 	tests/unit/runtime/egress/dnsmasq_command_test.c \
 	tests/unit/runtime/egress/egress_policy_test.c \
+	tests/unit/runtime/egress/egress_settings_test.c \
 	tests/unit/runtime/egress/egress_table_test.c \
 	tests/unit/runtime/egress/firewall_log_test.c \
 	tests/unit/runtime/egress/firewall_test.c \
+	tests/unit/runtime/egress/iptables_test.c \
 	tests/unit/runtime/egress/nflog_test.c \
 	tests/unit/runtime/runtime_test.c tests/unit/runtime/runtime_test.h \
 	$(RUNTIME_SOURCES)

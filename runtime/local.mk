@@ -139,6 +139,7 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/egress/denial_counter_test.c \
 	tests/unit/runtime/egress/dns_answer_test.c \
 	tests/unit/runtime/egress/dns_message_test.c \
+	tests/unit/runtime/egress/dns_sockets_test.c \
 	tests/unit/runtime/egress/dns_tcp_test.c \
 	tests/unit/runtime/egress/dnsmasq_command_test.c \
 	tests/unit/runtime/egress/egress_policy_test.c \
@@ -162,6 +163,7 @@ runtime_lifecycle_test_SOURCES = \
 	tests/unit/runtime/api/build_api_test.c \
 	tests/unit/runtime/api/http_front_test.c \
 	tests/unit/runtime/api/warm_api_test.c \
+	tests/unit/runtime/egress/egress_service_test.c \
 	tests/unit/runtime/images/build_queue_test.c \
 	tests/unit/runtime/lifecycle/idle_reaper_test.c \
 	tests/unit/runtime/lifecycle/lifecycle_test.c \

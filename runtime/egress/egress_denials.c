@@ -145,13 +145,16 @@ void egress_denials_load_rules(struct egress_denials *denials)
 
 /* --- counting --- */
 
-static void count_denial(void *context, const struct denied_packet *packet)
+void egress_denials_note_packet(struct egress_denials *denials, const struct denied_packet *packet)
 {
-    struct egress_denials *denials = context;
-
     lock_take(&denials->lock);
     denial_counter_note(&denials->counter, packet, clock_utc_us());
     lock_release(&denials->lock);
+}
+
+static void count_packet(void *context, const struct denied_packet *packet)
+{
+    egress_denials_note_packet(context, packet);
 }
 
 void egress_denials_note_name(struct egress_denials *denials, unsigned bridge_index,
@@ -194,7 +197,7 @@ static void listen_once(struct egress_denials *denials)
 
     if (len == 0)
         return;
-    nflog_parse(denials->buffer, len, count_denial, denials);
+    nflog_parse(denials->buffer, len, count_packet, denials);
     set_due(denials);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/attr.h"
 
+struct denied_packet;
 struct error;
 struct egress_denials;
 struct runtime;
@@ -27,6 +28,9 @@ void egress_denials_stop(struct egress_denials *denials) NONNULL;
 void egress_denials_load_rules(struct egress_denials *denials) NONNULL;
 /* The NFLOG group in use; -1: none. */
 int egress_denials_group(const struct egress_denials *denials) NONNULL MUST_CHECK;
+/* Counts a packet that was refused. */
+void egress_denials_note_packet(struct egress_denials *denials,
+                                const struct denied_packet *packet) NONNULL;
 /* Counts a name that was not resolved for the sandbox of a bridge. */
 void egress_denials_note_name(struct egress_denials *denials, unsigned bridge_index,
                               const char *name) NONNULL;

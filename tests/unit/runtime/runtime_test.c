@@ -6,8 +6,8 @@ int main(void)
 {
     json_setup();
     return test_build_context() + test_build_form() + test_command_run() + test_container_config() +
-           test_denial_counter() + test_dns_answer() + test_dns_message() + test_dns_tcp() +
-           test_dnsmasq_command() + test_dockerfile() + test_dockerfile_text() +
+           test_denial_counter() + test_dns_answer() + test_dns_message() + test_dns_sockets() +
+           test_dns_tcp() + test_dnsmasq_command() + test_dockerfile() + test_dockerfile_text() +
            test_dockerfile_variables() + test_image_source() + test_iptables() +
            test_egress_policy() + test_egress_settings() + test_egress_table() +
            test_failure_reason() + test_firewall() + test_firewall_log() + test_log_demux() +

@@ -11,6 +11,7 @@ int test_container_config(void);
 int test_denial_counter(void);
 int test_dns_answer(void);
 int test_dns_message(void);
+int test_dns_sockets(void);
 int test_dns_tcp(void);
 int test_dnsmasq_command(void);
 int test_dockerfile(void);

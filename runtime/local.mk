@@ -129,7 +129,9 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/build/image_source_test.c \
 	tests/unit/runtime/core/pool_sizing_test.c \
 	tests/unit/runtime/core/runtime_lock_test.c \
+	tests/unit/runtime/core/runtime_metrics_test.c \
 	tests/unit/runtime/core/runtime_state_test.c \
+	tests/unit/runtime/core/service_test.c \
 	tests/unit/runtime/core/start_queue_test.c \
 	tests/unit/runtime/core/start_spec_test.c \
 	tests/unit/runtime/core/tenant_test.c \

@@ -95,7 +95,7 @@ static void start_of_a_tenant_is_its_own_whatever_it_says(void **state)
     assert_string_equal(spec.owner_id.text, tenant.user_id.text);
     assert_string_equal(spec.conversation_id, "");
     assert_false(spec.is_doubted);
-    assert_true(spec.wait_ms > 0);
+    assert_int_equal(spec.wait_ms, 250);
     spec.wait_ms = 5000;
     tenant_own_start(&keyring, &tenant, &spec);
     assert_int_equal(spec.wait_ms, 5000);

@@ -205,11 +205,181 @@ static void what_is_cut_off_or_goes_on_is_refused(void **state)
     }
 }
 
+/* Each refusal has its reason. */
+static void refusals_say_why(void **state)
+{
+    const struct {
+        const struct entry *entries;
+        const char *message;
+    } cases[] = {
+        {ENTRIES({"a", '0', "", NULL, NULL}), "context: has no Dockerfile"},
+        {ENTRIES({".wh.a", '0', "", NULL, NULL}), "context: has files that delete others"},
+        {ENTRIES({"DOCKERFILE", '0', "", NULL, NULL}),
+         "context: its Dockerfile is spelt differently"},
+        {ENTRIES({"Dockerfile", '2', NULL, NULL, NULL}),
+         "context: its Dockerfile is not a regular file"},
+        {ENTRIES({"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL},
+                 {"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL}),
+         "context: has two files Dockerfile"},
+        {ENTRIES({"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL}, {"a", '2', NULL, NULL, NULL},
+                 {"a/b", '0', "", NULL, NULL}),
+         "context: has files below a link"},
+        {ENTRIES({"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL}, {"a", '1', NULL, NULL, NULL},
+                 {"a/b/c", '0', "", NULL, NULL}),
+         "context: has files below a link"},
+        {ENTRIES({"a", '6', "x", NULL, NULL}), "context: has a link or a folder with content"},
+        {ENTRIES({"a", '1', "x", NULL, NULL}), "context: has a link or a folder with content"},
+        {ENTRIES({"a", '7', "", NULL, NULL}), "context: has an entry of an unknown kind"},
+        {ENTRIES({"a", '/', "", NULL, NULL}), "context: has an entry of an unknown kind"},
+        {ENTRIES({"\xff", '0', "", NULL, NULL}),
+         "context: has a file name that is too long or not UTF-8"},
+        {ENTRIES({"a", '0', "", .prefix = "p", .magic = "ustar  "}),
+         "context: has an unsupported tar format; use ustar or pax"},
+        {ENTRIES({"x", 'x', "10 size=1\n", NULL, NULL}), "context: has sparse or very large files"},
+        {ENTRIES({"x", 'x', "19 path=Dockerfile ", NULL, NULL}),
+         "context: has an invalid extended header"},
+        {ENTRIES({"x", 'x', "19path=Dockerfile1\n", NULL, NULL}),
+         "context: has an invalid extended header"},
+        {ENTRIES({"x", 'x', "2 \n", NULL, NULL}), "context: has an invalid extended header"},
+        {ENTRIES({"x", 'x', "a path=b\n", NULL, NULL}), "context: has an invalid extended header"},
+        {ENTRIES({"x", 'x', "0000019 path=Dockerf\n", NULL, NULL}),
+         "context: has an invalid extended header"},
+        {ENTRIES({"x", 'x', "8 path=\n", NULL, NULL}), "context: has a file with two names"},
+        {ENTRIES({"g", 'g', "9 path=a\n", NULL, NULL}), "context: has a file with two names"},
+        {ENTRIES({"l", 'L', "a", NULL, NULL}, {"l", 'L', "b", NULL, NULL}),
+         "context: has a file with two names"},
+        {ENTRIES({"l", 'L', "", NULL, NULL}, {"a", '0', "", NULL, NULL}),
+         "context: has no Dockerfile"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct error err = ERROR_INIT;
+        json_auto_t *images = list(cases[i].entries, &err);
+
+        assert_null(images);
+        assert_string_equal(err.message, cases[i].message);
+    }
+}
+
+/* An entry whose header holds exactly these bytes at an offset. */
+static void assert_patched(size_t at, const char *bytes, size_t len, const char *message)
+{
+    const struct entry entry = {"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL};
+    CLEANUP(strbuf_done) struct strbuf tar = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
+    CLEANUP(dockerfile_images_done) struct dockerfile_images images = DOCKERFILE_IMAGES_INIT;
+    struct error err = ERROR_INIT;
+    int rc = 0;
+
+    append_entry(&tar, &entry);
+    memcpy(tar.text + at, bytes, len);
+    compress_to(&tar, &context);
+    rc = build_context_list_images(&context, MOST, &images, &err);
+    if (message != NULL)
+        assert_string_equal(err.message, message);
+    assert_int_equal(rc, message != NULL ? -1 : 0);
+}
+
+static void size_is_octal_between_blanks(void **state)
+{
+    static const char bad[] = "context: has an entry with an invalid size";
+
+    (void)state;
+    assert_int_equal(strlen(FILE_OF_ALLOWED), 023);
+    assert_patched(124, "          23", 12, NULL);
+    assert_patched(124, "23 \0        ", 12, NULL);
+    assert_patched(124, "\0\0 000023\0 \0", 12, NULL);
+    assert_patched(124, "00000000028\0", 12, bad);
+    assert_patched(124, "0000000002/\0", 12, bad);
+    assert_patched(124, "2 3         ", 12, bad);
+    assert_patched(124, "\x80\0\0\0\0\0\0\0\0\0\0\023", 12, bad);
+    assert_patched(508, "tar", 3, "context: has an unsupported tar format; use ustar or pax");
+    /* Two blocks of content, of which one is there. */
+    assert_patched(124, "00000001001\0", 12, "context: is truncated");
+}
+
+/* Up to 4096 bytes, by the two parts of a header or by an extended one. */
+static void names_have_a_length(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *most = NULL;
+    json_auto_t *more = NULL;
+
+    (void)state;
+    for (int i = 0; i < 4096; i++)
+        strbuf_append_char(&name, 'a');
+    most = list(ENTRIES({"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL},
+                        {"l", 'L', name.text, NULL, NULL}, {"b", '0', "", NULL, NULL}),
+                &err);
+    assert_int_equal(json_array_size(most), 1);
+    strbuf_append_char(&name, 'a');
+    more = list(ENTRIES({"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL},
+                        {"l", 'L', name.text, NULL, NULL}, {"b", '0', "", NULL, NULL}),
+                &err);
+    assert_null(more);
+    assert_string_equal(err.message, "context: has a file name that is too long or not UTF-8");
+}
+
+static void headers_and_dockerfiles_have_a_size(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *ignored = NULL;
+    json_auto_t *large_link = NULL;
+    json_auto_t *large_file = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < 64UL * 1024; i++)
+        strbuf_append_char(&text, 'a');
+    ignored = list(ENTRIES({"K", 'K', text.text, NULL, NULL},
+                           {"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL}),
+                   &err);
+    assert_int_equal(json_array_size(ignored), 1);
+    strbuf_append_char(&text, 'a');
+    large_link = list(ENTRIES({"K", 'K', text.text, NULL, NULL},
+                              {"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL}),
+                      &err);
+    assert_null(large_link);
+    assert_string_equal(err.message, "context: has an extended header that is too large");
+    while (text.len <= DOCKERFILE_MAX_BYTES)
+        strbuf_append(&text, "aaaaaaaa");
+    large_file = list(ENTRIES({"Dockerfile", '0', text.text, NULL, NULL}), &err);
+    assert_null(large_file);
+    assert_string_equal(err.message, "context: its Dockerfile is too large");
+}
+
+/* A file that fills its blocks has no padding. */
+static void content_may_fill_its_blocks(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    strbuf_append(&text, FILE_OF_ALLOWED);
+    while (text.len < 3 * BLOCK) {
+        json_auto_t *images = NULL;
+
+        strbuf_append_char(&text, '#');
+        if (text.len % BLOCK > 1 && text.len % BLOCK < BLOCK - 1)
+            continue;
+        images = list(ENTRIES({"Dockerfile", '0', text.text, NULL, NULL}), &err);
+        if (json_array_size(images) != 1)
+            fail_msg("%zu: %s", text.len, err.message);
+    }
+}
+
 int test_build_context(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_at_the_root_counts),
         cmocka_unit_test(another_file_cannot_take_its_place),
+        cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(size_is_octal_between_blanks),
+        cmocka_unit_test(names_have_a_length),
+        cmocka_unit_test(headers_and_dockerfiles_have_a_size),
+        cmocka_unit_test(content_may_fill_its_blocks),
         cmocka_unit_test(what_is_cut_off_or_goes_on_is_refused),
     };
 

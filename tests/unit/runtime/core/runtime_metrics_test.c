@@ -135,10 +135,10 @@ static void failures_are_counted_by_reason(void **state)
 
 static void sandboxes_and_space_are_shown_last(void **state)
 {
-    static char mine[] = "my \"key\"";
-    static char none[] = "";
-    static char running[] = "running";
-    static char paused[] = "paused";
+    char mine[] = "my \"key\"";
+    char none[] = "";
+    char running[] = "running";
+    char paused[] = "paused";
     struct tenant_count counts[] = {{none, running, 4}, {mine, paused, 1}};
     const struct tenant_count_list list = {.items = counts, .n = 2};
     const struct backend_space bytes_only = {.free_bytes = 0, .n_free_files = INT64_MAX};

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/attr.h"
 #include "base/crypto.h"
 #include "unit/runtime/runtime_test.h"
 
@@ -130,6 +131,101 @@ static void what_is_no_question_is_left_alone(void **state)
     assert_false(dns_query_parse(packet, QUERY_BYTES, &question));
 }
 
+/* Each byte of a header and of a question that decides. */
+static void header_says_whether_it_is_a_question(void **state)
+{
+    static const struct {
+        size_t at;
+        unsigned char value;
+        bool is_question;
+    } cases[] = {
+        {2, 0x00, true},  /* recursion is not wanted */
+        {2, 0x81, false}, /* an answer */
+        {2, 0x09, false}, /* other operations */
+        {2, 0x11, false},
+        {2, 0x21, false},
+        {2, 0x41, false},
+        {2, 0x07, true}, /* flags of answers */
+        {3, 0xff, true},
+        {4, 1, false}, /* the number of questions */
+        {5, 0, false},
+        {QUERY_BYTES - 1, 3, false}, /* the class */
+        {QUERY_BYTES - 2, 1, false},
+        {QUERY_BYTES - 3, 28, true}, /* the type */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct dns_query question = {.id = 0};
+        unsigned char packet[QUERY_BYTES];
+
+        memcpy(packet, query, QUERY_BYTES);
+        packet[cases[i].at] = cases[i].value;
+        assert_int_equal(dns_query_parse(packet, QUERY_BYTES, &question), cases[i].is_question);
+        if (cases[i].at == 2 && cases[i].is_question)
+            assert_int_equal(question.wants_recursion, cases[i].value & 1);
+        if (cases[i].at == QUERY_BYTES - 3)
+            assert_int_equal(question.type, 28);
+    }
+}
+
+/* What follows the question does not matter, up to the size of a packet. */
+static void packet_has_a_size(void **state)
+{
+    unsigned char packet[DNS_PACKET_BYTES + 1] = {0};
+    struct dns_query question = {.id = 0};
+
+    (void)state;
+    memcpy(packet, query, QUERY_BYTES);
+    assert_true(dns_query_parse(packet, DNS_PACKET_BYTES, &question));
+    assert_int_equal(question.end, QUERY_BYTES);
+    assert_false(dns_query_parse(packet, DNS_PACKET_BYTES + 1, &question));
+}
+
+/* The last label ends the packet, without the end of the name. */
+static void name_needs_its_end(void **state)
+{
+    unsigned char packet[12 + 1 + 63];
+    struct dns_query question = {.id = 0};
+
+    (void)state;
+    memcpy(packet, query, 12);
+    memset(packet + 12, 'a', sizeof(packet) - 12);
+    for (unsigned char label = 1; label <= 64; label++) {
+        packet[12] = label;
+        assert_false(dns_query_parse(packet, 12 + 1 + label, &question));
+    }
+}
+
+static void root_has_no_name(void **state)
+{
+    static const unsigned char root[] = "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00"
+                                        "\x00\x00\x01\x00\x01";
+    struct dns_query question = {.id = 0};
+
+    (void)state;
+    assert_true(dns_query_parse(root, sizeof(root) - 1, &question));
+    assert_string_equal(question.name, "");
+    assert_int_equal(question.end, sizeof(root) - 1);
+}
+
+static void reply_repeats_what_was_wanted(void **state)
+{
+    struct dns_query question = {.id = 0};
+    const uint32_t addresses[DNS_ADDRESSES_MAX + 1] = {0};
+    unsigned char answer[DNS_PACKET_BYTES];
+
+    (void)state;
+    assert_true(dns_query_parse(query, QUERY_BYTES, &question));
+    question.wants_recursion = false;
+    assert_int_equal(dns_reply_write(query, &question, DNS_FAILED, NULL, 0, answer), QUERY_BYTES);
+    assert_memory_equal(answer, "\x12\x34\x80\x82\x00\x01\x00\x00\x00\x00\x00\x00", 12);
+    assert_int_equal(
+        dns_reply_write(query, &question, DNS_OK, addresses, DNS_ADDRESSES_MAX + 1, answer),
+        QUERY_BYTES + DNS_ADDRESSES_MAX * 16);
+    assert_int_equal(answer[7], DNS_ADDRESSES_MAX);
+}
+
 static void lies_are_survived(void **state)
 {
     unsigned char answer[DNS_PACKET_BYTES];
@@ -159,6 +255,11 @@ int test_dns_message(void)
         cmocka_unit_test(names_are_bounded),
         cmocka_unit_test(tricks_have_no_name),
         cmocka_unit_test(what_is_no_question_is_left_alone),
+        cmocka_unit_test(header_says_whether_it_is_a_question),
+        cmocka_unit_test(packet_has_a_size),
+        cmocka_unit_test(name_needs_its_end),
+        cmocka_unit_test(root_has_no_name),
+        cmocka_unit_test(reply_repeats_what_was_wanted),
         cmocka_unit_test(lies_are_survived),
     };
 

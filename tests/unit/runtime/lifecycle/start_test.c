@@ -3,10 +3,13 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/crypto.h"
 #include "base/mem.h"
 #include "base/sandbox_key.h"
 #include "base/secret.h"
 #include "client/test_server.h"
+#include "runtime/core/runtime_record.h"
 #include "runtime/core/sandbox_init.h"
 #include "runtime/core/start_queue.h"
 #include "runtime/lifecycle/lifecycle.h"
@@ -59,6 +62,26 @@ static int start(struct service_fixture *fixture)
     return rc < 0 ? (int)err.code : 0;
 }
 
+/* The request's body has what its server needs to know a session key, not the key itself. */
+static void assert_gets_keys(struct test_server *server, const char *key)
+{
+    static const struct {
+        const char *path;
+        enum sandbox_key_use use;
+    } parts[] = {{"session_api_keys[0]", SANDBOX_KEY_CALL}, {"proof_key", SANDBOX_KEY_PROOF}};
+    const char *body = strstr(test_server_request(server, 0), "\r\n\r\n") + 4;
+
+    assert_null(strstr(body, key));
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        CLEANUP(secret_done) struct secret derived = SECRET_INIT;
+        CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+
+        sandbox_key_derive(key, parts[i].use, &derived);
+        strbuf_appendf(&expected, "\"%s\"", secret_reveal(&derived));
+        assert_json_at(body, parts[i].path, expected.text);
+    }
+}
+
 static void started_sandbox_gets_its_keys(void **state)
 {
     struct service_fixture *fixture = *state;
@@ -76,6 +99,7 @@ static void started_sandbox_gets_its_keys(void **state)
     body = strstr(test_server_request(server, 0), "\r\n\r\n") + 4;
     assert_non_null(strstr(test_server_request(server, 0), "POST /api/init"));
     assert_json_at(body, "env.WORKER_1", "\"12000\"");
+    assert_gets_keys(server, "session-key");
     test_server_stop(server);
 }
 
@@ -209,6 +233,7 @@ static void claimed_sandbox_only_gets_its_keys(void **state)
     assert_true(row_is("status = 'running' AND container_id = 'c-" ONE "'"));
     assert_told(fixture, "");
     assert_int_equal(test_server_n_requests(server), 1);
+    assert_gets_keys(server, "session-key");
     test_server_stop(server);
 }
 
@@ -262,6 +287,39 @@ static void new_session_gets_a_row_and_a_start(void **state)
     assert_int_equal(test_sql_count("SELECT count(*) FROM runtimes WHERE session_id = 'another'"
                                     " AND spec->>'home' = ''"),
                      1);
+}
+
+static void new_row_is_its_owners_and_has_a_key_of_its_own(void **state)
+{
+    struct service_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime first = RUNTIME_INIT;
+    CLEANUP(runtime_done) struct runtime second = RUNTIME_INIT;
+    struct runtime *const runtimes[] = {&first, &second};
+    static const char *const sessions[] = {"one", "two"};
+    struct error err = ERROR_INIT;
+    int64_t begun_us = clock_utc_us();
+
+    for (size_t i = 0; i < ARRAY_SIZE(sessions); i++) {
+        CLEANUP(secret_done) struct secret key = SECRET_INIT;
+        char context[RUNTIME_RECORD_KEY_CONTEXT_BYTES] = "";
+        char hash[CRYPTO_HASH_HEX_BYTES] = "";
+
+        assert_int_equal(create(fixture, sessions[i], TEST_IMAGE, &err), 0);
+        assert_int_equal(
+            runtime_store_get_session(fixture->service.db, sessions[i], runtimes[i], &err), 0);
+        assert_string_equal(runtimes[i]->owner_id.text, fixture->owner_id.text);
+        assert_false(uuid_is_set(&runtimes[i]->tenant_id));
+        assert_in_range(runtimes[i]->created_at_us, begun_us, clock_utc_us());
+        runtime_record_key_context(runtimes[i]->id, context);
+        assert_int_equal(
+            keyring_open(&fixture->service.keyring, context, runtimes[i]->session_key, &key, &err),
+            0);
+        keyring_hash_token(&fixture->service.keyring, secret_reveal(&key), hash);
+        assert_string_equal(runtimes[i]->session_key_hash, hash);
+        assert_true(start_queue_has(fixture->service.starts, runtimes[i]->id));
+    }
+    assert_string_not_equal(first.session_key_hash, second.session_key_hash);
+    assert_string_not_equal(first.id, second.id);
 }
 
 static void new_session_needs_space(void **state)
@@ -432,6 +490,7 @@ int start_tests(void)
         TEST(claimed_sandbox_only_gets_its_keys),
         TEST(claimed_sandbox_that_has_ended_is_replaced),
         TEST(new_session_gets_a_row_and_a_start),
+        TEST(new_row_is_its_owners_and_has_a_key_of_its_own),
         TEST(new_session_needs_space),
         TEST(session_is_brought_to_run),
         TEST(another_image_replaces_a_runtime_without_a_container),

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -174,6 +175,11 @@ static void address_is_answered_once_its_rule_is_loaded(void **state)
     /* From then on it is answered from the table. */
     assert_int_equal(dns_answer(&fixture->service, &fixture->source, packet, len, reply), len + 16);
     assert_int_equal(egress->wanted, egress->done);
+    /* Later its name is looked up again, but its rule is there. */
+    egress->table.known[0].seen_ms -= 3600000 / 2;
+    assert_int_equal(dns_answer(&fixture->service, &fixture->source, packet, len, reply), len + 16);
+    assert_int_equal(egress->wanted, egress->done);
+    assert_true(egress->table.known[0].seen_ms > clock_monotonic_ms() - 60000);
     egress->table.n_known = 0;
 }
 

@@ -322,6 +322,25 @@ static void new_row_is_its_owners_and_has_a_key_of_its_own(void **state)
     assert_string_not_equal(first.id, second.id);
 }
 
+static void new_session_claims_a_warm_sandbox(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct error err = ERROR_INIT;
+
+    test_sql("INSERT INTO warm_sandboxes (id, image, memory_bytes, nano_cpus, fittings, home,"
+             " image_id, container_id, network, url, init_key, is_ready) VALUES ('" ONE "',"
+             " '" TEST_IMAGE "', 0, 0, '" TEST_BUILD "', 'h-warm', 'sha256:1', 'c-warm',"
+             " 'n-warm', 'http://10.1.2.3:8000', 'sealed', true)");
+    assert_int_equal(create(fixture, "new", TEST_IMAGE, &err), 0);
+    assert_true(row_is("session_id = 'new' AND status = 'starting' AND desired = 'running'"
+                       " AND container_id = 'c-warm' AND network = 'n-warm'"
+                       " AND url = 'http://10.1.2.3:8000' AND spec->>'home' = 'h-warm'"
+                       " AND spec->>'init_key' = 'sealed'"));
+    assert_int_equal(test_sql_count("SELECT count(*) FROM warm_sandboxes"), 0);
+    assert_true(start_queue_has(fixture->service.starts, ONE));
+    assert_told(fixture, "");
+}
+
 static void new_session_needs_space(void **state)
 {
     struct service_fixture *fixture = *state;
@@ -491,6 +510,7 @@ int start_tests(void)
         TEST(claimed_sandbox_that_has_ended_is_replaced),
         TEST(new_session_gets_a_row_and_a_start),
         TEST(new_row_is_its_owners_and_has_a_key_of_its_own),
+        TEST(new_session_claims_a_warm_sandbox),
         TEST(new_session_needs_space),
         TEST(session_is_brought_to_run),
         TEST(another_image_replaces_a_runtime_without_a_container),

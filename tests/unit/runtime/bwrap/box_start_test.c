@@ -111,7 +111,7 @@ static void server_learns_its_facts_from_its_environment(void **state)
         "HOME=/home/deft",
         "HOSTNAME=sandbox",
         "DEFT_ACTION_SAVE_DIR=/workspace/.openhands/outputs",
-        "RUNTIME_ID=" TEST_RUNTIME,
+        ("RUNTIME_ID=" TEST_RUNTIME),
         "DEFT_ACTION_SOCKET=3",
         "DEFT_ACTION_PREVIEW_SOCKET=6",
         "DEFT_ACTION_BIND=127.0.0.1",

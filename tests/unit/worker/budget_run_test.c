@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "store/conversation/conversation_store.h"
+#include "support/json_path.h"
 #include "support/pg.h"
 #include "worker/run_fixture.h"
 
@@ -36,7 +37,7 @@ static void model_without_a_price_is_not_called_with_a_budget(void **state)
     run_to_end(*state, &id);
     assert_log(*state, &id, BEGINNING "S(error) ConversationError");
     run_last_event(*state, &id, "ConversationErrorEvent", &event);
-    assert_non_null(strstr(event.text, "\"code\":\"MaxBudgetReached\""));
+    assert_json_at(event.text, "code", "\"MaxBudgetReached\"");
     assert_non_null(strstr(event.text, "is unknown, so the budget of $1.0000 cannot be kept"));
 }
 

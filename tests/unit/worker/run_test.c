@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "model/limits.h"
 #include "store/conversation/conversation_store.h"
+#include "support/json_path.h"
 #include "support/pg.h"
 #include "support/sql.h"
 #include "worker/agent/agent_run.h"
@@ -142,7 +143,7 @@ static void unknown_members_of_a_result_are_dropped(void **state)
     run_to_end(*state, &id);
     run_last_event(*state, &id, "ObservationEvent", &event);
     assert_null(strstr(event.text, "evil_member"));
-    assert_non_null(strstr(event.text, "\"working_dir\":\"/workspace/project\""));
+    assert_json_at(event.text, "observation.metadata.working_dir", "\"/workspace/project\"");
 }
 
 static void bad_calls_are_answered_beside_the_good_ones(void **state)
@@ -210,7 +211,7 @@ static void call_that_no_event_holds_is_told_in_words(void **state)
     assert_true(whole.len > 600000); /* what the model wrote stays, once */
     id = run_large_call(state, "\\n", 440000);
     run_last_event(*state, &id, "ActionEvent", &cut);
-    assert_non_null(strstr(cut.text, "\"arguments\":\"{}\""));
+    assert_json_at(cut.text, "tool_call.arguments", "\"{}\"");
 }
 
 static void calls_behind_finish_do_not_run(void **state)
@@ -235,7 +236,7 @@ static void refused_key_ends_the_run_in_error(void **state)
     run_to_end(*state, &id);
     assert_log(*state, &id, BEGINNING "S(error) ConversationError");
     run_last_event(*state, &id, "ConversationErrorEvent", &event);
-    assert_non_null(strstr(event.text, "\"code\":\"LLMAuthenticationError\""));
+    assert_json_at(event.text, "code", "\"LLMAuthenticationError\"");
     assert_row(*state, &id, "error/-/-");
 }
 
@@ -471,7 +472,7 @@ static void secrets_reach_the_command_and_nothing_else(void **state)
 
     run_to_end(*state, &id);
     run_last_event(*state, &id, "ObservationEvent", &event);
-    assert_non_null(strstr(event.text, "\"text\":\"<secret-hidden>\""));
+    assert_json_at(event.text, "observation.content[0].text", "\"<secret-hidden>\"");
     run_last_event(*state, &id, "MessageEvent", &event);
     assert_non_null(strstr(event.text, "it is <secret-hidden>, I saw"));
 }
@@ -549,7 +550,7 @@ static void begun_call_that_held_a_secret_is_waited_for_by_the_next_worker(void 
                BEGINNING "S(stats) Action(terminal) Observation(terminal) S(stats) Message(agent)"
                          " S(finished)");
     run_last_event(fixture, &id, "ObservationEvent", &event);
-    assert_non_null(strstr(event.text, "\"text\":\"sleep:700 <secret-hidden>\""));
+    assert_json_at(event.text, "observation.content[0].text", "\"sleep:700 <secret-hidden>\"");
     assert_not_stored(&id);
 }
 

@@ -300,7 +300,7 @@ static void model_answers_and_its_conversation_goes_on(void **state)
 
         assert_int_equal(answer.status, 200);
         assert_json_at(answer.body.text, "object", "\"response\"");
-        assert_non_null(strstr(answer.body.text, "\"text\":\"Hello\""));
+        assert_json_at(answer.body.text, "output[0].content[0].text", "\"Hello\"");
         assert_null(strstr(answer.head.text, id));
     }
     assert_int_equal(test_sql_count("SELECT count(*) FROM conversations WHERE spec LIKE"

@@ -16,6 +16,7 @@
 #include "fcgi/core/cors.h"
 #include "fcgi/core/router.h"
 #include "fixture.h"
+#include "store/user/user_store.h"
 #include "support/json_path.h"
 #include "support/pg.h"
 #include "support/sql.h"
@@ -296,13 +297,25 @@ static void bobs_link(void **state, struct strbuf *body)
     strbuf_appendf(body, "{\"token\":\"%s\"", token.text);
 }
 
+/* As JSON. */
+static void read_bobs_email(struct fixture *fixture, char email_out[120])
+{
+    CLEANUP(user_done) struct user user = USER_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(user_store_get(fixture->context.db, &fixture->bob, &user, &err), 0);
+    (void)snprintf(email_out, 120, "\"%s\"", user.email);
+}
+
 static void link_of_another_user_asks_first(void **state)
 {
     char cookie[160];
+    char bobs_email[120];
     const char *params[] = {"DEFT_ORIGIN=app", cookie, "HTTP_SEC_FETCH_SITE=same-origin", NULL};
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf agreed = STRBUF_INIT;
 
+    read_bobs_email(*state, bobs_email);
     sign_in(state, cookie);
     bobs_link(state, &body);
     strbuf_appendf(&agreed, "%s,\"replace\":true}", body.text);
@@ -315,7 +328,7 @@ static void link_of_another_user_asks_first(void **state)
         DISPATCH_WITH(used, params, "POST", "/api/v1/sign-in", body.text);
 
         assert_answer_member(&asked, 409, "signed_in_as", "owner@localhost");
-        assert_answer(&asked, 409, "\"link_for\":\"");
+        assert_json_at(asked.body.text, "link_for", bobs_email);
         assert_null(strstr(asked.head.text, "Set-Cookie"));
         assert_answer(&me, 200, "owner@localhost");
         assert_answer(&again, 409, "link_for");

@@ -11,6 +11,7 @@
 #include "client/test_server.h"
 #include "fake_sandbox.h"
 #include "fixture.h"
+#include "support/json_path.h"
 #include "support/pg.h"
 
 #define DISPATCH(name, ...)                                                                        \
@@ -131,7 +132,8 @@ static void scoped_routes_name_what_they_do_not_know(void **state)
 
     (void)snprintf(text, sizeof(text), "Conversation not found: %s", path.id.text);
     assert_answer(&foreign, 404, text);
-    assert_answer(&malformed, 422, "[\"path\",\"runtime_conversation_id\"]");
+    assert_int_equal(malformed.status, 422);
+    assert_json_at(malformed.body.text, "detail[0].loc", "[\"path\",\"runtime_conversation_id\"]");
 }
 
 static void upload_goes_through_as_it_is(void **state)

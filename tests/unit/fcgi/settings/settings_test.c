@@ -139,7 +139,7 @@ static void wrong_settings_change_nothing(void **state)
         CLEANUP(test_answer_done) struct test_answer answer =
             test_dispatch(*state, ALICE, "GET", "/api/settings", NULL);
 
-        assert_null(strstr(answer.body.text, "\"half\""));
+        assert_json_at(answer.body.text, "misc_settings.half", NULL);
     }
 }
 
@@ -427,11 +427,12 @@ static void launched_profile_decides_model_and_secrets(void **state)
                    "\"B\":{\"kind\":\"StaticSecret\",\"value\":\"2\"}}}",
                    id.text);
     answer = test_dispatch(*state, ALICE, "POST", "/api/conversations", body.text);
-    assert_answer(&answer, 201, "\"llm_profile_ref\":\"fast\"");
+    assert_int_equal(answer.status, 201);
+    assert_json_at(answer.body.text, "launched_agent_profile.llm_profile_ref", "\"fast\"");
     assert_non_null(strstr(answer.body.text, "Be kind."));
-    assert_non_null(strstr(answer.body.text, "openai/gpt-5.5"));
-    assert_non_null(strstr(answer.body.text, "\"secret_sources\":{\"A\":"));
-    assert_null(strstr(answer.body.text, "\"B\":"));
+    assert_json_at(answer.body.text, "agent.llm.model", "\"openai/gpt-5.5\"");
+    assert_json_at(answer.body.text, "secret_registry.secret_sources.A.kind", "\"StaticSecret\"");
+    assert_json_at(answer.body.text, "secret_registry.secret_sources.B", NULL);
     info = answer_json(&answer);
     strbuf_appendf(&path, "/api/conversations/%s/secrets", json_text_or(info, "id", ""));
     expect(*state, "POST", path.text, "{\"secrets\":{\"B\":\"3\"}}", 200, "success");
@@ -439,9 +440,12 @@ static void launched_profile_decides_model_and_secrets(void **state)
     {
         CLEANUP(test_answer_done) struct test_answer later =
             test_dispatch(*state, ALICE, "GET", path.text, NULL);
+        char quoted[60];
 
-        assert_answer(&later, 200, "\"agent_profile_id\"");
-        assert_null(strstr(later.body.text, "\"B\":"));
+        (void)snprintf(quoted, sizeof(quoted), "\"%s\"", id.text);
+        assert_int_equal(later.status, 200);
+        assert_json_at(later.body.text, "launched_agent_profile.agent_profile_id", quoted);
+        assert_json_at(later.body.text, "secret_registry.secret_sources.B", NULL);
     }
 }
 

@@ -18,6 +18,7 @@
 #include "sandbox/core/event_loop.h"
 #include "sandbox/http/fork_request.h"
 #include "sandbox/http/server_request.h"
+#include "support/json_path.h"
 #include "unit/sandbox/sandbox_test.h"
 
 /* below root: in/skill.md, in/deep/notes.txt, in/out -> out, out/secret.md */
@@ -133,12 +134,12 @@ static void files_are_told_but_links_are_not_followed(void **state)
     CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
 
     assert_int_equal(fetch(*state, "", &answer), 200);
-    assert_non_null(strstr(answer.text, "\"skill.md\""));
-    assert_non_null(strstr(answer.text, "\"deep/notes.txt\""));
-    assert_null(strstr(answer.text, "secret.md"));
+    assert_json_at(answer.text, "files[0].path", "\"deep/notes.txt\"");
+    assert_json_at(answer.text, "files[1].path", "\"skill.md\"");
+    assert_json_at(answer.text, "files[2]", NULL);
     assert_int_equal(fetch(*state, "deep", &answer), 200);
-    assert_non_null(strstr(answer.text, "\"notes.txt\""));
-    assert_null(strstr(answer.text, "skill.md"));
+    assert_json_at(answer.text, "files[0].path", "\"notes.txt\"");
+    assert_json_at(answer.text, "files[1]", NULL);
 }
 
 /* Where each other path leads to a folder with a file that is not of the repository. */

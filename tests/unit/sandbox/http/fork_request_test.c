@@ -20,6 +20,7 @@
 #include "sandbox/core/action_server.h"
 #include "sandbox/core/event_loop.h"
 #include "sandbox/http/server_request.h"
+#include "support/json_path.h"
 #include "unit/sandbox/sandbox_test.h"
 
 enum { ENDED_WITHIN_MS = 20000 };
@@ -117,7 +118,7 @@ static void answer_of_the_fork_is_that_of_the_request(void **state)
     assert_string_equal(bench->requests[0]->content_type, "application/json");
     assert_memory_equal(bench->requests[0]->headers.text, "etag\0a", sizeof("etag\0a"));
     assert_true(pread(bench->requests[0]->file_fd, body, sizeof(body) - 1, 0) > 0);
-    assert_non_null(strstr(body, "\"made\":\"yes\""));
+    assert_json_at(body, "", "{\"made\":\"yes\"}");
 }
 
 static void fork_that_dies_is_an_internal_error(void **state)

@@ -19,6 +19,7 @@
 #include "store/db/db.h"
 #include "store/db/db_query.h"
 #include "store/store_fixture.h"
+#include "support/json_path.h"
 #include "support/pg.h"
 #include "support/sql.h"
 
@@ -235,7 +236,7 @@ static void deleted_conversation_leaves_its_events_and_a_farewell(void **state)
     assert_done(webhook_store_release(fixture->db, &early, &err), &err);
     assert_true(claim(fixture, &late));
     assert_batch(fixture, &late, 2, 3);
-    assert_non_null(strstr(late.farewell, "\"execution_status\":\"deleting\""));
+    assert_json_at(late.farewell, "execution_status", "\"deleting\"");
     assert_non_null(strstr(late.farewell, conversation.id.text));
     assert_done(webhook_store_end(fixture->db, &late, &err), &err);
     assert_int_equal(test_sql_count("SELECT count(*) FROM webhook_leftovers"), 0);

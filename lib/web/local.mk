@@ -10,7 +10,8 @@ libweb_a_SOURCES = \
 libweb_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
 check_PROGRAMS += fastcgi_server_test url_path_test web_test
-fastcgi_server_test_SOURCES = tests/unit/web/fastcgi_server_test.c
+fastcgi_server_test_SOURCES = tests/unit/web/fastcgi_server_test.c \
+	tests/unit/support/fastcgi_client.c tests/unit/support/fastcgi_client.h
 fastcgi_server_test_CPPFLAGS = $(TEST_CPPFLAGS)
 fastcgi_server_test_LDADD = libweb.a $(BASE_LIBS) $(FCGI_LIBS) $(CMOCKA_LIBS) -lpthread
 url_path_test_SOURCES = tests/unit/web/url_path_test.c

@@ -20,17 +20,14 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "support/fastcgi_client.h"
 #include "web/reply_output.h"
 #include "web/request_input.h"
 
 enum { STOP_MS = 10000, PATH_BYTES = 64 };
-
-/* Records of the protocol (FastCGI 1.0, section 8). */
-enum { BEGIN_REQUEST = 1, PARAMS = 4, STDIN = 5 };
 
 /* A folder for sockets. */
 struct place {
@@ -64,75 +61,20 @@ static int tear_down(void **state)
 
 /* --- the other side --- */
 
-static void append_record(struct strbuf *out, int type, const char *content, size_t len)
-{
-    const char head[] = {1, (char)type, 0, 1, (char)(len >> 8U), (char)(len & 0xffU), 0, 0};
-
-    strbuf_append_bytes(out, head, sizeof(head));
-    strbuf_append_bytes(out, content, len);
-}
-
-static void append_head(struct strbuf *out, const char *uri)
-{
-    static const char begin[] = {0, 1, 0, 0, 0, 0, 0, 0};
-    CLEANUP(strbuf_done) struct strbuf param = STRBUF_INIT;
-
-    append_record(out, BEGIN_REQUEST, begin, sizeof(begin));
-    strbuf_append_char(&param, (char)strlen("REQUEST_URI"));
-    strbuf_append_char(&param, (char)strlen(uri));
-    strbuf_append(&param, "REQUEST_URI");
-    strbuf_append(&param, uri);
-    append_record(out, PARAMS, param.text, param.len);
-    append_record(out, PARAMS, "", 0);
-}
-
-static int connect_to(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-        fail_msg("%m");
-    return fd;
-}
-
 static int begin(const char *path, const char *uri)
 {
-    CLEANUP(strbuf_done) struct strbuf records = STRBUF_INIT;
-    struct error err = ERROR_INIT;
-    int fd = connect_to(path);
+    char param[64];
 
-    append_head(&records, uri);
-    assert_int_equal(fd_write_all(fd, records.text, records.len, &err), 0);
-    return fd;
-}
-
-static void send_body(int fd, const char *bytes, size_t len)
-{
-    CLEANUP(strbuf_done) struct strbuf records = STRBUF_INIT;
-    struct error err = ERROR_INIT;
-
-    append_record(&records, STDIN, bytes, len);
-    assert_int_equal(fd_write_all(fd, records.text, records.len, &err), 0);
-}
-
-static void read_answer(int fd, struct strbuf *answer)
-{
-    char bytes[4096];
-    ssize_t n = 0;
-
-    for (n = read(fd, bytes, sizeof(bytes)); n > 0; n = read(fd, bytes, sizeof(bytes)))
-        strbuf_append_bytes(answer, bytes, (size_t)n);
-    (void)close(fd);
+    (void)snprintf(param, sizeof(param), "REQUEST_URI=%s", uri);
+    return fastcgi_begin(path, (const char *[]){param, NULL});
 }
 
 static void ask(const char *path, struct strbuf *answer)
 {
     int fd = begin(path, "/x");
 
-    send_body(fd, "", 0);
-    read_answer(fd, answer);
+    fastcgi_send_body(fd, "", 0);
+    fastcgi_read_answer(fd, answer);
 }
 
 /* --- handlers --- */
@@ -303,11 +245,11 @@ static void body_is_read_as_it_comes(void **state)
     memset(long_body, 'x', sizeof(long_body));
     server = start(&listener, 1);
     fd = begin(place->path, "/y");
-    send_body(fd, "a", 1);
-    send_body(fd, long_body, sizeof(long_body));
-    send_body(fd, long_body, sizeof(long_body));
-    send_body(fd, "", 0);
-    read_answer(fd, &answer);
+    fastcgi_send_body(fd, "a", 1);
+    fastcgi_send_body(fd, long_body, sizeof(long_body));
+    fastcgi_send_body(fd, long_body, sizeof(long_body));
+    fastcgi_send_body(fd, "", 0);
+    fastcgi_read_answer(fd, &answer);
     assert_int_equal(heard.n_bytes, 1 + 2 * sizeof(long_body));
     assert_int_equal(heard.last, 0);
     assert_int_equal(strncmp(heard.text.text, "/y|", 3), 0);
@@ -326,7 +268,7 @@ static void body_that_ends_early_is_broken(void **state)
     heard_init(&heard);
     server = start(&listener, 1);
     fd = begin(place->path, "/z");
-    send_body(fd, "abc", 3);
+    fastcgi_send_body(fd, "abc", 3);
     assert_int_equal(close(fd), 0);
     wait_until_over(&heard);
     assert_int_equal(heard.last, REQUEST_READ_BROKEN);
@@ -346,7 +288,7 @@ static void writing_ends_when_the_other_side_has_gone(void **state)
     heard_init(&heard);
     server = start(&listener, 1);
     fd = begin(place->path, "/");
-    send_body(fd, "", 0);
+    fastcgi_send_body(fd, "", 0);
     assert_int_equal(close(fd), 0);
     wait_until_over(&heard);
     assert_int_equal(heard.last, -1);
@@ -372,7 +314,7 @@ static void each_socket_has_threads_of_its_own(void **state)
     heard_init(&quick);
     server = start(listeners, ARRAY_SIZE(listeners));
     fd = begin(place->path, "/");
-    send_body(fd, "", 0);
+    fastcgi_send_body(fd, "", 0);
     wait_until_over(&slow);
     ask(place->other, &answer);
     assert_non_null(memmem(answer.text, answer.len, "hello", 5));
@@ -382,7 +324,7 @@ static void each_socket_has_threads_of_its_own(void **state)
     /* The thread in the middle of a request is counted until it ends. */
     assert_true(fastcgi_server_wait(server, clock_monotonic_ms() - 1) >= 1);
     let_go(&slow);
-    read_answer(fd, &late);
+    fastcgi_read_answer(fd, &late);
     assert_non_null(memmem(late.text, late.len, "late", 4));
     assert_int_equal(fastcgi_server_wait(server, clock_monotonic_ms() + STOP_MS), 0);
     fastcgi_server_free(server);
@@ -405,7 +347,7 @@ static void requests_run_on_as_many_threads_as_there_are(void **state)
         heard.is_over = false;
         lock_release(&heard.lock);
         fds[i] = begin(place->path, "/");
-        send_body(fds[i], "", 0);
+        fastcgi_send_body(fds[i], "", 0);
         wait_until_over(&heard);
     }
     fastcgi_server_close(server);
@@ -414,7 +356,7 @@ static void requests_run_on_as_many_threads_as_there_are(void **state)
     for (size_t i = 0; i < N; i++) {
         CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
 
-        read_answer(fds[i], &answer);
+        fastcgi_read_answer(fds[i], &answer);
         assert_non_null(memmem(answer.text, answer.len, "late", 4));
     }
     assert_int_equal(fastcgi_server_wait(server, clock_monotonic_ms() + STOP_MS), 0);

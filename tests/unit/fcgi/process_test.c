@@ -1,0 +1,640 @@
+/*
+ * deft-fcgi as a process, with a database: its options, its settings, keys and links from the
+ * command line, and the sockets that it serves.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "auth/credential.h"
+#include "base/crypto.h"
+#include "base/error.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "support/fastcgi_client.h"
+#include "support/json_path.h"
+#include "support/pg.h"
+#include "support/program.h"
+#include "support/sql.h"
+
+#ifndef DEFT_FCGI /* for tools that read this file alone */
+#define DEFT_FCGI "./deft-fcgi"
+#endif
+
+#define ROOT_KEY "0011223344556677889900112233445566778899001122334455667788990011"
+
+static char folder[] = "/tmp/deft-fcgi-test.XXXXXX";
+
+enum { N_SOCKETS = 4, OUT_BYTES = 200 };
+
+static const struct {
+    const char *setting;
+    const char *name;
+} sockets[N_SOCKETS] = {
+    {"DEFT_FCGI_SOCKET", "main"},
+    {"DEFT_FCGI_SANDBOX_SOCKET", "sandbox"},
+    {"DEFT_FCGI_STREAM_SOCKET", "stream"},
+    {"DEFT_FCGI_PROBE_SOCKET", "probe"},
+};
+
+static void set(const char *name, const char *value)
+{
+    assert_int_equal(setenv(name, value, 1), 0);
+}
+
+static void socket_path(size_t i, char path_out[80])
+{
+    (void)snprintf(path_out, 80, "%s/%s", folder, sockets[i].name);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 0; i < N_SOCKETS; i++) {
+        char path[80];
+
+        socket_path(i, path);
+        set(sockets[i].setting, path);
+    }
+    set("DEFT_DATABASE_URL", test_database_url());
+    set("DEFT_SECRET_KEY", ROOT_KEY);
+    set("DEFT_CATALOGUE_DIR", DEFT_TOP_SRCDIR "/catalogue");
+    set("DEFT_APP_URL", "http://page.test");
+    /* After a failure the end of the process frees everything. */
+    set("LSAN_OPTIONS", "detect_leaks=0");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+/* A run that ends by itself. */
+struct run {
+    int status;
+    struct strbuf out;
+    struct strbuf err;
+};
+
+static void run_done(struct run *run)
+{
+    strbuf_done(&run->out);
+    strbuf_done(&run->err);
+}
+
+static struct run run(const char *option, const char *argument)
+{
+    struct run run = {.out = STRBUF_INIT, .err = STRBUF_INIT};
+    char path[] = DEFT_FCGI;
+    char words[2][100] = {"", ""};
+    char *arguments[] = {path, NULL, NULL, NULL};
+
+    if (option != NULL) {
+        (void)snprintf(words[0], sizeof(words[0]), "%s", option);
+        arguments[1] = words[0];
+    }
+    if (argument != NULL) {
+        (void)snprintf(words[1], sizeof(words[1]), "%s", argument);
+        arguments[2] = words[1];
+    }
+    run.status = program_run(arguments, &run.out, &run.err);
+    return run;
+}
+
+#define RUN(name, option, argument) CLEANUP(run_done) struct run name = run(option, argument)
+
+static void assert_run(const struct run *run, int status, const char *out, const char *err)
+{
+    if (run->status != status || strstr(run->out.text, out) == NULL ||
+        strstr(run->err.text, err) == NULL)
+        fail_msg("expected %d, '%s' and '%s', got %d: %s%s", status, out, err, run->status,
+                 run->out.text, run->err.text);
+}
+
+/* --- options --- */
+
+static void options_are_described(void **state)
+{
+    static const char *const named[] = {
+        "Usage: deft-fcgi ", "--new-key NAME ",  "--new-runtime-key NAME\n",
+        "--list-keys ",      "--revoke-key ID ", "--new-link ",
+        "--hash-key ",
+    };
+    RUN(help, "--help", NULL);
+    RUN(version, "--version", NULL);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(named); i++)
+        assert_run(&help, 0, named[i], "");
+    assert_int_equal(version.status, 0);
+    assert_true(text_starts_with(version.out.text, "deft-fcgi "));
+}
+
+static void options_need_their_argument(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"--new-key", NULL},    {"--new-runtime-key", NULL},
+        {"--revoke-key", NULL}, {"--new-link", "x"},
+        {"--list-keys", "x"},   {"--hash-key", "x"},
+        {"--nope", NULL},       {"name", NULL},
+        {"--new", "x"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        RUN(refused, wrong[i][0], wrong[i][1]);
+        char words[100];
+
+        (void)snprintf(words, sizeof(words), "deft-fcgi: unknown option %s; see --help\n",
+                       wrong[i][0]);
+        assert_run(&refused, EX_USAGE, "", words);
+        assert_int_equal(refused.out.len, 0);
+    }
+}
+
+/* --- settings --- */
+
+/* The line of a setting ends with this, in brackets. */
+static void assert_described(const char *text, const char *name, const char *facts)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    const char *at = text_starts_with(text, name) ? text : NULL;
+
+    strbuf_appendf(&line, "\n%s ", name);
+    if (at == NULL)
+        at = strstr(text, line.text);
+    if (at == NULL)
+        fail_msg("no %s in %s", name, text);
+    strbuf_reset(&line);
+    strbuf_append_bytes(&line, at + 1, strcspn(at + 1, "\n"));
+    if (!text_ends_with(line.text, facts))
+        fail_msg("expected '%s' at the end of %s", facts, line.text);
+}
+
+static void settings_have_their_defaults(void **state)
+{
+    static const char *const rows[][2] = {
+        {"DEFT_FCGI_SOCKET", "(text, required)"},
+        {"DEFT_FCGI_THREADS", "(count, default 32)"},
+        {"DEFT_FCGI_SANDBOX_SOCKET", "(text)"},
+        {"DEFT_FCGI_SANDBOX_THREADS", "(count, default 64)"},
+        {"DEFT_FCGI_STREAM_SOCKET", "(text)"},
+        {"DEFT_FCGI_STREAM_THREADS", "(count, default 64)"},
+        {"DEFT_FCGI_PROBE_SOCKET", "(text)"},
+        {"DEFT_DATABASE_URL",
+         "(secret, required; or DEFT_DATABASE_URL_FILE, a file that holds it)"},
+        {"DEFT_SECRET_KEY", "(secret, required; or DEFT_SECRET_KEY_FILE, a file that holds it)"},
+        {"DEFT_RUNTIME_URL", "(text, default http://localhost)"},
+        {"DEFT_RUNTIME_SOCKET", "(text)"},
+        {"DEFT_RUNTIME_API_KEY", "(secret; or DEFT_RUNTIME_API_KEY_FILE, a file that holds it)"},
+        {"DEFT_SANDBOX_IMAGE", "(text, default deft-sandbox:1)"},
+        {"DEFT_SANDBOX_BROWSER", "(0 or 1, default 0)"},
+        {"DEFT_SANDBOX_MAX_MEMORY_BYTES", "(bytes, default 68719476736)"},
+        {"DEFT_SANDBOX_MAX_NANO_CPUS", "(count, default 64000000000)"},
+        {"OH_SANDBOX_MAX_NUM_SANDBOXES", "(count, default 5)"},
+        {"OH_SANDBOX_STARTUP_GRACE_SECONDS", "(count, default 15)"},
+        {"DEFT_CONVERSATION_RUNTIME", "(text, default local)"},
+        {"DEFT_RUN_SLOTS", "(count, default 10)"},
+        {"DEFT_RUN_QUEUE", "(count, default 100)"},
+        {"DEFT_ANSWER_WAIT_MS", "(milliseconds, default 1800000)"},
+        {"LLM_MODEL", "(text)"},
+        {"LLM_BASE_URL", "(text)"},
+        {"LLM_API_KEY", "(secret; or LLM_API_KEY_FILE, a file that holds it)"},
+        {"DEFT_SCRIPTED_DIR", "(text)"},
+        {"DEFT_CATALOGUE_DIR", "/catalogue)"},
+        {"DEFT_CATALOGUE_OVERRIDES", "(text)"},
+        {"DEFT_MODELS_FILE", "/models.json)"},
+        {"DEFT_CA_FILE", "(text)"},
+        {"DEFT_MODE", "(text)"},
+        {"DEFT_LLM_ALLOW_PRIVATE", "(0 or 1, default 0)"},
+        {"DEFT_APP_URL", "(text, default http://localhost:3000)"},
+        {"DEFT_AGENT_URL", "(text, default http://localhost:8000)"},
+        {"DEFT_SESSION_COOKIE", "(text, default deft_session)"},
+        {"DEFT_CORS_ORIGINS", "(text)"},
+        {"OH_DEFERRED_INIT", "(0 or 1, default 0)"},
+        {"OH_SECRET_KEY", "(secret; or OH_SECRET_KEY_FILE, a file that holds it)"},
+        {"LOG_LEVEL", "(text, default info)"},
+        {"DEFT_CRASH_AT", "(text)"},
+    };
+    RUN(described, "--help-config", NULL);
+    size_t n_lines = 0;
+
+    (void)state;
+    assert_int_equal(described.status, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        assert_described(described.out.text, rows[i][0], rows[i][1]);
+    for (size_t i = 0; i < described.out.len; i++)
+        n_lines += described.out.text[i] == '\n' ? 1 : 0;
+    assert_int_equal(n_lines, ARRAY_SIZE(rows));
+}
+
+/* With a setting for one run; NULL: the run ends well. */
+static void assert_setting(const char *name, const char *value, const char *complaint)
+{
+    CLEANUP(strbuf_done) struct strbuf before = STRBUF_INIT;
+    const char *old = getenv(name);
+
+    strbuf_append(&before, old != NULL ? old : "");
+    set(name, value);
+    {
+        RUN(once, "--hash-key", NULL);
+
+        if (complaint == NULL ? once.status != 0 : once.status != EX_CONFIG)
+            fail_msg("%s=%s: %d %s", name, value, once.status, once.err.text);
+        assert_non_null(strstr(once.err.text, complaint != NULL ? complaint : ""));
+    }
+    set(name, before.text);
+}
+
+static void settings_are_checked(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *value;
+        const char *complaint;
+    } rows[] = {
+        {"DEFT_FCGI_THREADS", "0", "deft-fcgi: DEFT_FCGI_THREADS must be from 1 to 512\n"},
+        {"DEFT_FCGI_THREADS", "1", NULL},
+        {"DEFT_FCGI_THREADS", "512", NULL},
+        {"DEFT_FCGI_THREADS", "513", "DEFT_FCGI_THREADS must be from 1 to 512\n"},
+        {"DEFT_FCGI_SANDBOX_THREADS", "0", "DEFT_FCGI_SANDBOX_THREADS must be from 1 to 512\n"},
+        {"DEFT_FCGI_STREAM_THREADS", "513", "DEFT_FCGI_STREAM_THREADS must be from 1 to 512\n"},
+        {"OH_SANDBOX_MAX_NUM_SANDBOXES", "0", "OH_SANDBOX_MAX_NUM_SANDBOXES must be at least 1\n"},
+        {"OH_SANDBOX_MAX_NUM_SANDBOXES", "1", NULL},
+        {"DEFT_CONVERSATION_RUNTIME", "docker", NULL},
+        {"DEFT_CONVERSATION_RUNTIME", "podman",
+         "DEFT_CONVERSATION_RUNTIME must be local or docker\n"},
+        {"OH_DEFERRED_INIT", "1", "OH_DEFERRED_INIT needs OH_SECRET_KEY\n"},
+        {"OH_SECRET_KEY", "alone", NULL},
+        {"DEFT_SECRET_KEY", "0011", "deft-fcgi: DEFT_SECRET_KEY: "},
+        {"DEFT_CRASH_AT", "nowhere:1", "DEFT_CRASH_AT: no such point\n"},
+        {"LOG_LEVEL", "loud", "LOG_LEVEL"},
+        {"DEFT_FCGI_SOCKET", "", "DEFT_FCGI_SOCKET"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        assert_setting(rows[i].name, rows[i].value, rows[i].complaint);
+    set("OH_SECRET_KEY", "key");
+    assert_setting("OH_DEFERRED_INIT", "1", NULL);
+    assert_int_equal(unsetenv("OH_SECRET_KEY"), 0);
+}
+
+static void what_cannot_be_opened_is_named(void **state)
+{
+    static const char *const rows[][2] = {
+        {"DEFT_CATALOGUE_DIR", "/nonexistent/catalogue"},
+        {"DEFT_CATALOGUE_OVERRIDES", "/nonexistent/overrides"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(strbuf_done) struct strbuf before = STRBUF_INIT;
+        const char *old = getenv(rows[i][0]);
+
+        strbuf_append(&before, old != NULL ? old : "");
+        set(rows[i][0], rows[i][1]);
+        {
+            RUN(failed, NULL, NULL);
+
+            assert_int_not_equal(failed.status, 0);
+            assert_non_null(strstr(failed.err.text, rows[i][1]));
+        }
+        set(rows[i][0], before.text);
+    }
+}
+
+/* --- keys and links --- */
+
+static void open_keyring(struct keyring *keyring)
+{
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    struct error err = ERROR_INIT;
+
+    secret_set(&key, ROOT_KEY);
+    assert_int_equal(keyring_init(keyring, &key, &err), 0);
+}
+
+static void hash_key_is_the_gateways(void **state)
+{
+    RUN(hashed, "--hash-key", NULL);
+    struct keyring keyring;
+    char expected[CRYPTO_HASH_HEX_BYTES + 1];
+
+    (void)state;
+    open_keyring(&keyring);
+    keyring_hash_key(&keyring, expected);
+    (void)strcat(expected, "\n"); /* NOLINT: the buffer has room */
+    assert_int_equal(hashed.status, 0);
+    assert_string_equal(hashed.out.text, expected);
+}
+
+/* The rows whose column is the hash of what the run printed after that prefix, and its last line's
+ * end. */
+static void assert_stored(const struct run *run, const char *prefix, const char *from)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct keyring keyring;
+    char token[OUT_BYTES];
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    assert_int_equal(run->status, 0);
+    assert_true(text_starts_with(run->out.text, prefix));
+    assert_true(text_ends_with(run->out.text, "\n"));
+    (void)snprintf(token, sizeof(token), "%s",
+                   strchr(run->out.text, '#') != NULL ? strchr(run->out.text, '#') + 1
+                                                      : run->out.text);
+    token[strcspn(token, "\n")] = '\0';
+    open_keyring(&keyring);
+    keyring_hash_token(&keyring, token, hash);
+    strbuf_appendf(&sql, "SELECT count(*) FROM %s'%s'", from, hash);
+    assert_int_equal(test_sql_count(sql.text), 1);
+}
+
+static void keys_are_made_listed_and_revoked(void **state)
+{
+    (void)state;
+    test_sql("DELETE FROM api_keys; DELETE FROM runtime_keys");
+    RUN(none, "--list-keys", NULL);
+    RUN(key, "--new-key", "laptop");
+    RUN(runtime_key, "--new-runtime-key", "cluster");
+    RUN(both, "--list-keys", NULL);
+    RUN(revoked, "--revoke-key", "laptop");
+    RUN(again, "--revoke-key", "laptop");
+    RUN(after, "--list-keys", NULL);
+
+    assert_run(&none, 0, "There are no keys yet: ./deft key NAME makes one.\n", "");
+    assert_stored(&key, CREDENTIAL_KEY_PREFIX, "api_keys WHERE name = 'laptop' AND key_hash = ");
+    assert_stored(&runtime_key, CREDENTIAL_RUNTIME_KEY_PREFIX,
+                  "runtime_keys WHERE name = 'cluster' AND key_hash = ");
+    assert_run(&both, 0, "  laptop\n", "");
+    assert_run(&both, 0, "  cluster\n", "");
+    assert_null(strstr(both.out.text, "  revoked "));
+    assert_null(strstr(both.out.text, "There are no keys"));
+    assert_run(&revoked, 0, "", "");
+    assert_int_equal(test_sql_count("SELECT count(*) FROM api_keys WHERE revoked_at IS NULL"), 0);
+    assert_run(&again, EXIT_FAILURE, "",
+               "there is no valid key with the id or name 'laptop'; ./deft key --list shows all "
+               "keys");
+    assert_run(&after, 0, "  revoked ", "");
+    assert_run(&after, 0, "  valid ", "");
+}
+
+/* A line: the first characters of the id, when it was made, its state, what it serves, its name. */
+static void lines_of_keys_tell_what_they_serve(void **state)
+{
+    static const char valid[] =
+        "1d3f1c52  2026-01-02 03:04  valid                     agent    one\n"
+        "2d3f1c52  2026-01-03 03:04  valid                     runtime  two\n";
+    static const char revoked[] =
+        "1d3f1c52  2026-01-02 03:04  revoked 2026-01-04 03:04  agent    one\n";
+
+    (void)state;
+    test_sql("DELETE FROM api_keys; DELETE FROM runtime_keys");
+    RUN(key, "--new-key", "one");
+    RUN(runtime_key, "--new-runtime-key", "two");
+    test_sql("UPDATE api_keys SET id = '1d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10',"
+             " created_at = '2026-01-02 03:04:05Z';"
+             " UPDATE runtime_keys SET id = '2d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10',"
+             " created_at = '2026-01-03 03:04:05Z'");
+    RUN(both, "--list-keys", NULL);
+    test_sql("UPDATE api_keys SET revoked_at = '2026-01-04 03:04:05Z'");
+    RUN(after, "--list-keys", NULL);
+
+    assert_int_equal(key.status + runtime_key.status, 0);
+    assert_int_equal(both.status, 0);
+    assert_string_equal(both.out.text, valid);
+    assert_run(&after, 0, revoked, "");
+}
+
+static void several_keys_of_a_name_are_told_apart(void **state)
+{
+    (void)state;
+    test_sql("DELETE FROM api_keys; DELETE FROM runtime_keys");
+    RUN(first, "--new-key", "same");
+    test_sql("UPDATE api_keys SET revoked_at = now(),"
+             " id = '11111111-2222-4333-8444-555555555555'");
+    RUN(second, "--new-key", "same");
+    test_sql("UPDATE api_keys SET id = '22222222-2222-4333-8444-555555555555'"
+             " WHERE revoked_at IS NULL");
+    RUN(third, "--new-key", "same");
+    test_sql("UPDATE api_keys SET id = '33333333-2222-4333-8444-555555555555'"
+             " WHERE revoked_at IS NULL AND id <> '22222222-2222-4333-8444-555555555555'");
+    RUN(other, "--new-key", "other");
+    RUN(refused, "--revoke-key", "same");
+    RUN(by_id, "--revoke-key", "22222222");
+
+    assert_int_equal(first.status + second.status + third.status + other.status, 0);
+    assert_run(&refused, EXIT_FAILURE, "",
+               "deft-fcgi: several keys are named 'same': revoke one of these by its id");
+    assert_non_null(strstr(refused.err.text, "22222222  "));
+    assert_non_null(strstr(refused.err.text, "33333333  "));
+    assert_null(strstr(refused.err.text, "11111111  "));
+    assert_null(strstr(refused.err.text, "other"));
+    assert_run(&by_id, 0, "", "");
+    assert_int_equal(test_sql_count("SELECT count(*) FROM api_keys WHERE revoked_at IS NULL"), 2);
+    assert_int_equal(test_sql_count("SELECT count(*) FROM api_keys WHERE revoked_at IS NULL AND"
+                                    " id = '22222222-2222-4333-8444-555555555555'"),
+                     0);
+}
+
+static void keys_need_a_name(void **state)
+{
+    (void)state;
+    test_sql("DELETE FROM api_keys; DELETE FROM runtime_keys");
+    RUN(key, "--new-key", " ");
+    RUN(runtime_key, "--new-runtime-key", " ");
+
+    assert_run(&key, EX_CONFIG, "", "deft-fcgi: --new-key needs a name\n");
+    assert_run(&runtime_key, EX_CONFIG, "", "deft-fcgi: --new-runtime-key needs a name\n");
+    assert_int_equal(test_sql_count("SELECT (SELECT count(*) FROM api_keys)"
+                                    " + (SELECT count(*) FROM runtime_keys)"),
+                     0);
+}
+
+static void link_leads_to_the_page(void **state)
+{
+    RUN(link, "--new-link", NULL);
+
+    (void)state;
+    assert_stored(&link, "http://page.test/sign-in#", "sign_in_links WHERE token_hash = ");
+}
+
+/* --- serving --- */
+
+static struct program serve(void)
+{
+    char path[] = DEFT_FCGI;
+    struct program program = program_start((char *[]){path, NULL});
+
+    assert_true(program_await(&program, "process.started"));
+    return program;
+}
+
+static void stop(struct program *program)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+
+    assert_int_equal(kill(program->pid, SIGTERM), 0);
+    assert_int_equal(program_wait(program, &out, &err), 0);
+    assert_non_null(strstr(out.len > 0 ? out.text : err.text, "process.ended"));
+}
+
+/* The answer's body; its status is that. credential: "NAME=value". */
+static void ask(size_t i, const char *uri, const char *credential, int status,
+                struct strbuf *body_out)
+{
+    CLEANUP(strbuf_done) struct strbuf output = STRBUF_INIT;
+    char path[80];
+    char param[80];
+    char expected[30];
+    const char *end = NULL;
+    int fd = -1;
+
+    socket_path(i, path);
+    (void)snprintf(param, sizeof(param), "REQUEST_URI=%s", uri);
+    fd = fastcgi_begin(
+        path, (const char *[]){"REQUEST_METHOD=GET", "DEFT_ORIGIN=agent", param, credential, NULL});
+    fastcgi_send_body(fd, "", 0);
+    fastcgi_read_output(fd, &output);
+    (void)snprintf(expected, sizeof(expected), "Status: %d", status);
+    end = strstr(output.text, "\r\n\r\n");
+    if (!text_starts_with(output.text, expected) || end == NULL)
+        fail_msg("%s: %s", uri, output.text);
+    strbuf_reset(body_out);
+    strbuf_append(body_out, end + 4);
+}
+
+static void each_socket_answers_until_the_process_ends(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct program program = serve();
+    char path[80];
+    struct stat facts;
+
+    (void)state;
+    for (size_t i = 0; i < N_SOCKETS; i++) {
+        socket_path(i, path);
+        assert_int_equal(stat(path, &facts), 0);
+        assert_int_equal(facts.st_mode & 0777, 0660);
+        ask(i, "/health", "A=", 200, &body);
+        assert_json_at(body.text, "", "{\"status\":\"ok\"}");
+        ask(i, "/ready", "A=", 200, &body);
+    }
+    {
+        RUN(second, NULL, NULL);
+
+        assert_int_equal(second.status, EXIT_FAILURE);
+        socket_path(0, path);
+        assert_non_null(strstr(second.err.text, path));
+    }
+    stop(&program);
+    for (size_t i = 0; i < N_SOCKETS; i++) {
+        socket_path(i, path);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+}
+
+static void sockets_without_a_path_are_none(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct program program;
+    char path[80];
+
+    (void)state;
+    for (size_t i = 1; i < N_SOCKETS; i++)
+        set(sockets[i].setting, "");
+    program = serve();
+    ask(0, "/health", "A=", 200, &body);
+    for (size_t i = 0; i < N_SOCKETS; i++) {
+        socket_path(i, path);
+        assert_int_equal(access(path, F_OK), i == 0 ? 0 : -1);
+    }
+    stop(&program);
+    for (size_t i = 1; i < N_SOCKETS; i++) {
+        socket_path(i, path);
+        set(sockets[i].setting, path);
+    }
+}
+
+static void new_key_opens_the_api(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    char credential[120];
+    struct program program;
+    RUN(key, "--new-key", "laptop");
+
+    (void)state;
+    (void)snprintf(credential, sizeof(credential), "HTTP_X_SESSION_API_KEY=%.*s",
+                   (int)strcspn(key.out.text, "\n"), key.out.text);
+    set("DEFT_CONVERSATION_RUNTIME", "docker");
+    program = serve();
+    ask(0, "/api/conversations/count", credential, 200, &body);
+    assert_string_equal(body.text, "0");
+    ask(0, "/api/conversations/count", "HTTP_X_SESSION_API_KEY=wrong", 401, &body);
+    ask(0, "/server_info", "A=", 200, &body);
+    assert_json_at(body.text, "conversation_runtime", "\"docker\"");
+    stop(&program);
+    set("DEFT_CONVERSATION_RUNTIME", "local");
+    program = serve();
+    ask(0, "/server_info", "A=", 200, &body);
+    assert_json_at(body.text, "conversation_runtime", "\"local\"");
+    stop(&program);
+}
+
+static void deferred_start_refuses_requests(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct program program;
+
+    (void)state;
+    set("OH_DEFERRED_INIT", "1");
+    set("OH_SECRET_KEY", "key-of-the-operator");
+    program = serve();
+    ask(0, "/api/init", "A=", 200, &body);
+    assert_json_at(body.text, "state", "\"dormant\"");
+    ask(0, "/api/conversations/count", "A=", 503, &body);
+    stop(&program);
+    assert_int_equal(unsetenv("OH_DEFERRED_INIT"), 0);
+    assert_int_equal(unsetenv("OH_SECRET_KEY"), 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_are_described),
+        cmocka_unit_test(options_need_their_argument),
+        cmocka_unit_test(settings_have_their_defaults),
+        cmocka_unit_test(settings_are_checked),
+        cmocka_unit_test(what_cannot_be_opened_is_named),
+        cmocka_unit_test(hash_key_is_the_gateways),
+        cmocka_unit_test(keys_are_made_listed_and_revoked),
+        cmocka_unit_test(lines_of_keys_tell_what_they_serve),
+        cmocka_unit_test(several_keys_of_a_name_are_told_apart),
+        cmocka_unit_test(keys_need_a_name),
+        cmocka_unit_test(link_leads_to_the_page),
+        cmocka_unit_test(each_socket_answers_until_the_process_ends),
+        cmocka_unit_test(sockets_without_a_path_are_none),
+        cmocka_unit_test(new_key_opens_the_api),
+        cmocka_unit_test(deferred_start_refuses_requests),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -7,24 +7,6 @@
 #include "fcgi/core/request.h"
 #include "model/schema/validation_error.h"
 
-static json_t *read_list(const char *value)
-{
-    json_t *list = json_array();
-
-    while (*value != '\0') {
-        size_t len = strcspn(value, ",");
-        size_t blank = strspn(value, " ");
-        size_t end = len;
-
-        while (end > blank && value[end - 1] == ' ')
-            end--;
-        if (end > blank)
-            json_push(list, json_text(value + blank, end - blank));
-        value += len + (value[len] == ',' ? 1 : 0);
-    }
-    return list;
-}
-
 static json_t *read_object(const char *value)
 {
     json_t *object = NULL;
@@ -36,6 +18,7 @@ static json_t *read_object(const char *value)
     return NULL;
 }
 
+/* Those that can be wrong: no value of the tags or of the parent span's context is. */
 static const struct {
     const char *param;
     const char *header;
@@ -44,13 +27,8 @@ static const struct {
 } headers[] = {
     {"HTTP_X_OPENHANDS_OBSERVABILITY_SPAN_NAME", "x-openhands-observability-span-name",
      "observability_span_name", json_string},
-    {"HTTP_X_OPENHANDS_OBSERVABILITY_TAGS", "x-openhands-observability-tags", "observability_tags",
-     read_list},
     {"HTTP_X_OPENHANDS_OBSERVABILITY_METADATA", "x-openhands-observability-metadata",
      "observability_metadata", read_object},
-    {"HTTP_X_OPENHANDS_OBSERVABILITY_PARENT_SPAN_CONTEXT",
-     "x-openhands-observability-parent-span-context", "observability_parent_span_context",
-     json_string},
 };
 
 int tracing_headers_read(const struct request *request, const json_t *body, json_t **tracing_out,

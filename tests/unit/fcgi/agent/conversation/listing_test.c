@@ -156,6 +156,83 @@ static void runs_that_wait_show_their_place(void **state)
              " lease_owner = NULL, lease_expires_at = NULL");
 }
 
+/* --- sandboxes --- */
+
+#define SANDBOX(status, error)                                                                     \
+    "{\"runtime_status\":\"" status "\",\"can_resume\":true,\"runtime_error\":" error "}"
+#define FAILED(message) SANDBOX("error", "{\"code\":\"start_failed\",\"message\":\"" message "\"}")
+
+/* Each way to read a conversation shows the same of its sandbox. */
+static void assert_sandbox(void **state, struct test_path *path, const char *expected)
+{
+    char batch[160];
+    char whole_batch[200];
+
+    (void)snprintf(batch, sizeof(batch), "/api/conversations?ids=%s", path->id.text);
+    (void)snprintf(whole_batch, sizeof(whole_batch), "%s&include_skills=true", batch);
+    DISPATCH(one, ALICE, "GET", test_under(path, ""), NULL);
+    DISPATCH(whole, ALICE, "GET", test_under(path, "?include_skills=true"), NULL);
+    DISPATCH(alone, ALICE, "GET", test_under(path, "/runtime"), NULL);
+    DISPATCH(foreign, BOB, "GET", test_under(path, "/runtime"), NULL);
+    DISPATCH(list, ALICE, "GET", batch, NULL);
+    DISPATCH(whole_list, ALICE, "GET", whole_batch, NULL);
+
+    assert_json_at(one.body.text, "runtime_info", expected);
+    assert_json_at(whole.body.text, "runtime_info", expected);
+    assert_answer_json(&alone, 200, expected);
+    assert_answer_json(&foreign, 404, "{\"detail\":\"Not Found\"}");
+    assert_json_at(list.body.text, "[0].runtime_info", expected);
+    assert_json_at(whole_list.body.text, "[0].runtime_info", expected);
+}
+
+static void sandboxes_have_a_status_for_clients(void **state)
+{
+    static const struct {
+        const char *row; /* status, desired and detail */
+        const char *expected;
+    } rows[] = {
+        {"'starting', 'running', 'pulling'", SANDBOX("starting", "null")},
+        {"'running', 'running', NULL", SANDBOX("available", "null")},
+        {"'running', 'paused', NULL", SANDBOX("available", "null")},
+        {"'running', 'stopped', NULL", SANDBOX("missing", "null")},
+        {"'paused', 'paused', NULL", SANDBOX("available", "null")},
+        {"'stopped', 'stopped', NULL", SANDBOX("missing", "null")},
+        {"'error', 'running', 'no room'", FAILED("no room")},
+        {"'error', 'running', NULL", FAILED("the start failed")},
+    };
+    const struct fixture *fixture = *state;
+    struct test_path path = test_conversation(*state);
+
+    set_row(&path, "runtime_session = 's-seen'");
+    assert_sandbox(state, &path, SANDBOX("available", "null"));
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        char sql[500];
+
+        (void)snprintf(sql, sizeof(sql),
+                       "DELETE FROM runtimes WHERE session_id = 's-seen';"
+                       "INSERT INTO runtimes (id, session_id, owner_id, status, desired,"
+                       " status_detail, image, spec, session_key, session_key_hash) VALUES"
+                       " ('seenseenseenseen', 's-seen', '%s', %s, 'i', '{}', 'k', 'seen')",
+                       fixture->alice.text, rows[i].row);
+        test_sql(sql);
+        assert_sandbox(state, &path, rows[i].expected);
+    }
+    test_sql("DELETE FROM runtimes WHERE session_id = 's-seen'");
+}
+
+/* A sandbox that was never needed has refused no connection. */
+static void refusals_without_a_sandbox_are_none(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(none, ALICE, "GET", test_under(&path, "/egress_refusals"), NULL);
+    DISPATCH(foreign, BOB, "GET", test_under(&path, "/egress_refusals"), NULL);
+
+    assert_answer_json(&none, 200,
+                       "{\"logged\":false,\"detail\":\"the conversation has no sandbox yet\","
+                       "\"refusals\":[]}");
+    assert_answer_json(&foreign, 404, "{\"detail\":\"Not Found\"}");
+}
+
 /* --- headers of a start --- */
 
 #define HEADER "HTTP_X_OPENHANDS_OBSERVABILITY_"
@@ -172,6 +249,7 @@ static void headers_of_a_trace_are_members_of_the_body(void **state)
         {HEADER "SPAN_NAME=a span", "", "[\"body\",\"observability_span_name\"]"},
         {HEADER "SPAN_NAME=a span", "\"observability_span_name\":\"body\",", NULL},
         {HEADER "TAGS= a, b c ,,d", "", NULL},
+        {HEADER "METADATA=x", "", "[\"header\",\"x-openhands-observability-metadata\"]"},
         {HEADER "METADATA={\"a\":1}", "", NULL},
         {HEADER "METADATA=x", "\"observability_metadata\":{},", NULL},
         {HEADER "PARENT_SPAN_CONTEXT=ctx", "", NULL},
@@ -276,6 +354,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(lists_with_skills_are_the_same_but_for_them),
         cmocka_unit_test(pages_end_and_statuses_are_told_apart),
         cmocka_unit_test(runs_that_wait_show_their_place),
+        cmocka_unit_test(sandboxes_have_a_status_for_clients),
+        cmocka_unit_test(refusals_without_a_sandbox_are_none),
         cmocka_unit_test(headers_of_a_trace_are_members_of_the_body),
         cmocka_unit_test(header_that_is_no_object_is_refused),
         cmocka_unit_test(last_answer_is_a_message_or_an_end),

@@ -6,11 +6,17 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
+#include "base/crypto.h"
+#include "base/error.h"
+#include "base/mem.h"
 #include "base/secret.h"
 #include "fixture.h"
+#include "store/user/init_store.h"
+#include "support/json_path.h"
 #include "support/pg.h"
 #include "support/sql.h"
 
@@ -74,6 +80,116 @@ static void operator_begins_once_with_keys_that_then_open(void **state)
     tear_down(*state);
 }
 
+#define RIGHT "HTTP_X_INIT_API_KEY=" OPERATORS_KEY
+
+/* What the start has stored for the workers. */
+static void open_settings(struct fixture *fixture, struct secret *plain)
+{
+    CLEANUP(mem_freep) char *sealed = NULL;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(init_store_load(fixture->context.db, &sealed, &err), 0);
+    assert_non_null(sealed);
+    assert_int_equal(
+        keyring_open(&fixture->context.keyring, INIT_SEAL_CONTEXT, sealed, plain, &err), 0);
+}
+
+static void each_member_of_the_start_is_known(void **state)
+{
+    static const char webhook[] = "{\"base_url\":\"http://hooks.test\",\"headers\":{\"A\":\"b\"}}";
+    CLEANUP(secret_done) struct secret plain = SECRET_INIT;
+    _Atomic(bool) has_begun = false;
+    char body[1200];
+    char hooks[200];
+
+    set_up(*state, &has_begun);
+    (void)snprintf(hooks, sizeof(hooks), "[%s]", webhook);
+    (void)snprintf(body, sizeof(body),
+                   "{\"session_api_keys\":[\"first-of-two\",\"second-of-two\"],"
+                   "\"secret_key\":\"k\",\"previous_secret_keys\":[\"o\"],"
+                   "\"conversations_path\":\"/c\",\"bash_events_dir\":\"/b\","
+                   "\"conversation_worktree_root\":\"/w\",\"webhooks\":%s,"
+                   "\"web_url\":\"http://w\",\"allow_cors_origins\":[\"http://o\"],"
+                   "\"max_concurrent_runs\":7,\"env\":{},\"telemetry\":{\"a\":1}}",
+                   hooks);
+    begin(*state, RIGHT, body, 200);
+    open_settings(*state, &plain);
+    assert_json_at(secret_reveal(&plain), "session_key", "\"first-of-two\"");
+    assert_json_at(secret_reveal(&plain), "webhooks", hooks);
+    assert_int_equal(test_sql_count("SELECT count(*) FROM users WHERE run_slots = 7"), 1);
+    expect(*state, "HTTP_X_SESSION_API_KEY=first-of-two", "GET", "/api/conversations/count", NULL,
+           200);
+    expect(*state, "HTTP_X_SESSION_API_KEY=second-of-two", "GET", "/api/conversations/count", NULL,
+           200);
+    tear_down(*state);
+}
+
+static void members_of_the_start_may_be_null(void **state)
+{
+    CLEANUP(secret_done) struct secret plain = SECRET_INIT;
+    _Atomic(bool) has_begun = false;
+
+    set_up(*state, &has_begun);
+    begin(*state, RIGHT,
+          "{\"session_api_keys\":null,\"secret_key\":null,\"previous_secret_keys\":null,"
+          "\"conversations_path\":null,\"bash_events_dir\":null,"
+          "\"conversation_worktree_root\":null,\"webhooks\":null,\"web_url\":null,"
+          "\"allow_cors_origins\":null,\"max_concurrent_runs\":null,\"env\":null,"
+          "\"telemetry\":null}",
+          200);
+    open_settings(*state, &plain);
+    assert_json_at(secret_reveal(&plain), "webhooks", "[]");
+    assert_json_at(secret_reveal(&plain), "session_key", NULL);
+    tear_down(*state);
+}
+
+/* The limits on both sides, and what is said of them. */
+static void lists_of_the_start_are_bounded(void **state)
+{
+#define KEYS                                                                                       \
+    "\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\",\"9\",\"10\",\"11\",\"12\",\"13\",\"14\","    \
+    "\"15\",\"16\""
+#define HOOK "{\"base_url\":\"http://hooks.test\"}"
+    static const struct {
+        const char *body;
+        const char *loc; /* NULL: it starts */
+        const char *msg;
+    } rows[] = {
+        {"{\"session_api_keys\":[" KEYS ",\"17\"]}", "[\"body\",\"session_api_keys\"]",
+         "\"Value error, too many keys\""},
+        {"{\"session_api_keys\":[" KEYS "]}", NULL, NULL},
+        {"{\"webhooks\":[" HOOK "," HOOK "," HOOK "," HOOK "," HOOK "]}", "[\"body\",\"webhooks\"]",
+         "\"Value error, too many webhooks\""},
+        {"{\"webhooks\":[" HOOK "," HOOK "," HOOK "," HOOK "]}", NULL, NULL},
+        {"{\"webhooks\":[" HOOK ",1]}", "[\"body\",\"webhooks\"]", NULL},
+        {"{\"webhooks\":[" HOOK ",[]]}", "[\"body\",\"webhooks\"]", NULL},
+        {"{\"webhooks\":[" HOOK ",{\"base_url\":\"ftp://hooks.test\"}]}", "[\"body\",\"webhooks\"]",
+         NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const char *params[] = {"DEFT_ORIGIN=agent", RIGHT, NULL};
+        _Atomic(bool) has_begun = false;
+
+        set_up(*state, &has_begun);
+        test_sql("DELETE FROM api_keys WHERE name <> 'test'");
+        {
+            CLEANUP(test_answer_done) struct test_answer answer =
+                test_dispatch_with(*state, params, "POST", "/api/init", rows[i].body);
+
+            if (answer.status != (rows[i].loc == NULL ? 200 : 422))
+                fail_msg("%s: %d %s", rows[i].body, answer.status, answer.body.text);
+            assert_json_at(answer.body.text, "detail[0].loc", rows[i].loc);
+            if (rows[i].msg != NULL) {
+                assert_json_at(answer.body.text, "detail[0].type", "\"value_error\"");
+                assert_json_at(answer.body.text, "detail[0].msg", rows[i].msg);
+            }
+        }
+        assert_int_equal(atomic_load(&has_begun), rows[i].loc == NULL);
+        tear_down(*state);
+    }
+}
+
 static void server_without_a_deferred_start_has_no_such_route(void **state)
 {
     expect(*state, NULL, "GET", "/api/init", NULL, 404);
@@ -84,6 +200,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operator_begins_once_with_keys_that_then_open),
+        cmocka_unit_test(each_member_of_the_start_is_known),
+        cmocka_unit_test(members_of_the_start_may_be_null),
+        cmocka_unit_test(lists_of_the_start_are_bounded),
         cmocka_unit_test(server_without_a_deferred_start_has_no_such_route),
     };
 

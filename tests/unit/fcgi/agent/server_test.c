@@ -320,6 +320,110 @@ static void model_answers_and_its_conversation_goes_on(void **state)
     fixture->settings.answer_wait_ms = 0;
 }
 
+/* From now on each run also uses so many tokens. */
+static void use_tokens(void)
+{
+    test_sql("CREATE OR REPLACE FUNCTION spend() RETURNS trigger LANGUAGE plpgsql AS $$"
+             " DECLARE n int := coalesce(NEW.stats::jsonb #>>"
+             " '{usage_to_metrics,agent,accumulated_token_usage,prompt_tokens}', '0')::int + 10;"
+             " BEGIN IF NEW.wanted_at IS NOT NULL THEN NEW.stats := format('{\"usage_to_metrics\":"
+             "{\"agent\":{\"accumulated_token_usage\":{\"prompt_tokens\":%s,"
+             "\"completion_tokens\":%s}}}}', n, n / 5); END IF; RETURN NEW; END $$;"
+             " CREATE OR REPLACE TRIGGER before_finish BEFORE INSERT OR UPDATE ON conversations"
+             " FOR EACH ROW EXECUTE FUNCTION spend()");
+}
+
+static void use_no_tokens(void)
+{
+    test_sql("DROP TRIGGER before_finish ON conversations; DROP FUNCTION spend()");
+}
+
+/* A later call tells what it has used itself, not what those before it have. */
+static void usage_is_of_the_call_alone(void **state)
+{
+    static const char header[] = "X-OpenHands-ServerConversation-ID: ";
+    struct fixture *fixture = *state;
+    char key[128];
+    char again[160] = "X=";
+    const char *params[] = {"DEFT_ORIGIN=agent", key, again, NULL};
+
+    prepare(state);
+    fixture->settings.answer_wait_ms = 20000;
+    (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
+    end_runs("finished");
+    use_tokens();
+    for (int i = 0; i < 3; i++) {
+        CLEANUP(test_answer_done) struct test_answer answer =
+            test_dispatch_with(*state, params, "POST", CHAT, HI);
+        const char *at = strstr(answer.head.text, header);
+
+        assert_int_equal(answer.status, 200);
+        assert_json_at(answer.body.text, "usage.prompt_tokens", "10");
+        assert_json_at(answer.body.text, "usage.completion_tokens", "2");
+        assert_non_null(at);
+        (void)snprintf(again, sizeof(again), "HTTP_X_OPENHANDS_SERVERCONVERSATION_ID=%.36s",
+                       at + strlen(header));
+    }
+    use_no_tokens();
+    leave_runs_alone();
+    fixture->settings.answer_wait_ms = 0;
+}
+
+/* Of the start: who speaks, that it runs, and that no model is asked for a title. */
+static void conversation_of_a_model_has_no_title(void **state)
+{
+    struct fixture *fixture = *state;
+
+    test_sql("DELETE FROM jobs; DELETE FROM conversations");
+    prepare(state);
+    fixture->settings.answer_wait_ms = 20000;
+    end_runs("finished");
+    {
+        DISPATCH(answer, ALICE, "POST", CHAT, HI);
+        DISPATCH(list, ALICE, "GET", "/api/conversations/search", NULL);
+
+        assert_int_equal(answer.status, 200);
+        assert_json_at(list.body.text, "items[0].workspace",
+                       "{\"working_dir\":\"/workspace/project\",\"kind\":\"LocalWorkspace\"}");
+        assert_json_at(list.body.text, "items[0].title", "null");
+        assert_json_at(list.body.text, "items[1]", NULL);
+    }
+    assert_int_equal(test_sql_count("SELECT count(*) FROM conversations WHERE"
+                                    " (spec::jsonb)->'autotitle' = 'false'"),
+                     1);
+    leave_runs_alone();
+    fixture->settings.answer_wait_ms = 0;
+}
+
+/* The active agent profile names a server that is gone. */
+static void start_that_is_refused_is_the_answer(void **state)
+{
+    char path[100];
+
+    prepare(state);
+    DISPATCH(made, ALICE, "POST", "/api/agent-profiles/broken",
+             "{\"llm_profile_ref\":\"p\",\"mcp_server_refs\":[\"gone\"]}");
+    DISPATCH(shown, ALICE, "GET", "/api/agent-profiles/broken", NULL);
+    json_auto_t *profile = answer_json(&shown);
+
+    assert_int_equal(made.status, 201);
+    (void)snprintf(path, sizeof(path), "/api/agent-profiles/%s/activate",
+                   json_text_or(json_object_get(profile, "profile"), "id", ""));
+    {
+        DISPATCH(activated, ALICE, "POST", path, NULL);
+        int64_t n = test_sql_count("SELECT count(*) FROM conversations");
+        DISPATCH(refused, ALICE, "POST", CHAT, HI);
+
+        assert_int_equal(activated.status, 200);
+        assert_int_equal(refused.status, 422);
+        assert_json_at(refused.body.text, "detail.dangling_mcp_server_refs", "[\"gone\"]");
+        assert_null(strstr(refused.head.text, "X-OpenHands-ServerConversation-ID: "));
+        assert_int_equal(test_sql_count("SELECT count(*) FROM conversations"), n);
+    }
+    assert_int_equal(test_take_waits(*state), 2);
+    test_give_waits(*state, 2);
+}
+
 static void calls_of_a_model_that_cannot_be_are_told(void **state)
 {
     static const struct {
@@ -390,6 +494,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(wrong_starts_leave_the_server_dormant),
         cmocka_unit_test(profiles_are_listed_as_models),
         cmocka_unit_test(model_answers_and_its_conversation_goes_on),
+        cmocka_unit_test(usage_is_of_the_call_alone),
+        cmocka_unit_test(conversation_of_a_model_has_no_title),
+        cmocka_unit_test(start_that_is_refused_is_the_answer),
         cmocka_unit_test(calls_of_a_model_that_cannot_be_are_told),
     };
 

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "config.h"
+
 #include "auth/credential.h"
 #include "auth/session.h"
 #include "auth/wrong_keys.h"
@@ -262,12 +264,25 @@ static void sign_in(void **state, char cookie_out[160])
     }
 }
 
+/* The owner's id, as JSON. */
+static void read_owner(struct fixture *fixture, char id_out[60])
+{
+    CLEANUP(user_done) struct user user = USER_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(user_store_ensure(fixture->context.db, CREDENTIAL_OWNER_EMAIL, &user, &err),
+                     0);
+    (void)snprintf(id_out, 60, "\"%s\"", user.id.text);
+}
+
 static void link_signs_in_once_and_the_session_ends(void **state)
 {
     char cookie[160];
+    char id[60];
     const char *params[] = {"DEFT_ORIGIN=app", cookie, "HTTP_SEC_FETCH_SITE=same-origin", NULL};
 
     sign_in(state, cookie);
+    read_owner(*state, id);
     {
         DISPATCH_WITH(me, params, "GET", "/api/v1/me", NULL);
         DISPATCH_WITH(out, params, "POST", "/api/v1/sign-out", NULL);
@@ -276,6 +291,10 @@ static void link_signs_in_once_and_the_session_ends(void **state)
         assert_answer_member(&me, 200, "email", "owner@localhost");
         assert_int_equal(me.status, 200);
         assert_json_at(me.body.text, "scripted", "true");
+        assert_json_at(me.body.text, "name", "\"owner\"");
+        assert_json_at(me.body.text, "model", "\"scripted/hello\"");
+        assert_json_at(me.body.text, "version", "\"" PACKAGE_VERSION "\"");
+        assert_json_at(me.body.text, "id", id);
         assert_answer_json(&out, 200, SUCCESS);
         assert_answer(&after, 401, "Unauthorized");
     }

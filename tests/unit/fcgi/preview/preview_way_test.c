@@ -255,6 +255,123 @@ static void two_tabs_share_a_state(void **state)
     }
 }
 
+/* The pass in an answer's address; that address begins so. */
+static void take_pass(const struct test_answer *answer, const char *address, char pass_out[60])
+{
+    CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+
+    assert_int_equal(answer->status, 303);
+    strbuf_appendf(&expected, "Location: %s/.deft/enter?pass=", address);
+    take(answer, expected.text, "&", pass_out, 60);
+    assert_int_equal(strlen(pass_out), CRYPTO_TOKEN_BYTES - 1);
+}
+
+static void passes_are_new_and_for_the_named_host(void **state)
+{
+    const struct fixture *fixture = *state;
+    char session[96];
+    const char *named[] = {"DEFT_ORIGIN=app", "HTTP_HOST=deft.test:3000", session, NULL};
+    const char *unnamed[] = {"DEFT_ORIGIN=app", session, NULL};
+    char path[200];
+    char address[120];
+    char passes[3][60];
+
+    add_sandbox(state, "http://10.1.2.3:8000");
+    sign_in(state, session);
+    (void)snprintf(path, sizeof(path), "/api/v1/preview?label=5173&sandbox=%s&state=s&to=/a",
+                   fixture->sandbox_id);
+    {
+        CLEANUP(test_answer_done) struct test_answer first =
+            test_dispatch_with(*state, named, "GET", path, NULL);
+        CLEANUP(test_answer_done) struct test_answer second =
+            test_dispatch_with(*state, named, "GET", path, NULL);
+        CLEANUP(test_answer_done) struct test_answer third =
+            test_dispatch_with(*state, unnamed, "GET", path, NULL);
+
+        (void)snprintf(address, sizeof(address), "http://5173-%s.sandbox.deft.test:3000",
+                       fixture->sandbox_id);
+        take_pass(&first, address, passes[0]);
+        take_pass(&second, address, passes[1]);
+        (void)snprintf(address, sizeof(address), "http://5173-%s.sandbox.localhost",
+                       fixture->sandbox_id);
+        take_pass(&third, address, passes[2]);
+    }
+    assert_string_not_equal(passes[0], passes[1]);
+    assert_string_not_equal(passes[0], passes[2]);
+}
+
+static void pass_needs_each_parameter(void **state)
+{
+    static const char *const members[] = {"label=5173", "state=s", "to=/a"};
+    const struct fixture *fixture = *state;
+    char session[96];
+    const char *params[] = {"DEFT_ORIGIN=app", "HTTP_HOST=localhost:3000", session, NULL};
+
+    add_sandbox(state, "http://10.1.2.3:8000");
+    sign_in(state, session);
+    for (size_t left_out = 0; left_out <= ARRAY_SIZE(members) + 1; left_out++) {
+        CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+        strbuf_append(&path, "/api/v1/preview?x=y");
+        for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+            strbuf_appendf(&path, "&%s", i != left_out ? members[i] : "x=y");
+        if (left_out != ARRAY_SIZE(members))
+            strbuf_appendf(&path, "&sandbox=%s", fixture->sandbox_id);
+        {
+            CLEANUP(test_answer_done) struct test_answer answer =
+                test_dispatch_with(*state, params, "GET", path.text, NULL);
+
+            if (answer.status != (left_out > ARRAY_SIZE(members) ? 303 : 404))
+                fail_msg("%s: %d", path.text, answer.status);
+        }
+    }
+}
+
+/* Sibling origins may set any cookie of that name: only a few are looked at, and only tokens. */
+static void wrong_cookies_do_not_hide_the_right_one(void **state)
+{
+    static const char *const noise[] = {
+        "deft_preview",
+        "deft_preview=",
+        "deft_preview=short",
+        "x=y",
+        "deft_previewx=",
+        ";",
+        "deft_preview=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA!",
+        "=",
+        "__Host-deft_preview=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    };
+    char cookie[200];
+    struct place place;
+
+    add_sandbox(state, "http://10.1.2.3:8000");
+    place = place_of(state, "5173", 5173);
+    enter(state, &place, "5173", "http", cookie);
+    for (int n_tokens = 7; n_tokens <= 8; n_tokens++) {
+        CLEANUP(strbuf_done) struct strbuf cookies = STRBUF_INIT;
+
+        strbuf_append(&cookies, "HTTP_COOKIE=");
+        for (size_t i = 0; i < ARRAY_SIZE(noise); i++)
+            strbuf_appendf(&cookies, "%s; ", noise[i]);
+        for (int i = 0; i < n_tokens; i++)
+            strbuf_appendf(&cookies, "deft_preview=%043d; ", i);
+        strbuf_append(&cookies, cookie + strlen("HTTP_COOKIE="));
+        {
+            ASK(answer, &place, "/check", cookies.text);
+            assert_int_equal(answer.status, n_tokens < 8 ? 204 : 401);
+        }
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(noise); i++) {
+        char alone[200];
+
+        (void)snprintf(alone, sizeof(alone), "HTTP_COOKIE=%s", noise[i]);
+        {
+            ASK(answer, &place, "/check", alone);
+            assert_int_equal(answer.status, 401);
+        }
+    }
+}
+
 /* --- the sandbox's state --- */
 
 static void change_sandbox(void **state, const char *changes)
@@ -445,6 +562,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(named_port_has_its_label),
         cmocka_unit_test(cookies_behind_tls_are_of_the_host_alone),
         cmocka_unit_test(two_tabs_share_a_state),
+        cmocka_unit_test(passes_are_new_and_for_the_named_host),
+        cmocka_unit_test(pass_needs_each_parameter),
+        cmocka_unit_test(wrong_cookies_do_not_hide_the_right_one),
         cmocka_unit_test(sandboxes_that_do_not_run_have_a_reason),
         cmocka_unit_test(paused_sandbox_is_resumed),
         cmocka_unit_test(editor_is_started_by_its_page),

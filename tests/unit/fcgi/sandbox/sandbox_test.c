@@ -158,6 +158,47 @@ static void upload_goes_through_as_it_is(void **state)
     test_server_stop(server);
 }
 
+/* An upload of that body whose head names that length. */
+static int upload(void **state, const char *length, const char *body)
+{
+    const struct fixture *fixture = *state;
+    char key[128];
+    const char *params[] = {key, length, NULL};
+
+    (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
+    {
+        CLEANUP(test_answer_done) struct test_answer answer =
+            test_dispatch_with(*state, params, "POST", "/api/file/upload?path=/w/a", body);
+
+        return answer.status;
+    }
+}
+
+/* A client that went away in the middle of its file is not answered by the sandbox. */
+static void upload_is_whole_or_cut_off(void **state)
+{
+    static const struct {
+        const char *length;
+        const char *body;
+        bool is_whole;
+    } rows[] = {
+        {"CONTENT_LENGTH=3", "abc", true},
+        {"CONTENT_LENGTH=4", "abc", false},
+        {"CONTENT_LENGTH=0", "", true},
+        {"CONTENT_LENGTH=", "abc", true},
+    };
+    const struct test_reply replies[] = {{.bytes = alive}, {.bytes = page}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct test_server *server = test_start_sandbox(*state, replies, 2);
+        int status = upload(state, rows[i].length, rows[i].body);
+
+        if ((status == 200) != rows[i].is_whole)
+            fail_msg("%s: %d", rows[i].length, status);
+        test_server_stop(server);
+    }
+}
+
 static void old_upload_has_the_path_in_the_address(void **state)
 {
     const struct test_reply replies[] = {{.bytes = alive}, {.bytes = page}};
@@ -195,6 +236,92 @@ static void download_streams_and_keeps_its_headers(void **state)
     test_server_stop(server);
 }
 
+static void files_keep_what_is_said_of_them(void **state)
+{
+    static const char *const headers[] = {
+        "Content-Range: bytes 0-1/9\r\n",
+        "Accept-Ranges: bytes\r\n",
+        "ETag: \"e\"\r\n",
+        "Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n",
+        "X-Archive-Repo-Root: /w\r\n",
+        "X-Archive-Repo-Remote: r\r\n",
+        "X-Archive-Branch: b\r\n",
+        "X-Archive-Head-Commit: h\r\n",
+        "X-Archive-Base-Commit: c\r\n",
+        "X-Archive-Base-Ref: f\r\n",
+        "Content-Type: text/x-a.b+c; d=e\r\n",
+        "Content-Disposition: attachment; filename=a\r\n",
+        "Content-Length: 2\r\n",
+    };
+    CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
+    struct test_reply reply = {.ending = TEST_CLOSE};
+    struct test_server *server = NULL;
+    const struct fixture *fixture = *state;
+    char key[128];
+    const char *params[] = {key, "HTTP_RANGE=bytes=0-1", "HTTP_IF_RANGE=\"e\"", NULL};
+
+    strbuf_append(&bytes, "HTTP/1.1 206 Partial Content\r\n");
+    for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
+        strbuf_append(&bytes, headers[i]);
+    strbuf_append(&bytes, "\r\n{}");
+    reply.bytes = bytes.text;
+    server = test_start_sandbox(*state, &reply, 1);
+    (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
+    {
+        CLEANUP(test_answer_done) struct test_answer answer =
+            test_dispatch_with(*state, params, "GET", "/api/file/download?path=/x", NULL);
+
+        assert_answer(&answer, 206, "{}");
+        for (size_t i = 0; i < ARRAY_SIZE(headers); i++) {
+            if (strstr(answer.head.text, headers[i]) == NULL)
+                fail_msg("no %s in %s", headers[i], answer.head.text);
+        }
+    }
+    assert_asked(server, 0, "\r\nRange: bytes=0-1\r\n");
+    assert_asked(server, 0, "\r\nIf-Range: \"e\"\r\n");
+    test_server_stop(server);
+}
+
+/* Each at its greatest length, and one byte over it. */
+static void long_headers_of_a_sandbox_do_not_pass(void **state)
+{
+    static const struct {
+        const char *before;
+        const char *fallback; /* what is said instead */
+        int most;
+    } rows[] = {
+        {"Content-Type: text/", "Content-Type: application/octet-stream\r\n", 127 - 5},
+        {"Content-Disposition: attachment;", "Content-Disposition: attachment\r\n", 2047 - 11},
+        {"ETag: ", "", 2047},
+    };
+
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+        CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
+        struct test_reply reply = {.ending = TEST_CLOSE};
+        struct test_server *server = NULL;
+        bool passes = i % 2 == 0;
+
+        strbuf_append(&line, rows[i / 2].before);
+        for (int j = 0; j < rows[i / 2].most + (passes ? 0 : 1); j++)
+            strbuf_append_char(&line, 'a');
+        strbuf_append(&line, "\r\n");
+        strbuf_appendf(&bytes, "HTTP/1.1 200 OK\r\n%sContent-Length: 2\r\n\r\n{}", line.text);
+        reply.bytes = bytes.text;
+        server = test_start_sandbox(*state, &reply, 1);
+        {
+            DISPATCH(answer, ALICE, "GET", "/api/file/download?path=/x", NULL);
+
+            assert_int_equal(answer.status, 200);
+            if ((strstr(answer.head.text, line.text) != NULL) != passes)
+                fail_msg("%s%d: %s", rows[i / 2].before, passes, answer.head.text);
+            if (!passes)
+                assert_non_null(strstr(answer.head.text, rows[i / 2].fallback));
+        }
+        test_server_stop(server);
+    }
+}
+
 static void what_a_sandbox_chooses_is_taken_from_tables(void **state)
 {
     static const struct {
@@ -221,6 +348,25 @@ static void what_a_sandbox_chooses_is_taken_from_tables(void **state)
         {"302 Found\r\nLocation: /x", 502, "application/json", "/x"},
         {"101 Switching Protocols\r\nUpgrade: x", 502, "application/json", "Upgrade"},
         {"600 High", 502, "application/json", NULL},
+        {"599 Odd", 599, "nosniff", NULL},
+        {"400 Bad Request", 400, "nosniff", NULL},
+        {"399 Odd", 502, "application/json", NULL},
+        {"299 Odd", 299, "nosniff", NULL},
+        {"300 Multiple Choices", 502, "application/json", NULL},
+        {"304 Not Modified", 304, "nosniff", NULL},
+        {"305 Use Proxy", 502, "application/json", NULL},
+        {"200 OK\r\nContent-Type: /html", 200, "Content-Type: application/octet-stream\r\n", NULL},
+        {"200 OK\r\nContent-Type: text/", 200, "Content-Type: application/octet-stream\r\n", NULL},
+        {"200 OK\r\nContent-Type: text/html,x", 200, "Content-Type: application/octet-stream\r\n",
+         NULL},
+        {"200 OK\r\nContent-Type: text/html x", 200, "Content-Type: text/html x\r\n", NULL},
+        {"200 OK\r\nContent-Type: text/html;a=\x7f", 200,
+         "Content-Type: application/octet-stream\r\n", NULL},
+        {"200 OK\r\nContent-Type: text/html;a=~", 200, "Content-Type: text/html;a=~\r\n", NULL},
+        {"200 OK\r\nContent-Type: Multipart/mixed", 200,
+         "Content-Type: application/octet-stream\r\n", NULL},
+        {"200 OK\r\nContent-Type: text/html\r\nContent-Disposition: ATTACHMENT", 200,
+         "Content-Disposition: ATTACHMENT\r\n", NULL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -359,8 +505,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(paths_outside_the_workspace_are_refused),
         cmocka_unit_test(scoped_routes_name_what_they_do_not_know),
         cmocka_unit_test(upload_goes_through_as_it_is),
+        cmocka_unit_test(upload_is_whole_or_cut_off),
         cmocka_unit_test(old_upload_has_the_path_in_the_address),
         cmocka_unit_test(download_streams_and_keeps_its_headers),
+        cmocka_unit_test(files_keep_what_is_said_of_them),
+        cmocka_unit_test(long_headers_of_a_sandbox_do_not_pass),
         cmocka_unit_test(what_a_sandbox_chooses_is_taken_from_tables),
         cmocka_unit_test(sandbox_that_cannot_be_had_is_said_in_words),
         cmocka_unit_test(sandbox_is_started_when_there_is_none),

@@ -327,6 +327,124 @@ static void specs_are_the_images_that_may_be_asked_for(void **state)
     }
 }
 
+static void each_spec_is_told_whole(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char warm[] = "{\"id\":\"other:1\",\"command\":null,\"initial_env\":{},"
+                               "\"created_at\":\"2026-01-02T03:04:05.000000Z\","
+                               "\"working_dir\":\"/workspace/project\"}";
+    int64_t before_us = fixture->context.started_at_us;
+
+    test_sql("DELETE FROM warm_configs");
+    test_sql("INSERT INTO warm_configs (name, image, memory_bytes, nano_cpus, count, config)"
+             " VALUES ('a', 'test:1', 1, 1, 1, '{}'), ('b', 'other:1', 2, 1, 1, '{}')");
+    fixture->context.started_at_us = INT64_C(1767323045) * 1000000;
+    {
+        ANSWER(page, as_alice(*state, "GET", "/api/v1/sandbox-specs/search"));
+        ANSWER(batch, as_alice(*state, "GET", "/api/v1/sandbox-specs?x=test:1&id=other:1"));
+
+        assert_json_at(page.body.text, "items[0].id", "\"test:1\"");
+        assert_json_at(page.body.text, "items[1]", warm);
+        assert_json_at(page.body.text, "items[2]", NULL);
+        assert_json_at(page.body.text, "next_page_id", "null");
+        assert_json_at(batch.body.text, "[0]", warm);
+        assert_json_at(batch.body.text, "[1]", NULL);
+    }
+    fixture->context.started_at_us = before_us;
+}
+
+static void rows_are_told_whole(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct sandbox sandbox =
+        add(*state, (struct row){.status = "error", .detail = "'no such image'"});
+    char sql[200] = "";
+    char path[100] = "";
+    char expected[400] = "";
+
+    (void)snprintf(sql, sizeof(sql),
+                   "UPDATE runtimes SET created_at = '2026-01-02 03:04:05Z' WHERE id = '%s'",
+                   sandbox.id);
+    test_sql(sql);
+    (void)snprintf(path, sizeof(path), SANDBOXES "?id=%s", sandbox.id);
+    (void)snprintf(expected, sizeof(expected),
+                   "[{\"id\":\"%s\",\"created_by_user_id\":\"%s\",\"sandbox_spec_id\":\"i:1\","
+                   "\"status\":\"ERROR\",\"session_api_key\":null,\"exposed_urls\":null,"
+                   "\"created_at\":\"2026-01-02T03:04:05.000000Z\","
+                   "\"status_detail\":\"no such image\"}]",
+                   sandbox.id, fixture->alice.text);
+    {
+        ANSWER(answer, as_alice(*state, "GET", path));
+        assert_answer_json(&answer, 200, expected);
+    }
+}
+
+/* Also while it may only be slow: one that gives another status does not run. */
+static void a_server_that_fails_is_told(void **state)
+{
+    static const struct test_reply failing[] = {
+        {.bytes = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 2\r\n\r\n{}"}};
+    struct test_server *server = test_server_start(failing, 1, NULL);
+    struct sandbox sandbox = add(*state, (struct row){.url = test_server_url(server, "")});
+    json_auto_t *list = look(*state, &sandbox);
+    const json_t *info = json_array_get(list, 0);
+
+    test_server_stop(server);
+    assert_string_equal(json_text_or(info, "status", ""), "ERROR");
+    assert_string_equal(json_text_or(info, "status_detail", ""),
+                        "the sandbox's server does not respond");
+}
+
+/* Then the row's word is taken. */
+static void nothing_is_probed_when_too_many_wait(void **state)
+{
+    size_t n = test_take_waits(*state);
+    struct sandbox sandbox = add(*state, (struct row){.status = "running"});
+    json_auto_t *list = look(*state, &sandbox);
+
+    test_give_waits(*state, n);
+    assert_string_equal(json_text_or(json_array_get(list, 0), "status", ""), "RUNNING");
+    assert_int_equal(test_take_waits(*state), n);
+    test_give_waits(*state, n);
+}
+
+static void malformed_cursors_mean_the_first_page(void **state)
+{
+    static const char *const cursors[] = {
+        "abcdefghijklmnop",    "abcdefghijklmnop-",  "abcdefghijklmnop-0",  "abcdefghijklmnop-x",
+        "abcdefghijklmnop-+1", "abcdefghijklmnoP-1", "abcdefghijklmnopq-1", "abcdefghijklmnop1",
+    };
+    struct sandbox newest;
+
+    test_sql("DELETE FROM runtimes");
+    newest = add(*state, (struct row){.status = "paused", .desired = "paused"});
+    for (size_t i = 0; i < ARRAY_SIZE(cursors); i++) {
+        char path[120] = "";
+        char id[30] = "";
+
+        (void)snprintf(path, sizeof(path), SANDBOXES "/search?page_id=%s", cursors[i]);
+        (void)snprintf(id, sizeof(id), "\"%s\"", newest.id);
+        {
+            ANSWER(page, as_alice(*state, "GET", path));
+
+            assert_int_equal(page.status, 200);
+            assert_json_at(page.body.text, "items[0].id", id);
+            assert_json_at(page.body.text, "next_page_id", "null");
+        }
+    }
+    {
+        ANSWER(none, as_alice(*state, "GET", SANDBOXES "/search?page_id=abcdefghijklmnop-1"));
+        ANSWER(wrong, as_alice(*state, "GET", SANDBOXES "/search?limit=0"));
+        ANSWER(missing, as_alice(*state, "GET", SANDBOXES));
+
+        assert_answer_json(&none, 200, "{\"items\":[],\"next_page_id\":null}");
+        assert_json_at(wrong.body.text, "detail[0].loc", "[\"query\",\"limit\"]");
+        assert_int_equal(missing.status, 422);
+        assert_json_at(missing.body.text, "detail[0].type", "\"missing\"");
+        assert_json_at(missing.body.text, "detail[0].loc", "[\"query\",\"id\"]");
+    }
+}
+
 static void a_sandbox_reads_its_users_secrets_while_it_runs(void **state)
 {
     struct sandbox sandbox = add(*state, (struct row){.status = "running"});
@@ -376,6 +494,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(only_users_may_ask),
         cmocka_unit_test(what_is_not_theirs_is_not_there),
         cmocka_unit_test(specs_are_the_images_that_may_be_asked_for),
+        cmocka_unit_test(each_spec_is_told_whole),
+        cmocka_unit_test(rows_are_told_whole),
+        cmocka_unit_test(a_server_that_fails_is_told),
+        cmocka_unit_test(nothing_is_probed_when_too_many_wait),
+        cmocka_unit_test(malformed_cursors_mean_the_first_page),
         cmocka_unit_test(a_sandbox_reads_its_users_secrets_while_it_runs),
     };
 

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/strbuf.h"

@@ -437,6 +437,7 @@ static void paused_sandbox_is_resumed(void **state)
     }
     assert_asked(runtime, 0, "POST /resume HTTP");
     assert_asked_json(runtime, 0, "runtime_id", id);
+    assert_asked_json(runtime, 0, "wait_ms", "120000");
     test_stop_runtime_api(*state, runtime);
 }
 

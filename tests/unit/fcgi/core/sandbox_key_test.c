@@ -421,7 +421,7 @@ static void a_start_brings_nothing_of_the_users_and_no_look_up(void **state)
     }
 }
 
-static void policies_become_stricter_only(void **state)
+static void limits_of_a_run_become_stricter_only(void **state)
 {
     static const struct {
         const char *policy;
@@ -447,6 +447,16 @@ static void policies_become_stricter_only(void **state)
         ANSWER(answer, ask(*state, &sandbox, "DEFT_ORIGIN=agent", "POST",
                            test_under(&own, "/security_analyzer"), "{\"security_analyzer\":null}"));
         assert_answer(&answer, 403, "may not remove the security analyzer");
+    }
+    {
+        ANSWER(budget, ask(*state, &sandbox, "DEFT_ORIGIN=agent", "PATCH", test_under(&own, ""),
+                           "{\"max_budget_per_run\":null}"));
+        ANSWER(title, ask(*state, &sandbox, "DEFT_ORIGIN=agent", "PATCH", test_under(&own, ""),
+                          "{\"title\":\"Mine\"}"));
+
+        assert_answer_json(&budget, 403,
+                           "{\"detail\":\"A sandbox's key may not change the budget\"}");
+        assert_answer_json(&title, 200, SUCCESS);
     }
 }
 
@@ -566,7 +576,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(key_of_a_sandbox_that_its_tenant_paused_is_told_so),
         cmocka_unit_test(a_copy_that_a_client_makes_stays_in_its_sandbox),
         cmocka_unit_test(a_start_brings_nothing_of_the_users_and_no_look_up),
-        cmocka_unit_test(policies_become_stricter_only),
+        cmocka_unit_test(limits_of_a_run_become_stricter_only),
         cmocka_unit_test(each_reading_of_a_secret_is_on_record_for_its_owner),
         cmocka_unit_test(the_last_reading_of_each_secret_is_told),
     };

@@ -117,15 +117,12 @@ static json_t *start_request(const struct openai_request *run_turn,
     json_t *additions = json_need_object(body, "agent_launch_additions");
     json_t *message = json_need_object(body, "initial_message");
 
-    json_put_text(workspace, "kind", "LocalWorkspace");
     json_put_text(workspace, "working_dir", WORKING_DIR);
     json_put_text(body, "agent_profile_id", agent_profile_id->text);
     json_put_text(additions, "llm_profile_ref", run_turn->profile);
     if (run_turn->system.len > 0)
         json_put_text(additions, "system_message_suffix_append", run_turn->system.text);
-    json_put_text(message, "role", "user");
     json_put(message, "content", json_incref(run_turn->content));
-    json_put(message, "run", json_true());
     /* API clients do not show a title, and generating one costs a model call. */
     json_put(body, "autotitle", json_false());
     return body;

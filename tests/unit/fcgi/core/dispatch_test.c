@@ -296,6 +296,8 @@ static void link_signs_in_once_and_the_session_ends(void **state)
         assert_json_at(me.body.text, "version", "\"" PACKAGE_VERSION "\"");
         assert_json_at(me.body.text, "id", id);
         assert_answer_json(&out, 200, SUCCESS);
+        assert_non_null(strstr(out.head.text, "Set-Cookie: deft_session=; "));
+        assert_non_null(strstr(out.head.text, "; Max-Age=0"));
         assert_answer(&after, 401, "Unauthorized");
     }
 }

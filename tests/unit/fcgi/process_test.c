@@ -22,6 +22,7 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "client/test_server.h"
 #include "support/fastcgi_client.h"
 #include "support/json_path.h"
 #include "support/pg.h"
@@ -598,6 +599,36 @@ static void new_key_opens_the_api(void **state)
     stop(&program);
 }
 
+/* A request that waits for another service is answered before the process ends. */
+static void requests_under_way_are_answered_at_the_end(void **state)
+{
+    static const struct test_reply silence[] = {{.bytes = "", .ending = TEST_HOLD}};
+    struct test_server *service = test_server_start(silence, 1, NULL);
+    CLEANUP(strbuf_done) struct strbuf output = STRBUF_INIT;
+    char credential[120];
+    char path[80];
+    struct program program;
+    int fd = -1;
+    RUN(key, "--new-key", "laptop");
+
+    (void)state;
+    (void)snprintf(credential, sizeof(credential), "HTTP_X_SESSION_API_KEY=%.*s",
+                   (int)strcspn(key.out.text, "\n"), key.out.text);
+    set("DEFT_RUNTIME_URL", test_server_url(service, ""));
+    program = serve();
+    socket_path(0, path);
+    fd = fastcgi_begin(path, (const char *[]){"REQUEST_METHOD=GET", "DEFT_ORIGIN=agent",
+                                              "REQUEST_URI=/api/bash/bash_events/search",
+                                              credential, NULL});
+    fastcgi_send_body(fd, "", 0);
+    assert_true(test_server_wait(service, 1));
+    stop(&program);
+    fastcgi_read_output(fd, &output);
+    assert_true(text_starts_with(output.text, "Status: "));
+    assert_int_equal(unsetenv("DEFT_RUNTIME_URL"), 0);
+    test_server_stop(service);
+}
+
 static void deferred_start_refuses_requests(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
@@ -632,6 +663,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_socket_answers_until_the_process_ends),
         cmocka_unit_test(sockets_without_a_path_are_none),
         cmocka_unit_test(new_key_opens_the_api),
+        cmocka_unit_test(requests_under_way_are_answered_at_the_end),
         cmocka_unit_test(deferred_start_refuses_requests),
     };
 

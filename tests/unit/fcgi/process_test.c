@@ -1,6 +1,6 @@
 /*
- * deft-fcgi as a process, with a database: its options, its settings, keys and links from the
- * command line, and the sockets that it serves.
+ * deft-fcgi as a process, with a database: its options, its settings, and the sockets that it
+ * serves.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -16,115 +16,14 @@
 
 #include <cmocka.h>
 
-#include "auth/credential.h"
-#include "base/crypto.h"
-#include "base/error.h"
-#include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/test_server.h"
+#include "process_run.h"
 #include "support/fastcgi_client.h"
 #include "support/json_path.h"
 #include "support/pg.h"
 #include "support/program.h"
-#include "support/sql.h"
-
-#ifndef DEFT_FCGI /* for tools that read this file alone */
-#define DEFT_FCGI "./deft-fcgi"
-#endif
-
-#define ROOT_KEY "0011223344556677889900112233445566778899001122334455667788990011"
-
-static char folder[] = "/tmp/deft-fcgi-test.XXXXXX";
-
-enum { N_SOCKETS = 4, OUT_BYTES = 200 };
-
-static const struct {
-    const char *setting;
-    const char *name;
-} sockets[N_SOCKETS] = {
-    {"DEFT_FCGI_SOCKET", "main"},
-    {"DEFT_FCGI_SANDBOX_SOCKET", "sandbox"},
-    {"DEFT_FCGI_STREAM_SOCKET", "stream"},
-    {"DEFT_FCGI_PROBE_SOCKET", "probe"},
-};
-
-static void set(const char *name, const char *value)
-{
-    assert_int_equal(setenv(name, value, 1), 0);
-}
-
-static void socket_path(size_t i, char path_out[80])
-{
-    (void)snprintf(path_out, 80, "%s/%s", folder, sockets[i].name);
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    assert_non_null(mkdtemp(folder));
-    for (size_t i = 0; i < N_SOCKETS; i++) {
-        char path[80];
-
-        socket_path(i, path);
-        set(sockets[i].setting, path);
-    }
-    set("DEFT_DATABASE_URL", test_database_url());
-    set("DEFT_SECRET_KEY", ROOT_KEY);
-    set("DEFT_CATALOGUE_DIR", DEFT_TOP_SRCDIR "/catalogue");
-    set("DEFT_APP_URL", "http://page.test");
-    /* After a failure the end of the process frees everything. */
-    set("LSAN_OPTIONS", "detect_leaks=0");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
-
-/* A run that ends by itself. */
-struct run {
-    int status;
-    struct strbuf out;
-    struct strbuf err;
-};
-
-static void run_done(struct run *run)
-{
-    strbuf_done(&run->out);
-    strbuf_done(&run->err);
-}
-
-static struct run run(const char *option, const char *argument)
-{
-    struct run run = {.out = STRBUF_INIT, .err = STRBUF_INIT};
-    char path[] = DEFT_FCGI;
-    char words[2][100] = {"", ""};
-    char *arguments[] = {path, NULL, NULL, NULL};
-
-    if (option != NULL) {
-        (void)snprintf(words[0], sizeof(words[0]), "%s", option);
-        arguments[1] = words[0];
-    }
-    if (argument != NULL) {
-        (void)snprintf(words[1], sizeof(words[1]), "%s", argument);
-        arguments[2] = words[1];
-    }
-    run.status = program_run(arguments, &run.out, &run.err);
-    return run;
-}
-
-#define RUN(name, option, argument) CLEANUP(run_done) struct run name = run(option, argument)
-
-static void assert_run(const struct run *run, int status, const char *out, const char *err)
-{
-    if (run->status != status || strstr(run->out.text, out) == NULL ||
-        strstr(run->err.text, err) == NULL)
-        fail_msg("expected %d, '%s' and '%s', got %d: %s%s", status, out, err, run->status,
-                 run->out.text, run->err.text);
-}
 
 /* --- options --- */
 
@@ -250,7 +149,7 @@ static void assert_setting(const char *name, const char *value, const char *comp
     const char *old = getenv(name);
 
     strbuf_append(&before, old != NULL ? old : "");
-    set(name, value);
+    process_set(name, value);
     {
         RUN(once, "--hash-key", NULL);
 
@@ -258,7 +157,7 @@ static void assert_setting(const char *name, const char *value, const char *comp
             fail_msg("%s=%s: %d %s", name, value, once.status, once.err.text);
         assert_non_null(strstr(once.err.text, complaint != NULL ? complaint : ""));
     }
-    set(name, before.text);
+    process_set(name, before.text);
 }
 
 static void settings_are_checked(void **state)
@@ -290,7 +189,7 @@ static void settings_are_checked(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         assert_setting(rows[i].name, rows[i].value, rows[i].complaint);
-    set("OH_SECRET_KEY", "key");
+    process_set("OH_SECRET_KEY", "key");
     assert_setting("OH_DEFERRED_INIT", "1", NULL);
     assert_int_equal(unsetenv("OH_SECRET_KEY"), 0);
 }
@@ -308,172 +207,15 @@ static void what_cannot_be_opened_is_named(void **state)
         const char *old = getenv(rows[i][0]);
 
         strbuf_append(&before, old != NULL ? old : "");
-        set(rows[i][0], rows[i][1]);
+        process_set(rows[i][0], rows[i][1]);
         {
             RUN(failed, NULL, NULL);
 
             assert_int_not_equal(failed.status, 0);
             assert_non_null(strstr(failed.err.text, rows[i][1]));
         }
-        set(rows[i][0], before.text);
+        process_set(rows[i][0], before.text);
     }
-}
-
-/* --- keys and links --- */
-
-static void open_keyring(struct keyring *keyring)
-{
-    CLEANUP(secret_done) struct secret key = SECRET_INIT;
-    struct error err = ERROR_INIT;
-
-    secret_set(&key, ROOT_KEY);
-    assert_int_equal(keyring_init(keyring, &key, &err), 0);
-}
-
-static void hash_key_is_the_gateways(void **state)
-{
-    RUN(hashed, "--hash-key", NULL);
-    struct keyring keyring;
-    char hex[CRYPTO_HASH_HEX_BYTES];
-    char expected[CRYPTO_HASH_HEX_BYTES + 1];
-
-    (void)state;
-    open_keyring(&keyring);
-    keyring_hash_key(&keyring, hex);
-    (void)snprintf(expected, sizeof(expected), "%s\n", hex);
-    assert_int_equal(hashed.status, 0);
-    assert_string_equal(hashed.out.text, expected);
-}
-
-/* The rows whose column is the hash of what the run printed after that prefix, and its last line's
- * end. */
-static void assert_stored(const struct run *run, const char *prefix, const char *from)
-{
-    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
-    struct keyring keyring;
-    char token[OUT_BYTES];
-    char hash[CRYPTO_HASH_HEX_BYTES];
-
-    assert_int_equal(run->status, 0);
-    assert_true(text_starts_with(run->out.text, prefix));
-    assert_true(text_ends_with(run->out.text, "\n"));
-    (void)snprintf(token, sizeof(token), "%s",
-                   strchr(run->out.text, '#') != NULL ? strchr(run->out.text, '#') + 1
-                                                      : run->out.text);
-    token[strcspn(token, "\n")] = '\0';
-    open_keyring(&keyring);
-    keyring_hash_token(&keyring, token, hash);
-    strbuf_appendf(&sql, "SELECT count(*) FROM %s'%s'", from, hash);
-    assert_int_equal(test_sql_count(sql.text), 1);
-}
-
-static void keys_are_made_listed_and_revoked(void **state)
-{
-    (void)state;
-    test_sql("DELETE FROM api_keys; DELETE FROM runtime_keys");
-    RUN(none, "--list-keys", NULL);
-    RUN(key, "--new-key", "laptop");
-    RUN(runtime_key, "--new-runtime-key", "cluster");
-    RUN(both, "--list-keys", NULL);
-    RUN(revoked, "--revoke-key", "laptop");
-    RUN(again, "--revoke-key", "laptop");
-    RUN(after, "--list-keys", NULL);
-
-    assert_run(&none, 0, "There are no keys yet: ./deft key NAME makes one.\n", "");
-    assert_stored(&key, CREDENTIAL_KEY_PREFIX, "api_keys WHERE name = 'laptop' AND key_hash = ");
-    assert_stored(&runtime_key, CREDENTIAL_RUNTIME_KEY_PREFIX,
-                  "runtime_keys WHERE name = 'cluster' AND key_hash = ");
-    assert_run(&both, 0, "  laptop\n", "");
-    assert_run(&both, 0, "  cluster\n", "");
-    assert_null(strstr(both.out.text, "  revoked "));
-    assert_null(strstr(both.out.text, "There are no keys"));
-    assert_run(&revoked, 0, "", "");
-    assert_int_equal(test_sql_count("SELECT count(*) FROM api_keys WHERE revoked_at IS NULL"), 0);
-    assert_run(&again, EXIT_FAILURE, "",
-               "there is no valid key with the id or name 'laptop'; ./deft key --list shows all "
-               "keys");
-    assert_run(&after, 0, "  revoked ", "");
-    assert_run(&after, 0, "  valid ", "");
-}
-
-/* A line: the first characters of the id, when it was made, its state, what it serves, its name. */
-static void lines_of_keys_tell_what_they_serve(void **state)
-{
-    static const char valid[] =
-        "1d3f1c52  2026-01-02 03:04  valid                     agent    one\n"
-        "2d3f1c52  2026-01-03 03:04  valid                     runtime  two\n";
-    static const char revoked[] =
-        "1d3f1c52  2026-01-02 03:04  revoked 2026-01-04 03:04  agent    one\n";
-
-    (void)state;
-    test_sql("DELETE FROM api_keys; DELETE FROM runtime_keys");
-    RUN(key, "--new-key", "one");
-    RUN(runtime_key, "--new-runtime-key", "two");
-    test_sql("UPDATE api_keys SET id = '1d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10',"
-             " created_at = '2026-01-02 03:04:05Z';"
-             " UPDATE runtime_keys SET id = '2d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10',"
-             " created_at = '2026-01-03 03:04:05Z'");
-    RUN(both, "--list-keys", NULL);
-    test_sql("UPDATE api_keys SET revoked_at = '2026-01-04 03:04:05Z'");
-    RUN(after, "--list-keys", NULL);
-
-    assert_int_equal(key.status + runtime_key.status, 0);
-    assert_int_equal(both.status, 0);
-    assert_string_equal(both.out.text, valid);
-    assert_run(&after, 0, revoked, "");
-}
-
-static void several_keys_of_a_name_are_told_apart(void **state)
-{
-    (void)state;
-    test_sql("DELETE FROM api_keys; DELETE FROM runtime_keys");
-    RUN(first, "--new-key", "same");
-    test_sql("UPDATE api_keys SET revoked_at = now(),"
-             " id = '11111111-2222-4333-8444-555555555555'");
-    RUN(second, "--new-key", "same");
-    test_sql("UPDATE api_keys SET id = '22222222-2222-4333-8444-555555555555'"
-             " WHERE revoked_at IS NULL");
-    RUN(third, "--new-key", "same");
-    test_sql("UPDATE api_keys SET id = '33333333-2222-4333-8444-555555555555'"
-             " WHERE revoked_at IS NULL AND id <> '22222222-2222-4333-8444-555555555555'");
-    RUN(other, "--new-key", "other");
-    RUN(refused, "--revoke-key", "same");
-    RUN(by_id, "--revoke-key", "22222222");
-
-    assert_int_equal(first.status + second.status + third.status + other.status, 0);
-    assert_run(&refused, EXIT_FAILURE, "",
-               "deft-fcgi: several keys are named 'same': revoke one of these by its id");
-    assert_non_null(strstr(refused.err.text, "22222222  "));
-    assert_non_null(strstr(refused.err.text, "33333333  "));
-    assert_null(strstr(refused.err.text, "11111111  "));
-    assert_null(strstr(refused.err.text, "other"));
-    assert_run(&by_id, 0, "", "");
-    assert_int_equal(test_sql_count("SELECT count(*) FROM api_keys WHERE revoked_at IS NULL"), 2);
-    assert_int_equal(test_sql_count("SELECT count(*) FROM api_keys WHERE revoked_at IS NULL AND"
-                                    " id = '22222222-2222-4333-8444-555555555555'"),
-                     0);
-}
-
-static void keys_need_a_name(void **state)
-{
-    (void)state;
-    test_sql("DELETE FROM api_keys; DELETE FROM runtime_keys");
-    RUN(key, "--new-key", " ");
-    RUN(runtime_key, "--new-runtime-key", " ");
-
-    assert_run(&key, EX_CONFIG, "", "deft-fcgi: --new-key needs a name\n");
-    assert_run(&runtime_key, EX_CONFIG, "", "deft-fcgi: --new-runtime-key needs a name\n");
-    assert_int_equal(test_sql_count("SELECT (SELECT count(*) FROM api_keys)"
-                                    " + (SELECT count(*) FROM runtime_keys)"),
-                     0);
-}
-
-static void link_leads_to_the_page(void **state)
-{
-    RUN(link, "--new-link", NULL);
-
-    (void)state;
-    assert_stored(&link, "http://page.test/sign-in#", "sign_in_links WHERE token_hash = ");
 }
 
 /* --- serving --- */
@@ -508,7 +250,7 @@ static void ask(size_t i, const char *uri, const char *credential, int status,
     const char *end = NULL;
     int fd = -1;
 
-    socket_path(i, path);
+    process_socket_path(i, path);
     (void)snprintf(param, sizeof(param), "REQUEST_URI=%s", uri);
     fd = fastcgi_begin(
         path, (const char *[]){"REQUEST_METHOD=GET", "DEFT_ORIGIN=agent", param, credential, NULL});
@@ -530,8 +272,8 @@ static void each_socket_answers_until_the_process_ends(void **state)
     struct stat facts;
 
     (void)state;
-    for (size_t i = 0; i < N_SOCKETS; i++) {
-        socket_path(i, path);
+    for (size_t i = 0; i < PROCESS_N_SOCKETS; i++) {
+        process_socket_path(i, path);
         assert_int_equal(stat(path, &facts), 0);
         assert_int_equal(facts.st_mode & 0777, 0660);
         ask(i, "/health", "A=", 200, &body);
@@ -542,12 +284,12 @@ static void each_socket_answers_until_the_process_ends(void **state)
         RUN(second, NULL, NULL);
 
         assert_int_equal(second.status, EXIT_FAILURE);
-        socket_path(0, path);
+        process_socket_path(0, path);
         assert_non_null(strstr(second.err.text, path));
     }
     stop(&program);
-    for (size_t i = 0; i < N_SOCKETS; i++) {
-        socket_path(i, path);
+    for (size_t i = 0; i < PROCESS_N_SOCKETS; i++) {
+        process_socket_path(i, path);
         assert_int_equal(access(path, F_OK), -1);
     }
 }
@@ -559,18 +301,18 @@ static void sockets_without_a_path_are_none(void **state)
     char path[80];
 
     (void)state;
-    for (size_t i = 1; i < N_SOCKETS; i++)
-        set(sockets[i].setting, "");
+    for (size_t i = 1; i < PROCESS_N_SOCKETS; i++)
+        process_set(process_socket_setting(i), "");
     program = serve();
     ask(0, "/health", "A=", 200, &body);
-    for (size_t i = 0; i < N_SOCKETS; i++) {
-        socket_path(i, path);
+    for (size_t i = 0; i < PROCESS_N_SOCKETS; i++) {
+        process_socket_path(i, path);
         assert_int_equal(access(path, F_OK), i == 0 ? 0 : -1);
     }
     stop(&program);
-    for (size_t i = 1; i < N_SOCKETS; i++) {
-        socket_path(i, path);
-        set(sockets[i].setting, path);
+    for (size_t i = 1; i < PROCESS_N_SOCKETS; i++) {
+        process_socket_path(i, path);
+        process_set(process_socket_setting(i), path);
     }
 }
 
@@ -584,7 +326,7 @@ static void new_key_opens_the_api(void **state)
     (void)state;
     (void)snprintf(credential, sizeof(credential), "HTTP_X_SESSION_API_KEY=%.*s",
                    (int)strcspn(key.out.text, "\n"), key.out.text);
-    set("DEFT_CONVERSATION_RUNTIME", "docker");
+    process_set("DEFT_CONVERSATION_RUNTIME", "docker");
     program = serve();
     ask(0, "/api/conversations/count", credential, 200, &body);
     assert_string_equal(body.text, "0");
@@ -592,7 +334,7 @@ static void new_key_opens_the_api(void **state)
     ask(0, "/server_info", "A=", 200, &body);
     assert_json_at(body.text, "conversation_runtime", "\"docker\"");
     stop(&program);
-    set("DEFT_CONVERSATION_RUNTIME", "local");
+    process_set("DEFT_CONVERSATION_RUNTIME", "local");
     program = serve();
     ask(0, "/server_info", "A=", 200, &body);
     assert_json_at(body.text, "conversation_runtime", "\"local\"");
@@ -614,9 +356,9 @@ static void requests_under_way_are_answered_at_the_end(void **state)
     (void)state;
     (void)snprintf(credential, sizeof(credential), "HTTP_X_SESSION_API_KEY=%.*s",
                    (int)strcspn(key.out.text, "\n"), key.out.text);
-    set("DEFT_RUNTIME_URL", test_server_url(service, ""));
+    process_set("DEFT_RUNTIME_URL", test_server_url(service, ""));
     program = serve();
-    socket_path(0, path);
+    process_socket_path(0, path);
     fd = fastcgi_begin(path, (const char *[]){"REQUEST_METHOD=GET", "DEFT_ORIGIN=agent",
                                               "REQUEST_URI=/api/bash/bash_events/search",
                                               credential, NULL});
@@ -635,8 +377,8 @@ static void deferred_start_refuses_requests(void **state)
     struct program program;
 
     (void)state;
-    set("OH_DEFERRED_INIT", "1");
-    set("OH_SECRET_KEY", "key-of-the-operator");
+    process_set("OH_DEFERRED_INIT", "1");
+    process_set("OH_SECRET_KEY", "key-of-the-operator");
     program = serve();
     ask(0, "/api/init", "A=", 200, &body);
     assert_json_at(body.text, "state", "\"dormant\"");
@@ -654,12 +396,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(settings_have_their_defaults),
         cmocka_unit_test(settings_are_checked),
         cmocka_unit_test(what_cannot_be_opened_is_named),
-        cmocka_unit_test(hash_key_is_the_gateways),
-        cmocka_unit_test(keys_are_made_listed_and_revoked),
-        cmocka_unit_test(lines_of_keys_tell_what_they_serve),
-        cmocka_unit_test(several_keys_of_a_name_are_told_apart),
-        cmocka_unit_test(keys_need_a_name),
-        cmocka_unit_test(link_leads_to_the_page),
         cmocka_unit_test(each_socket_answers_until_the_process_ends),
         cmocka_unit_test(sockets_without_a_path_are_none),
         cmocka_unit_test(new_key_opens_the_api),
@@ -669,5 +405,5 @@ int main(int argc, char **argv)
 
     (void)argc;
     test_need_postgres(argv);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, process_set_up, process_tear_down);
 }

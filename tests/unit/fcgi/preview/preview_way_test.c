@@ -249,6 +249,9 @@ static void two_tabs_share_a_state(void **state)
     place = place_of(state, "5173", 5173);
     {
         ASK(left, &place, "/leave", "DEFT_PREVIEW_METHOD=HEAD", cookie);
+        ASK(by_tls, &place, "/leave", "DEFT_PREVIEW_METHOD=GET", "REQUEST_SCHEME=https");
+
+        assert_non_null(strstr(by_tls.head.text, "Location: https://localhost:3000/api"));
 
         assert_non_null(strstr(left.head.text,
                                "&state=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA&to=%2F\r\n"));

@@ -5,6 +5,7 @@ worker_agent_sources = \
 	worker/agent/core/agent_row.c worker/agent/core/agent_row.h \
 	worker/agent/agent_run.c worker/agent/agent_run.h \
 	worker/agent/llm/llm_response.c worker/agent/llm/llm_response.h \
+	worker/agent/llm/fallback.c worker/agent/llm/fallback.h \
 	worker/agent/llm/llm_step.c worker/agent/llm/llm_step.h \
 	worker/agent/calls/agent_start.c worker/agent/calls/agent_start.h \
 	worker/agent/calls/call_batch.c worker/agent/calls/call_batch.h \

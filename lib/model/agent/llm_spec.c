@@ -6,6 +6,7 @@
 #include "model/agent/agent_fields.h"
 #include "model/agent/conversation_defaults.h"
 #include "model/schema/object_schema.h"
+#include "model/schema/validation_error.h"
 #include "model/secrets/secret_places.h"
 
 static const char MODEL_FALLBACK[] = "gpt-5.6";
@@ -40,6 +41,27 @@ static void fill_in_model(json_t *llm, const struct conversation_defaults *defau
         json_put_text(llm, "base_url", defaults->base_url);
 }
 
+static const struct field fallback_fields[] = {
+    {.name = "fallback_llms", .kind = FIELD_TEXTS, .rules = FIELD_REQUIRED},
+    {.name = "profile_store_dir", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct object_schema fallback_schema = SCHEMA(fallback_fields);
+
+/* Not among the schema's fields: forms do not show it. */
+static void read_fallbacks(const json_t *input, const struct json_path *path, json_t *llm,
+                           json_t *problems)
+{
+    const struct json_path at = {path, "fallback_strategy", 0};
+    json_t *given = json_object_get(input, "fallback_strategy");
+    json_auto_t *strategy = NULL;
+
+    if (given == NULL || json_is_null(given))
+        return;
+    strategy = object_schema_read(&fallback_schema, given, &at, problems);
+    if (strategy != NULL)
+        json_put(llm, "fallback_strategy", json_incref(strategy));
+}
+
 json_t *llm_spec_read(json_t *input, const struct conversation_defaults *defaults,
                       const struct json_path *path, json_t *problems)
 {
@@ -51,6 +73,7 @@ json_t *llm_spec_read(json_t *input, const struct conversation_defaults *default
         json_put(llm, "stream_idle_timeout", json_deep_copy(json_object_get(llm, "timeout")));
     if (json_object_get(input, "usage_id") == NULL && json_object_get(input, "service_id") != NULL)
         json_put_text(llm, "usage_id", json_text_or(input, "service_id", "default"));
+    read_fallbacks(input, path, llm, problems);
     json_put(llm, "is_subscription",
              json_boolean(text_equal(json_text_or(llm, "auth_type", ""), "subscription")));
     return llm;

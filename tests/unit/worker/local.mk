@@ -95,6 +95,7 @@ worker_step_test_SOURCES = \
 	tests/unit/worker/llm/llm_response_test.c \
 	tests/unit/worker/llm/condense_test.c \
 	tests/unit/worker/llm/delta_stream_test.c \
+	tests/unit/worker/llm/fallback_test.c \
 	tests/unit/worker/llm/llm_step_test.c \
 	tests/unit/worker/loop_test.c \
 	tests/unit/worker/calls/pending_result_test.c \

@@ -23,6 +23,7 @@
 #include "worker/agent/core/transcript.h"
 #include "worker/agent/llm/condense.h"
 #include "worker/agent/llm/delta_stream.h"
+#include "worker/agent/llm/fallback.h"
 #include "worker/agent/llm/llm_response.h"
 #include "worker/agent/llm/vision.h"
 #include "worker/agent/sandbox/sandbox.h"
@@ -157,23 +158,91 @@ static int settle_unstored(struct agent *agent, struct error *err)
     return -1;
 }
 
+/* A model, and what came of asking it. */
+struct question {
+    struct fallback_model fallback; /* the one that was asked instead, if any */
+    struct llm_reply reply;         /* borrows from the choice */
+    struct llm_failure failure;
+    struct error cause;
+};
+
+/* clang-format off */
+#define QUESTION_INIT {FALLBACK_MODEL_INIT, LLM_REPLY_INIT, LLM_FAILURE_INIT, ERROR_INIT}
+/* clang-format on */
+
+static void question_done(struct question *question)
+{
+    llm_reply_done(&question->reply);
+    fallback_model_done(&question->fallback);
+}
+
+static int ask_one(struct agent *agent, const struct model_choice *choice,
+                   struct question *question, struct llm_failure *failure_out, struct error *err)
+{
+    agent->answer_id = uuid_random();
+    write_prompt(agent, choice);
+    if (ask_and_wait(agent, choice, &question->reply, failure_out, err) == 0)
+        return 0;
+    delta_stream_retract(agent, err->message);
+    return -1;
+}
+
+/* Asks the fallbacks in order. What the question says of a failure changes only with a stop. */
+static int ask_fallbacks(struct agent *agent, struct question *question)
+{
+    for (size_t i = 0; i < fallback_count(agent); i++) {
+        struct llm_failure failure = LLM_FAILURE_INIT;
+        struct error cause = ERROR_INIT;
+
+        fallback_model_done(&question->fallback);
+        question->fallback = (struct fallback_model)FALLBACK_MODEL_INIT;
+        if (!fallback_load(agent, i, &question->fallback))
+            continue;
+        if (ask_one(agent, &question->fallback.choice, question, &failure, &cause) == 0) {
+            fallback_note_rest(agent);
+            return 0;
+        }
+        log_info("fallback.failed", LOG_STR("code", llm_failure_code(&failure)), LOG_ERROR(&cause));
+        if (failure.kind != LLM_FAILURE_CANCELLED)
+            continue;
+        question->failure = failure;
+        question->cause = cause;
+        return -1;
+    }
+    return -1;
+}
+
+/* Asks the conversation's own model, or those that replace it while it is out of order. */
+static int ask_any(struct agent *agent, const struct model_choice *own, struct question *question)
+{
+    bool is_resting = fallback_is_resting(agent);
+
+    if (is_resting) {
+        if (ask_fallbacks(agent, question) == 0)
+            return 0;
+        if (question->failure.kind == LLM_FAILURE_CANCELLED)
+            return -1;
+    }
+    if (ask_one(agent, own, question, &question->failure, &question->cause) == 0)
+        return 0;
+    if (is_resting || !fallback_may_help(&question->failure))
+        return -1;
+    return ask_fallbacks(agent, question);
+}
+
 static int ask_model(struct agent *agent, const struct model_choice *choice, struct error *err)
 {
-    CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
-    struct llm_failure failure = LLM_FAILURE_INIT;
-    struct error cause = ERROR_INIT;
+    CLEANUP(question_done) struct question question = QUESTION_INIT;
 
     /* Starting it takes longer than most answers; only the first call waits for it. */
     if (agent->sandbox != NULL)
         sandbox_begin(agent->sandbox);
     agent->asked_seq = agent->history.last_seq;
-    agent->answer_id = uuid_random();
     agent->n_iterations++;
-    write_prompt(agent, choice);
-    if (ask_and_wait(agent, choice, &reply, &failure, &cause) < 0)
-        return settle_failure(agent, &failure, &cause, err);
+    if (ask_any(agent, choice, &question) < 0)
+        return settle_failure(agent, &question.failure, &question.cause, err);
     crash_point(&agent->context->crash, CRASH_LLM_DONE);
-    if (llm_response_store(agent, &reply, err) == 0)
+    if (llm_response_store(agent, &question.reply, err) == 0)
         return 0;
     delta_stream_retract(agent, err->message);
     return settle_unstored(agent, err);

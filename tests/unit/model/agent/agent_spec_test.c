@@ -381,6 +381,31 @@ static void settings_of_another_program_are_refused(void **state)
     assert_string_equal(problem_at(problems, "agent"), "value_error");
 }
 
+static void fallbacks_are_a_list_of_names(void **state)
+{
+    static const char *const wrong[] = {"{}", "{'fallback_llms': 'x'}", "{'fallback_llms': [1]}",
+                                        "'x'", "[]"};
+    json_auto_t *input = json_of("{'fallback_strategy': {'fallback_llms': ['a', 'b']}}");
+    json_auto_t *none = json_of("{'fallback_strategy': null}");
+    json_auto_t *problems = json_array();
+    json_auto_t *llm = llm_spec_read(input, &with_server, &body, problems);
+    json_auto_t *without = llm_spec_read(none, &with_server, &body, problems);
+
+    (void)state;
+    assert_json_is(json_object_get(llm, "fallback_strategy"),
+                   "{'fallback_llms': ['a', 'b'], 'profile_store_dir': null}");
+    assert_null(json_object_get(without, "fallback_strategy"));
+    assert_int_equal(json_array_size(problems), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        json_auto_t *bad = json_object();
+        json_auto_t *read = NULL;
+
+        json_put(bad, "fallback_strategy", json_of(wrong[i]));
+        read = llm_spec_read(bad, &with_server, &body, problems);
+        assert_int_equal(json_array_size(problems), i + 1);
+    }
+}
+
 int agent_spec_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +429,7 @@ int agent_spec_tests(void)
         cmocka_unit_test(settings_without_a_context_give_none),
         cmocka_unit_test(a_condenser_without_work_is_none),
         cmocka_unit_test(settings_of_another_program_are_refused),
+        cmocka_unit_test(fallbacks_are_a_list_of_names),
     };
 
     return cmocka_run_group_tests_name("model/agent_spec", tests, NULL, NULL);

@@ -59,6 +59,16 @@ static const struct field client_tool_fields[] = {
 };
 static const struct object_schema client_tool_schema = SCHEMA(client_tool_fields);
 
+static const struct field hook_fields[] = {
+    {.name = "pre_tool_use", .kind = FIELD_LIST, .fallback = "[]"},
+    {.name = "post_tool_use", .kind = FIELD_LIST, .fallback = "[]"},
+    {.name = "user_prompt_submit", .kind = FIELD_LIST, .fallback = "[]"},
+    {.name = "session_start", .kind = FIELD_LIST, .fallback = "[]"},
+    {.name = "session_end", .kind = FIELD_LIST, .fallback = "[]"},
+    {.name = "stop", .kind = FIELD_LIST, .fallback = "[]"},
+};
+static const struct object_schema hook_schema = CLOSED_SCHEMA(hook_fields);
+
 static const struct field confirm_risky_fields[] = {
     {.name = "threshold", .kind = FIELD_TEXT, .fallback = "\"HIGH\"", .words = "LOW|MEDIUM|HIGH"},
     {.name = "confirm_unknown", .kind = FIELD_BOOL, .fallback = "true"},
@@ -119,8 +129,7 @@ static const struct field start_fields[] = {
     {.name = "agent_launch_additions", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
     {.name = "agent_definitions", .kind = FIELD_LIST, .fallback = "[]"},
     {.name = "plugins", .kind = FIELD_LIST, .rules = FIELD_NULLABLE},
-    /* Event names may be written in two ways: see model/agent/hooks.h. */
-    {.name = "hook_config", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
+    {.name = "hook_config", .kind = FIELD_OBJECT, .rules = FIELD_NULLABLE, .items = &hook_schema},
     {.name = "tags", .kind = FIELD_TEXT_MAP, .fallback = "{}"},
     {.name = "user_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "observability_metadata", .kind = FIELD_MAP, .fallback = "{}"},

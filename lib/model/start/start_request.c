@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/agent/agent_spec.h"
+#include "model/agent/hooks.h"
 #include "model/agent/policy.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
@@ -423,8 +424,18 @@ static void take_secrets(struct start_reading *start)
     json_put(start->secrets, "members", members);
 }
 
+/* The events of hooks may be written in two ways. */
+static void name_hooks(json_t *request)
+{
+    json_t *config = json_object_get(request, "hook_config");
+
+    if (json_is_object(config))
+        json_put(request, "hook_config", hooks_with_known_names(config));
+}
+
 static void start_read(struct start_reading *start)
 {
+    name_hooks(start->request);
     start->values = object_schema_read(&start_schema, start->request, &body, start->problems);
     if (!json_is_object(start->request))
         return;

@@ -156,14 +156,17 @@ static int ask(const struct fixture *fixture, const char *line, const char *head
 static bool proc_has(const struct fixture *fixture, const char *name, const char *text)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf found = STRBUF_INIT;
     CLEANUP(fd_close) int fd = -1;
-    char bytes[16384] = "";
+    char bytes[4096];
     ssize_t n = 0;
 
     strbuf_appendf(&path, "/proc/%d/%s", (int)fixture->program.pid, name);
     fd = open(path.text, O_RDONLY | O_CLOEXEC);
-    n = fd >= 0 ? read(fd, bytes, sizeof(bytes)) : 0;
-    return n > 0 && memmem(bytes, (size_t)n, text, strlen(text)) != NULL;
+    assert_true(fd >= 0);
+    for (n = read(fd, bytes, sizeof(bytes)); n > 0; n = read(fd, bytes, sizeof(bytes)))
+        strbuf_append_bytes(&found, bytes, (size_t)n);
+    return memmem(found.text, found.len, text, strlen(text)) != NULL;
 }
 
 static void it_serves_with_its_key_and_ends_when_asked(void **state)

@@ -13,7 +13,7 @@ WORKER_TEST_LIBS = libworkertest.a libtestsupport.a libtestcatalogue.a $(START_L
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \
-	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_jobs_test worker_pool_test worker_run_test worker_sender_test worker_step_test \
+	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_hooks_test worker_jobs_test worker_pool_test worker_run_test worker_sender_test worker_step_test \
 	worker_worktree_job_test
 worker_test_SOURCES = \
 	tests/unit/worker/core/run_control_test.c \
@@ -69,6 +69,14 @@ worker_worktree_job_test_LDADD = $(WORKER_TEST_LIBS)
 worker_delivery_test_SOURCES = tests/unit/worker/webhooks/delivery_test.c
 worker_delivery_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_delivery_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
+worker_hooks_test_SOURCES = \
+	tests/unit/worker/hooks/call_hooks_test.c \
+	tests/unit/worker/hooks/hook_run_test.c \
+	tests/unit/worker/hooks/hooks_test.c tests/unit/worker/hooks/hooks_test.h \
+	tests/unit/worker/hooks/message_hooks_test.c \
+	tests/unit/worker/hooks/stop_hooks_test.c
+worker_hooks_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_hooks_test_LDADD = $(WORKER_TEST_LIBS)
 worker_jobs_test_SOURCES = \
 	tests/unit/worker/jobs/ask_agent_test.c \
 	tests/unit/worker/jobs/condense_test.c \

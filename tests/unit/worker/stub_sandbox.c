@@ -18,7 +18,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-#define ACTIONS_MAX 64
+#define ACTIONS_MAX 1024
 #define REQUEST_MAX_BYTES 200000
 #define RUNS_WITHIN_MS 60000
 #define HELD_MOST_MS 60000
@@ -53,7 +53,9 @@ struct stub {
     int command_exit_code;
     char *command_text;
     size_t n_readings;
-    json_t *files; /* the reply of /files/collect; NULL: {} */
+    json_t *files;        /* the reply of /files/collect; NULL: {} */
+    json_t *hook_answers; /* {command: what it answers}; NULL: none */
+    json_t *hook_orders;  /* [{"id", "order"}]; NULL: none */
 };
 
 struct connection {
@@ -98,6 +100,36 @@ static struct stub_action *find_locked(struct stub *stub, const char *id) REQUIR
     return NULL;
 }
 
+static bool is_hook(const json_t *request)
+{
+    return text_equal(json_text_or(request, "tool", ""), "hook");
+}
+
+static void note_hook_locked(struct stub *stub, const char *id, const json_t *request)
+    REQUIRES(stub -> lock)
+{
+    if (stub->hook_orders == NULL)
+        stub->hook_orders = json_array();
+    json_push(stub->hook_orders, stub_json("{s:s, s:O}", "id", id, "order", (json_t *)request));
+    condition_wake_all(&stub->changed);
+}
+
+/* Members of the observation, or a whole reply if it has a state. */
+static json_t *hook_reply_locked(struct stub *stub, const char *command) REQUIRES(stub -> lock)
+{
+    json_t *answer = json_object_get(stub->hook_answers, command);
+    json_t *reply = NULL;
+
+    if (json_object_get(answer, "state") != NULL)
+        return json_deep_copy(answer);
+    reply = stub_json("{s:s, s:{s:s, s:i, s:s, s:s, s:b, s:[]}}", "state", "finished",
+                      "observation", "kind", "HookObservation", "exit_code", 0, "stdout", "",
+                      "stderr", "", "is_error", 0, "content");
+    if (answer != NULL)
+        (void)json_object_update(json_object_get(reply, "observation"), answer);
+    return reply;
+}
+
 /* Runs a command; the lock is given up while it sleeps. */
 static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
 {
@@ -111,11 +143,14 @@ static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stu
 
     if (text_starts_with(command, "sleep:"))
         until_ms += strtol(command + 6, NULL, 10);
-    if (text_equal(command, "hold") || (is_editor && text_ends_with(command, "/hold")))
+    if (text_equal(command, "hold") || (is_editor && text_ends_with(command, "/hold")) ||
+        (is_hook(request) && text_starts_with(command, "hold-")))
         until_ms += HELD_MOST_MS;
     while (clock_monotonic_ms() < until_ms && stub->n_interrupts == n_before &&
            stub->n_releases == n_releases && !stub->is_stopping)
         (void)condition_wait_until(&stub->changed, &stub->lock, until_ms);
+    if (is_hook(request))
+        return hook_reply_locked(stub, command);
     if (stub->n_interrupts > n_before)
         return text_reply(kind, command, "^C", 130);
     return text_reply(kind, command, expand(json_object_get(request, "env"), command), 0);
@@ -134,6 +169,8 @@ static json_t *put_action_locked(struct stub *stub, const char *id, const json_t
     json_t *reply = NULL;
     size_t index = 0;
 
+    if (is_hook(request))
+        note_hook_locked(stub, id, request);
     while (action != NULL && action->reply == NULL && !stub->is_stopping) {
         condition_wait(&stub->changed, &stub->lock);
         action = find_locked(stub, id);
@@ -390,6 +427,8 @@ void stub_stop(struct stub *stub)
     mem_free(stub->refusal);
     mem_free(stub->command_text);
     json_decref(stub->files);
+    json_decref(stub->hook_answers);
+    json_decref(stub->hook_orders);
     mem_free(stub);
 }
 
@@ -434,6 +473,66 @@ void stub_set_files(struct stub *stub, const char *reply)
     lock_take(&stub->lock);
     json_decref(stub->files);
     stub->files = files;
+    lock_release(&stub->lock);
+}
+
+void stub_answer_hook(struct stub *stub, const char *command, const char *answer)
+{
+    struct error err = ERROR_INIT;
+    json_t *members = NULL;
+
+    error_ignore(json_parse(answer, strlen(answer), &members, &err), "a test's own answer is JSON");
+    lock_take(&stub->lock);
+    if (stub->hook_answers == NULL)
+        stub->hook_answers = json_object();
+    json_put(stub->hook_answers, command, members);
+    lock_release(&stub->lock);
+}
+
+void stub_answer_hook_text(struct stub *stub, const char *command, int exit_code, const char *out)
+{
+    lock_take(&stub->lock);
+    if (stub->hook_answers == NULL)
+        stub->hook_answers = json_object();
+    json_put(stub->hook_answers, command,
+             stub_json("{s:i, s:s}", "exit_code", exit_code, "stdout", out));
+    lock_release(&stub->lock);
+}
+
+static bool has_hooks_locked(const struct stub *stub, size_t n) REQUIRES(stub -> lock)
+{
+    return json_array_size(stub->hook_orders) >= n;
+}
+
+size_t stub_n_hooks(struct stub *stub)
+{
+    size_t n = 0;
+
+    lock_take(&stub->lock);
+    n = json_array_size(stub->hook_orders);
+    lock_release(&stub->lock);
+    return n;
+}
+
+bool stub_wait_for_hooks(struct stub *stub, size_t n)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + RUNS_WITHIN_MS;
+    bool is_reached = false;
+
+    lock_take(&stub->lock);
+    while (!has_hooks_locked(stub, n) &&
+           condition_wait_until(&stub->changed, &stub->lock, deadline_ms))
+        ;
+    is_reached = has_hooks_locked(stub, n);
+    lock_release(&stub->lock);
+    return is_reached;
+}
+
+void stub_hook(struct stub *stub, size_t index, struct strbuf *out)
+{
+    lock_take(&stub->lock);
+    strbuf_reset(out);
+    json_append_text(out, json_array_get(stub->hook_orders, index));
     lock_release(&stub->lock);
 }
 

@@ -4,7 +4,8 @@
  *
  * A terminal command "sleep:MS" takes that long, and "hold" until stub_release(), unless they are
  * interrupted; all others are done at once and echo themselves, with exports, as in "echo $NAME" ->
- * the value of NAME. A file_editor call holds if its path ends with "/hold".
+ * the value of NAME. A file_editor call holds if its path ends with "/hold", and so does a hook
+ * whose command begins with "hold-".
  *
  * Ownership: stub_stop() frees it.
  * Threading: a thread for each connection; all functions from any thread.
@@ -17,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-
+struct strbuf;
 struct stub;
 
 struct stub *stub_start(void) MUST_CHECK;
@@ -31,6 +32,20 @@ void stub_refuse_start(struct stub *stub, const char *detail) __attribute__((non
 void stub_set_command(struct stub *stub, int exit_code, const char *text) NONNULL;
 /* From now on the workspace's files are read as this reply, JSON. */
 void stub_set_files(struct stub *stub, const char *reply) NONNULL;
+/*
+ * From now on a hook with that command answers so: members of its observation, as JSON, or the
+ * whole reply if it has a "state". Any other hook ends with 0 and prints nothing.
+ */
+void stub_answer_hook(struct stub *stub, const char *command, const char *answer) NONNULL;
+/* The same with plain text on standard output. */
+void stub_answer_hook_text(struct stub *stub, const char *command, int exit_code,
+                           const char *out) NONNULL;
+/* Requests for hooks, with repeated ones. */
+size_t stub_n_hooks(struct stub *stub) NONNULL;
+/* Waits until n hooks were requested; false after a minute. */
+bool stub_wait_for_hooks(struct stub *stub, size_t n) NONNULL;
+/* One of these requests as JSON: {"id": of the action, "order": the body}. */
+void stub_hook(struct stub *stub, size_t index, struct strbuf *out) NONNULL;
 /* How often they were read. */
 size_t stub_n_readings(struct stub *stub) NONNULL;
 size_t stub_n_commands(struct stub *stub) NONNULL;

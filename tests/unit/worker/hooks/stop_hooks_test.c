@@ -1,0 +1,181 @@
+/*
+ * Hooks before the end of a run.
+ */
+#include "worker/agent/run_hooks.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "support/sql.h"
+#include "worker/agent/core/agent.h"
+#include "worker/hooks/hooks_test.h"
+
+#define STOP(hooks) HOOKS(ON("stop", hooks))
+/* Many answers, of which a run takes as many as its hooks make it. */
+#define TALK TURN(SAYS ", " SAYS ", " SAYS ", " SAYS)
+#define REFUSED SAID " HookExecution Message(environment) S(running) "
+
+static void hook_that_allows_it_ends_the_run(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_acknowledged = stub_n_acknowledged(fixture->stub);
+    struct uuid id = run_new_conversation(fixture, TALK, STOP(RUNS("fine")));
+
+    run_to_end(fixture, &id);
+    assert_log(fixture, &id, BEGINNING SAID " HookExecution");
+    assert_event_at(fixture, &id, "HookExecutionEvent", 0, "hook_event_type", "\"Stop\"");
+    assert_row(fixture, &id, "finished/-/-");
+    assert_int_equal(stub_n_acknowledged(fixture->stub), n_acknowledged + 1);
+}
+
+struct feedback {
+    const char *answer;
+    const char *words; /* as JSON; NULL: no message */
+};
+
+/* Refuses the first end of a run with two iterations: in the last one it is not asked. */
+static void hook_that_refuses_it_continues_the_run(void **state)
+{
+    static const struct feedback table[] = {
+        {"{\"exit_code\": 2, \"stderr\": \"test it\"}", "\"[Stop hook feedback] test it\""},
+        {"{\"stdout\": \"{\\\"decision\\\": \\\"deny\\\", \\\"additionalContext\\\": "
+         "\\\"more\\\"}\"}",
+         "\"[Stop hook feedback] more\""},
+        {"{\"stdout\": \"{\\\"decision\\\": \\\"deny\\\", \\\"reason\\\": \\\"why\\\","
+         " \\\"additionalContext\\\": \\\"more\\\"}\"}",
+         "\"[Stop hook feedback] why\\nmore\""},
+        {"{\"exit_code\": 2}", NULL},
+    };
+    struct run_fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        size_t n_acknowledged = stub_n_acknowledged(fixture->stub);
+        struct uuid id = run_new_conversation(
+            fixture, TALK,
+            "{\"max_iterations\": 2, \"hook_config\": {" ON("stop", RUNS("refuse")) "}}");
+
+        stub_answer_hook(fixture->stub, "refuse", table[i].answer);
+        run_to_end(fixture, &id);
+        assert_log(fixture, &id,
+                   table[i].words != NULL ? BEGINNING REFUSED SAID
+                                          : BEGINNING SAID " HookExecution S(running) " SAID);
+        if (table[i].words != NULL) {
+            assert_event_at(fixture, &id, "MessageEvent", 2, "llm_message.content[0].text",
+                            table[i].words);
+            assert_event_at(fixture, &id, "MessageEvent", 2, "llm_message.role", "\"user\"");
+        }
+        assert_event_at(fixture, &id, "HookExecutionEvent", 0, "blocked", "true");
+        assert_row(fixture, &id, "finished/-/-");
+        assert_int_equal(stub_n_acknowledged(fixture->stub), n_acknowledged + 1);
+    }
+}
+
+static void finish_asks_the_hook_but_not_in_the_last_iteration(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(
+        fixture,
+        "{\"turns\": [{\"steps\": [" CALLS(FINISH) "]}, {\"steps\": [" CALLS(FINISH) "]}]}",
+        "{\"max_iterations\": 2, \"hook_config\": {" ON("stop", RUNS("refuse-finish")) "}}");
+
+    stub_answer_hook(fixture->stub, "refuse-finish", "{\"exit_code\": 2, \"stderr\": \"no\"}");
+    run_to_end(fixture, &id);
+    assert_log(fixture, &id,
+               BEGINNING "S(stats) Action(finish) Observation(finish) S(finished) HookExecution"
+                         " Message(environment) S(running) S(stats) Action(finish)"
+                         " Observation(finish) S(finished)");
+    assert_row(fixture, &id, "finished/-/-");
+}
+
+static void message_while_the_hook_runs_is_answered(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct background_run run;
+
+    hooks_begin(&run, fixture, TALK, STOP(RUNS("hold-end")));
+    assert_row(fixture, &run.id, "finished/wanted/leased");
+    run_say(fixture, &run.id, "one more");
+    stub_answer_hook(fixture->stub, "hold-end", "{}");
+    stub_release(fixture->stub);
+    assert_true(stub_wait_for_hooks(fixture->stub, stub_n_hooks(fixture->stub) + 1));
+    stub_release(fixture->stub);
+    background_run_join(&run);
+    assert_row(fixture, &run.id, "finished/-/-");
+    assert_log(fixture, &run.id,
+               BEGINNING SAID " S(idle) " SPOKEN "S(running) " SAID " HookExecution");
+}
+
+static void interrupt_while_the_hook_runs_pauses(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct background_run run;
+
+    hooks_begin(&run, fixture, TALK, STOP(RUNS("hold-cut-end")));
+    run_control_request(&run.control, STOP_INTERRUPT);
+    background_run_join(&run);
+    stub_release(fixture->stub);
+    assert_log(fixture, &run.id, BEGINNING SAID " S(paused) Interrupt");
+    assert_row(fixture, &run.id, "paused/-/-");
+}
+
+static void hook_of_a_lost_run_is_taken_over(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct background_run first;
+    struct background_run second;
+    size_t n_runs = stub_n_runs(fixture->stub) + 1;
+    size_t n_hooks = stub_n_hooks(fixture->stub) + 2;
+
+    hooks_begin(&first, fixture, TALK, STOP(RUNS("hold-take-over")));
+    run_control_request(&first.control, STOP_LOST);
+    background_run_join(&first);
+    run_expire_lease(&first.id);
+    background_run_start(&second, fixture, &first.id);
+    assert_true(stub_wait_for_hooks(fixture->stub, n_hooks));
+    stub_release(fixture->stub);
+    background_run_join(&second);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_log(fixture, &first.id, BEGINNING SAID " HookExecution");
+    assert_row(fixture, &first.id, "finished/-/-");
+}
+
+/* The answer has been stored: it only is not known whether more was to be done. */
+static void end_without_a_sandbox_for_its_hook_is_an_error(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(fixture, TALK, STOP(RUNS("x")));
+
+    stub_refuse_start(fixture->stub, "no room");
+    run_to_end(fixture, &id);
+    stub_refuse_start(fixture->stub, NULL);
+    assert_log(fixture, &id, BEGINNING SAID " S(error) ConversationError");
+    assert_row(fixture, &id, "error/-/-");
+}
+
+static void end_without_hooks_is_one_write(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_hooks = stub_n_hooks(fixture->stub);
+    struct uuid id = run_new_conversation(fixture, TALK, HOOKS(ON("session_end", RUNS("x"))));
+
+    run_to_end(fixture, &id);
+    assert_log(fixture, &id, BEGINNING SAID);
+    assert_int_equal(stub_n_hooks(fixture->stub), n_hooks);
+    assert_row(fixture, &id, "finished/-/-");
+}
+
+int stop_hooks_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hook_that_allows_it_ends_the_run),
+        cmocka_unit_test(hook_that_refuses_it_continues_the_run),
+        cmocka_unit_test(finish_asks_the_hook_but_not_in_the_last_iteration),
+        cmocka_unit_test(message_while_the_hook_runs_is_answered),
+        cmocka_unit_test(interrupt_while_the_hook_runs_pauses),
+        cmocka_unit_test(hook_of_a_lost_run_is_taken_over),
+        cmocka_unit_test(end_without_a_sandbox_for_its_hook_is_an_error),
+        cmocka_unit_test(end_without_hooks_is_one_write),
+    };
+
+    return cmocka_run_group_tests(tests, run_fixture_set_up, run_fixture_tear_down);
+}

@@ -176,13 +176,30 @@ static int resume(struct agent *agent, struct event_list *events,
     return event_writer_append(agent, events, &change, err);
 }
 
+/*
+ * What the Stop hooks are about: the end, or their last execution for it. A finished conversation
+ * may be run again, and asks them again.
+ */
+static struct uuid subject_of(const struct history *history, const struct stored_event *finish)
+{
+    for (size_t i = history->n; i > 0 && &history->items[i - 1] != finish; i--) {
+        const struct stored_event *event = &history->items[i - 1];
+
+        if (stored_event_is(event, "HookExecutionEvent") &&
+            text_equal(json_text_or(event->json, "hook_event_type", ""),
+                       hook_event_name(HOOK_STOP)))
+            return event->id;
+    }
+    return finish->id;
+}
+
 static int settle_stop(struct agent *agent, const struct stored_event *finish, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(hook_outcome_done) struct hook_outcome outcome = HOOK_OUTCOME_INIT;
     CLEANUP(strbuf_done) struct strbuf feedback = STRBUF_INIT;
     struct conversation_write change = {.end_run = true, .bump_snapshot = true};
-    const struct uuid id = finish->id;
+    const struct uuid id = subject_of(&agent->history, finish);
     const struct hook_occasion occasion = {.event = HOOK_STOP, .subject = id.text};
 
     agent->asked_seq = finish->seq;

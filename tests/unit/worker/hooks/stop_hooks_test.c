@@ -105,6 +105,39 @@ static void message_while_the_hook_runs_is_answered(void **state)
                BEGINNING SAID " S(idle) " SPOKEN "S(running) " SAID " HookExecution");
 }
 
+/* It ends the run, and the hook was asked once for each end. */
+static void run_of_a_finished_conversation_asks_again(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub);
+    struct uuid id = run_new_conversation(fixture, TALK, STOP(RUNS("fine-again")));
+
+    run_to_end(fixture, &id);
+    for (size_t i = 2; i <= 3; i++) {
+        run_again(fixture, &id);
+        run_to_end(fixture, &id);
+        assert_row(fixture, &id, "finished/-/-");
+        assert_int_equal(stub_n_runs(fixture->stub), n_runs + i);
+    }
+    assert_log(fixture, &id, BEGINNING SAID " HookExecution HookExecution HookExecution");
+}
+
+static void finished_conversation_can_be_refused_its_end_later(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(
+        fixture, TALK, "{\"max_iterations\": 2, \"hook_config\": {" ON("stop", RUNS("later")) "}}");
+
+    stub_answer_hook(fixture->stub, "later", "{}");
+    run_to_end(fixture, &id);
+    stub_answer_hook(fixture->stub, "later", "{\"exit_code\": 2, \"stderr\": \"not yet\"}");
+    run_again(fixture, &id);
+    run_to_end(fixture, &id);
+    assert_log(fixture, &id,
+               BEGINNING SAID " HookExecution HookExecution Message(environment) S(running) " SAID);
+    assert_row(fixture, &id, "finished/-/-");
+}
+
 static void interrupt_while_the_hook_runs_pauses(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -171,6 +204,8 @@ int stop_hooks_tests(void)
         cmocka_unit_test(hook_that_refuses_it_continues_the_run),
         cmocka_unit_test(finish_asks_the_hook_but_not_in_the_last_iteration),
         cmocka_unit_test(message_while_the_hook_runs_is_answered),
+        cmocka_unit_test(run_of_a_finished_conversation_asks_again),
+        cmocka_unit_test(finished_conversation_can_be_refused_its_end_later),
         cmocka_unit_test(interrupt_while_the_hook_runs_pauses),
         cmocka_unit_test(hook_of_a_lost_run_is_taken_over),
         cmocka_unit_test(end_without_a_sandbox_for_its_hook_is_an_error),

@@ -383,16 +383,23 @@ static struct messages_mark append_from(json_t *messages, const struct history *
     const json_t *knowledge = history_find_knowledge(history);
     struct messages_mark mark = {first, 0};
     bool is_open = false;
+    bool is_heard = unheard == history->n;
 
     for (size_t i = first; i < history->n; i++) {
-        enum effect effect =
-            i == unheard ? EFFECT_OPENS : push_event(messages, history, i, knowledge);
+        enum effect effect = EFFECT_OPENS;
 
+        /* What hooks add comes after the message. */
+        if (!is_heard && i > unheard && model_view_is_context(&history->items[i])) {
+            push_message_event(messages, &history->items[unheard], knowledge);
+            is_heard = true;
+        }
+        if (i != unheard)
+            effect = push_event(messages, history, i, knowledge);
         is_open = is_open || effect == EFFECT_OPENS;
         if (!is_open && effect == EFFECT_SETTLES)
             mark = (struct messages_mark){i + 1, json_array_size(messages)};
     }
-    if (unheard < history->n)
+    if (!is_heard)
         push_message_event(messages, &history->items[unheard], knowledge);
     return mark;
 }

@@ -292,6 +292,111 @@ static void long_results_lose_their_middle(void **state)
         utf8_length(json_text_or(part, "text", ""), strlen(json_text_or(part, "text", ""))), 50000);
 }
 
+/* --- hooks --- */
+
+#define HOOK(type, text)                                                                           \
+    "{\"kind\": \"HookExecutionEvent\", \"source\": \"hook\", \"hook_event_type\": \"" type        \
+    "\", \"additional_context\": \"" text "\"}"
+
+/* The texts of the last message, which is the user's, as one. */
+static void assert_last_words(const char *events, const char *expected)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    json_auto_t *messages = NULL;
+    const json_t *last = NULL;
+    const json_t *part = NULL;
+    size_t i = 0;
+
+    history_add_text(&history, events);
+    messages = messages_of(&history);
+    last = json_array_get(messages, json_array_size(messages) - 1);
+    assert_string_equal(json_text_or(last, "role", ""), "user");
+    json_array_foreach (json_object_get(last, "content"), i, part)
+        strbuf_appendf(&words, "%s%s", i > 0 ? "|" : "", json_text_or(part, "text", ""));
+    assert_string_equal(words.text, expected);
+}
+
+static void text_of_a_hook_follows_its_message(void **state)
+{
+    (void)state;
+    assert_last_words("[" USER("a") "," HOOK("UserPromptSubmit", "b") "]", "a|b");
+    assert_last_words("[" USER("a") "," HOOK("SessionStart", "b") "," USER("c") "]", "a|b|c");
+    assert_last_words("[" USER("a") "," HOOK("UserPromptSubmit", " ") "]", "a");
+    assert_last_words("[" USER("a") "," HOOK("PreToolUse", "b") "]", "a");
+    assert_last_words("[" USER("a") "," HOOK("PostToolUse", "b") "]", "a");
+    assert_last_words("[" USER("a") "," HOOK("Stop", "b") "]", "a");
+}
+
+static void text_of_a_hook_follows_a_message_that_was_not_heard(void **state)
+{
+    (void)state;
+    assert_last_words("[" USER("a") "," USER("b") "," AGENT("c") "," HOOK(
+                          "UserPromptSubmit", "d") "," HOOK("UserPromptSubmit", "e") "]",
+                      "b|d|e");
+    assert_last_words("[" USER("a") "," HOOK("UserPromptSubmit", "x") "," USER("b") "," AGENT(
+                          "c") "," HOOK("Stop", "y") "," RUNNING "]",
+                      "b");
+}
+
+static void forgotten_text_of_a_hook_is_not_read(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    json_auto_t *messages = NULL;
+
+    (void)state;
+    history_add_text(&history, "[" USER("a") "," HOOK("UserPromptSubmit", "b") "]");
+    history.items[1].is_forgotten = true;
+    messages = messages_of(&history);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(messages, 0), "content")), 1);
+}
+
+#define CALL_OF_R(id)                                                                              \
+    "{\"kind\": \"ActionEvent\", \"source\": \"agent\", \"tool_name\": \"terminal\","              \
+    " \"tool_call_id\": \"" id "\", \"llm_response_id\": \"r\", \"thought\": [],"                  \
+    " \"action\": {}, \"tool_call\": {\"name\": \"terminal\", \"arguments\": \"{}\"}}"
+
+static void hooks_do_not_part_the_calls_of_an_answer(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    json_auto_t *messages = NULL;
+
+    (void)state;
+    history_add_text(
+        &history,
+        "[" USER("a") "," HOOK("PreToolUse", "") "," CALL_OF_R("1") "," HOOK(
+            "PreToolUse",
+            "") "," CALL_OF_R("2") "," HOOK("PostToolUse",
+                                            "x") "," RESULT("1", "y") "," RESULT("2", "z") "]");
+    history.items[6].result_of = history.items[2].id;
+    history.items[7].result_of = history.items[4].id;
+    messages = messages_of(&history);
+    assert_int_equal(json_array_size(messages), 4);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(messages, 1), "tool_calls")),
+                     2);
+    assert_string_equal(json_text_or(json_array_get(messages, 2), "tool_call_id", ""), "1");
+    assert_string_equal(json_text_or(json_array_get(messages, 3), "tool_call_id", ""), "2");
+}
+
+static void a_transcript_grows_past_hooks(void **state)
+{
+    struct error err = ERROR_INIT;
+    json_auto_t *events = NULL;
+    static const char text[] =
+        "[" HOOK("SessionStart", "s") "," USER("a") "," HOOK("UserPromptSubmit", "h") "," USER("b") "," AGENT("c") "," HOOK(
+            "UserPromptSubmit",
+            "i") "," HOOK("PreToolUse",
+                          "p") "," ACTION("1",
+                                          "x") "," HOOK("PostToolUse",
+                                                        "q") "," RESULT("1",
+                                                                        "y") "," AGENT("e") "," ENVIRONMENT("f") "," USER("g") "," HOOK("UserPromptSubmit",
+                                                                                                                                        "j") "]";
+
+    (void)state;
+    assert_int_equal(json_parse(text, strlen(text), &events, &err), 0);
+    assert_grows_alike(events);
+}
+
 int messages_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +412,11 @@ int messages_tests(void)
         cmocka_unit_test(a_failed_result_is_announced_once),
         cmocka_unit_test(a_screenshot_is_a_picture_for_the_model),
         cmocka_unit_test(long_results_lose_their_middle),
+        cmocka_unit_test(text_of_a_hook_follows_its_message),
+        cmocka_unit_test(text_of_a_hook_follows_a_message_that_was_not_heard),
+        cmocka_unit_test(forgotten_text_of_a_hook_is_not_read),
+        cmocka_unit_test(hooks_do_not_part_the_calls_of_an_answer),
+        cmocka_unit_test(a_transcript_grows_past_hooks),
     };
 
     return cmocka_run_group_tests_name("messages", tests, NULL, NULL);

@@ -19,7 +19,7 @@
 #include "base/text.h"
 
 #define ACTIONS_MAX 1024
-#define REQUEST_MAX_BYTES 200000
+#define REQUEST_MAX_BYTES 8000000
 #define RUNS_WITHIN_MS 60000
 #define HELD_MOST_MS 60000
 
@@ -81,6 +81,17 @@ static json_t *text_reply(const char *kind, const char *command, const char *tex
         0, "is_error", 0, "command", command, "exit_code", exit_code, "timeout", 0, "metadata",
         "exit_code", exit_code, "working_dir", "/workspace/project", "prefix", "", "suffix", "",
         "evil_member", "dropped", "kind", kind);
+}
+
+/* "print:N" prints N times the letter x. */
+static json_t *print_reply(const char *kind, const char *command)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    long n = strtol(command + strlen("print:"), NULL, 10);
+
+    for (long i = 0; i < n; i++)
+        strbuf_append_char(&text, 'x');
+    return text_reply(kind, command, text.text, 0);
 }
 
 /* "echo $NAME" with {"NAME": value} is the value. */
@@ -153,6 +164,8 @@ static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stu
         return hook_reply_locked(stub, command);
     if (stub->n_interrupts > n_before)
         return text_reply(kind, command, "^C", 130);
+    if (text_starts_with(command, "print:"))
+        return print_reply(kind, command);
     return text_reply(kind, command, expand(json_object_get(request, "env"), command), 0);
 }
 

@@ -4,8 +4,8 @@
  *
  * A terminal command "sleep:MS" takes that long, and "hold" until stub_release(), unless they are
  * interrupted; all others are done at once and echo themselves, with exports, as in "echo $NAME" ->
- * the value of NAME. A file_editor call holds if its path ends with "/hold", and so does a hook
- * whose command begins with "hold-".
+ * the value of NAME, or print N letters for "print:N". A file_editor call holds if its path ends
+ * with "/hold", and so does a hook whose command begins with "hold-".
  *
  * Ownership: stub_stop() frees it.
  * Threading: a thread for each connection; all functions from any thread.

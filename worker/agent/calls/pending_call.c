@@ -115,14 +115,20 @@ static int store_once(struct agent *agent, size_t action, struct outcome *outcom
 
 /*
  * `action` is an index, because storing moves the history's items. A result too large for an event,
- * which masking can also cause, is replaced by a message that says so.
+ * which masking can also cause, is stored without its hooks' text, or else replaced by a message
+ * that says so.
  */
 static int store_outcome(struct agent *agent, size_t action, struct outcome *outcome,
                          const struct conversation_write *change, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome instead = OUTCOME_INIT;
+    int rc = store_once(agent, action, outcome, change, err);
 
-    if (store_once(agent, action, outcome, change, err) == 0) {
+    if (rc < 0 && err->code == ERROR_TOO_LARGE && outcome->hook_text.len > 0) {
+        strbuf_reset(&outcome->hook_text);
+        rc = store_once(agent, action, outcome, change, err);
+    }
+    if (rc == 0) {
         hook_run_acknowledge(agent, &outcome->hooks);
         return 0;
     }

@@ -11,8 +11,10 @@
 #include "model/agent/hook_verdict.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
+#include "model/limits.h"
 #include "store/conversation/conversation_store.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/secret_list.h"
 #include "worker/agent/sandbox/own_action.h"
 #include "worker/agent/sandbox/sandbox.h"
 
@@ -22,6 +24,9 @@ enum {
     HUNG_MS = 30000, /* this much later than the hook's limit the sandbox counts as hung */
     STREAM_MAX_CHARS = 50000,
     INPUT_MAX_BYTES = 100000, /* of the copy in the event */
+    /* Of each text of an event that would be too large: a character has at most 6 bytes in JSON. */
+    CUT_MAX_CHARS = 10000,
+    FRAME_BYTES = 1000, /* id and time of an event, which come later */
     EXIT_FAILED = -1,
 };
 
@@ -220,6 +225,26 @@ static const char *name_of(const json_t *hook, const struct execution *execution
     return json_text_or(hook, "name", json_text_or(hook, "type", TYPE_COMMAND));
 }
 
+/* A hook prints what it likes, and must not keep what it is about from being stored. */
+static void fit_event(json_t *json)
+{
+    static const char *const texts[] = {"hook_command", "stdout", "stderr",
+                                        "reason",       "error",  "additional_context"};
+
+    if (json_dumpb(json, NULL, 0, JSON_COMPACT) <= EVENT_MAX_BYTES - FRAME_BYTES)
+        return;
+    (void)json_object_del(json, "hook_input");
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        const json_t *text = json_object_get(json, texts[i]);
+        size_t len = json_string_length(text);
+
+        if (len > CUT_MAX_CHARS)
+            json_put(json, texts[i],
+                     json_text(json_string_value(text),
+                               utf8_offset(json_string_value(text), len, CUT_MAX_CHARS)));
+    }
+}
+
 static void add_event(const struct hook_occasion *occasion, const json_t *hook, const json_t *input,
                       const struct uuid *id, const struct execution *execution,
                       struct event_list *events)
@@ -274,6 +299,8 @@ static void add_to_outcome(const struct execution *execution, struct hook_outcom
     if (verdict->context.len > 0)
         strbuf_appendf(&outcome->context, "%s%s", outcome->context.len > 0 ? "\n\n" : "",
                        verdict->context.text);
+    strbuf_truncate(&outcome->context,
+                    utf8_offset(outcome->context.text, outcome->context.len, STREAM_MAX_CHARS));
 }
 
 static int run_one(struct agent *agent, const struct hook_occasion *occasion, const json_t *hook,
@@ -290,6 +317,9 @@ static int run_one(struct agent *agent, const struct hook_occasion *occasion, co
     log_info("hook.ran", LOG_STR("event", hook_event_name(occasion->event)),
              LOG_INT("exit_code", execution.exit_code));
     add_event(occasion, hook, input, id, &execution, events);
+    /* Masks need room, too. */
+    secret_list_mask_events(&agent->secrets, events);
+    fit_event(events->items[events->n - 1].json);
     add_to_outcome(&execution, outcome);
     return 0;
 }

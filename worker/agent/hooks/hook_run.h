@@ -39,7 +39,7 @@ struct hook_occasion {
 struct hook_outcome {
     bool is_blocked;
     struct strbuf reason;  /* of the block */
-    struct strbuf context; /* text for the model, of all hooks */
+    struct strbuf context; /* text for the model, of all hooks; as long as one may print */
 };
 
 /* clang-format off */
@@ -51,10 +51,10 @@ void hook_outcome_done(struct hook_outcome *outcome) NONNULL;
 /* True if the conversation has a hook for the event. */
 bool hook_run_has(const struct agent *agent, enum hook_event event) NONNULL MUST_CHECK;
 /*
- * Runs the hooks of the event one after the other, and adds a HookExecutionEvent for each. The
- * first one that blocks ends this, except at events that cannot be blocked: PostToolUse and
- * SessionStart. ERROR_CANCELLED after a stop request, ERROR_STALE if the lease is lost,
- * ERROR_UNAVAILABLE if there is no sandbox, with a message for the user.
+ * Runs the hooks of the event one after the other, and adds a HookExecutionEvent for each, of a
+ * size that can be stored. The first one that blocks ends this, except at events that cannot be
+ * blocked: PostToolUse and SessionStart. ERROR_CANCELLED after a stop request, ERROR_STALE if the
+ * lease is lost, ERROR_UNAVAILABLE if there is no sandbox, with a message for the user.
  */
 int hook_run_all(struct agent *agent, const struct hook_occasion *occasion,
                  struct event_list *events, struct hook_outcome *outcome,

@@ -262,6 +262,28 @@ static void text_of_a_hook_comes_with_the_result(void **state)
     assert_int_equal(stub_n_acknowledged(fixture->stub), n_acknowledged + 3);
 }
 
+/* Both together are too large for an event. */
+static void large_result_is_stored_without_the_text_of_a_hook(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    size_t n_acknowledged = stub_n_acknowledged(fixture->stub);
+    struct uuid id = run_new_conversation(fixture, TURN(CALLS(COMMAND("print:960000")) ", " SAYS),
+                                          AFTER(RUNS("much")));
+
+    strbuf_append(&answer, "{\"additionalContext\": \"");
+    for (int i = 0; i < 49000; i++)
+        strbuf_append_char(&answer, 'x');
+    strbuf_append(&answer, "\"}");
+    stub_answer_hook_text(fixture->stub, "much", 0, answer.text);
+    run_to_end(fixture, &id);
+    assert_log(fixture, &id,
+               BEGINNING "S(stats) Action(terminal) HookExecution(terminal) Observation(terminal)"
+                         " " SAID);
+    assert_event_at(fixture, &id, "ObservationEvent", 0, "extended_content", NULL);
+    assert_int_equal(stub_n_acknowledged(fixture->stub), n_acknowledged + 2);
+}
+
 static void result_without_a_text_of_a_hook_has_no_such_member(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -415,6 +437,7 @@ int call_hooks_tests(void)
         cmocka_unit_test(policy_is_asked_about_the_other_calls_only),
         cmocka_unit_test(hook_sees_no_secret_of_a_call),
         cmocka_unit_test(text_of_a_hook_comes_with_the_result),
+        cmocka_unit_test(large_result_is_stored_without_the_text_of_a_hook),
         cmocka_unit_test(result_without_a_text_of_a_hook_has_no_such_member),
         cmocka_unit_test(denial_after_a_call_changes_nothing),
         cmocka_unit_test(finish_and_a_tool_of_a_client_have_their_hooks),

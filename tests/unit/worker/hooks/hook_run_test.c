@@ -19,6 +19,7 @@
 #define SUBJECT "11111111-1111-4111-8111-111111111111"
 #define SHOWN_MAX_CHARS 50000
 #define INPUT_MAX_BYTES 100000
+#define CUT_MAX_CHARS 10000
 
 /* An execution of all hooks of an occasion. */
 struct asked {
@@ -348,6 +349,67 @@ static void input_that_is_too_large_is_left_out_of_the_event(void **state)
     asked_done(&asked);
 }
 
+/* A denial with a reason, as much as may be printed on both streams. */
+static void answer_at_length(struct run_fixture *fixture, const char *command, const char *piece)
+{
+    CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
+
+    strbuf_append(&answer, "{\"exit_code\": 2, \"stdout\": \"");
+    append_repeated(&answer, piece, SHOWN_MAX_CHARS);
+    strbuf_append(&answer, "\", \"stderr\": \"");
+    append_repeated(&answer, piece, SHOWN_MAX_CHARS);
+    strbuf_append(&answer, "\"}");
+    stub_answer_hook(fixture->stub, command, answer.text);
+}
+
+static size_t length_of(const struct asked *asked, const char *member)
+{
+    const char *text = json_text_or(asked->events.items[0].json, member, "");
+
+    return utf8_length(text, strlen(text));
+}
+
+/* Control characters have six bytes in JSON. */
+static void event_that_would_be_too_large_is_cut(void **state)
+{
+    static const char *const members[] = {"stdout", "stderr", "reason"};
+    CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
+    struct hook_occasion occasion = prompt;
+    struct asked asked;
+
+    append_repeated(&said, "x", INPUT_MAX_BYTES - 100);
+    occasion.message = said.text;
+    answer_at_length(*state, "noise", "\\u0001");
+    answer_at_length(*state, "words", "\xf0\x9f\x98\x80");
+    ask(&asked, state, HOOKS(ON("user_prompt_submit", RUNS("noise"))), &occasion);
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        assert_int_equal(length_of(&asked, members[i]), CUT_MAX_CHARS);
+    assert_event(&asked, 0, "hook_input", NULL);
+    assert_event(&asked, 0, "hook_command", "\"noise\"");
+    assert_event(&asked, 0, "blocked", "true");
+    asked_done(&asked);
+    ask(&asked, state, HOOKS(ON("user_prompt_submit", RUNS("words"))), &occasion);
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        assert_int_equal(length_of(&asked, members[i]), SHOWN_MAX_CHARS);
+    assert_event(&asked, 0, "hook_command", "\"words\"");
+    assert_false(json_object_get(asked.events.items[0].json, "hook_input") == NULL);
+    asked_done(&asked);
+}
+
+static void command_of_an_event_that_would_be_too_large_is_cut(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
+    struct asked asked;
+
+    strbuf_append(&config, "{\"hook_config\": {\"user_prompt_submit\": [{\"hooks\":"
+                           " [{\"type\": \"agent\", \"command\": \"");
+    append_repeated(&config, "x", 1000000);
+    strbuf_append(&config, "\"}]}]}}");
+    ask(&asked, state, config.text, &prompt);
+    assert_int_equal(length_of(&asked, "hook_command"), CUT_MAX_CHARS);
+    asked_done(&asked);
+}
+
 /* --- what can go wrong --- */
 
 struct failure {
@@ -486,6 +548,22 @@ static void texts_of_all_hooks_are_collected(void **state)
     asked_done(&asked);
 }
 
+static void texts_of_all_hooks_together_have_a_limit(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    struct asked asked;
+
+    strbuf_append(&answer, "{\"additionalContext\": \"");
+    append_repeated(&answer, "\xc3\xa9", SHOWN_MAX_CHARS / 2);
+    strbuf_append(&answer, "\"}");
+    stub_answer_hook_text(fixture->stub, "half", 0, answer.text);
+    ask(&asked, state, HOOKS(ON("post_tool_use", RUNS("half") ", " RUNS("half") ", " RUNS("half"))),
+        &(struct hook_occasion){.event = HOOK_POST_TOOL_USE, .subject = SUBJECT});
+    assert_int_equal(asked.outcome.context.len, 2 * SHOWN_MAX_CHARS - 2);
+    asked_done(&asked);
+}
+
 static void only_hooks_that_match_the_call_are_asked(void **state)
 {
     const char *config =
@@ -588,6 +666,9 @@ int hook_run_tests(void)
         cmocka_unit_test(event_of_a_message_names_it),
         cmocka_unit_test(streams_are_cut_at_their_limit_of_characters),
         cmocka_unit_test(input_that_is_too_large_is_left_out_of_the_event),
+        cmocka_unit_test(event_that_would_be_too_large_is_cut),
+        cmocka_unit_test(command_of_an_event_that_would_be_too_large_is_cut),
+        cmocka_unit_test(texts_of_all_hooks_together_have_a_limit),
         cmocka_unit_test(hook_that_fails_blocks_nothing_and_says_why),
         cmocka_unit_test(members_of_other_types_are_not_taken),
         cmocka_unit_test(only_some_events_can_be_blocked),

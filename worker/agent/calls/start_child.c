@@ -20,6 +20,8 @@
 #include "worker/agent/core/database_retry.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
+#include "worker/agent/hooks/call_hooks.h"
+#include "worker/agent/hooks/hook_run.h"
 #include "worker/agent/sandbox/observation.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
@@ -166,12 +168,13 @@ static int store_result(struct agent *agent, size_t action, json_t *observation,
                         const struct conversation_write *change, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    struct call_ref ref = call_ref_of(&agent->history.items[action]);
 
-    event_add_observation(&events, &ref, observation);
+    if (call_hooks_add_observation(agent, action, observation, &events, err) < 0)
+        return -1;
     crash_point(&agent->context->crash, CRASH_CHILD_BEFORE_COMMIT);
     if (event_writer_append(agent, &events, change, err) < 0)
         return -1;
+    hook_run_acknowledge(agent, &events);
     crash_point(&agent->context->crash, CRASH_CHILD_COMMITTED);
     return 0;
 }

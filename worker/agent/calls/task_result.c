@@ -17,6 +17,8 @@
 #include "worker/agent/core/database_retry.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
+#include "worker/agent/hooks/call_hooks.h"
+#include "worker/agent/hooks/hook_run.h"
 #include "worker/agent/sandbox/observation.h"
 #include "worker/context.h"
 
@@ -51,16 +53,17 @@ static int store(struct agent *agent, size_t action, const struct task_outcome *
 {
     CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
     struct crash_points *crash = &agent->context->crash;
-    struct call_ref ref = call_ref_of(&agent->history.items[action]);
     struct conversation_write change = {.made_progress = true};
     json_auto_t *observation = result_to_json(result);
 
-    event_add_observation(events, &ref, observation);
+    if (call_hooks_add_observation(agent, action, observation, events, err) < 0)
+        return -1;
     stats_append_text(agent->stats, &stats);
     change.stats = stats.text;
     crash_point(crash, CRASH_OBS_BEFORE_COMMIT);
     if (event_writer_append(agent, events, &change, err) < 0)
         return -1;
+    hook_run_acknowledge(agent, events);
     crash_point(crash, CRASH_OBS_COMMITTED);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/hooks/hook_run.h"
 
@@ -82,5 +83,21 @@ int call_hooks_after(struct agent *agent, size_t action, const json_t *observati
         log_info("hook.not_run", LOG_ERROR(&failure));
     }
     strbuf_append(context, outcome.context.text);
+    return 0;
+}
+
+int call_hooks_add_observation(struct agent *agent, size_t action, json_t *observation,
+                               struct event_list *events, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
+    json_auto_t *parts = json_array();
+    const struct call_ref ref = call_ref_of(&agent->history.items[action]);
+
+    if (call_hooks_after(agent, action, observation, events, &context, err) < 0)
+        return -1;
+    event_add_observation(events, &ref, observation);
+    json_push(parts, text_content(context.text));
+    if (context.len > 0)
+        event_list_set_extended(events, parts);
     return 0;
 }

@@ -54,5 +54,8 @@ int call_hooks_before(struct agent *agent, const char *tool_name, const json_t *
 int call_hooks_after(struct agent *agent, size_t action, const json_t *observation,
                      struct event_list *events, struct strbuf *context,
                      struct error *err) NONNULL MUST_CHECK;
+/* As call_hooks_after(), and adds the observation, with the hooks' text if there is any. */
+int call_hooks_add_observation(struct agent *agent, size_t action, json_t *observation,
+                               struct event_list *events, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -47,6 +47,7 @@ void hooks_begin(struct background_run *run, struct run_fixture *fixture, const 
                  const char *more) NONNULL;
 
 int call_hooks_tests(void);
+int child_hooks_tests(void);
 int hook_run_tests(void);
 int message_hooks_tests(void);
 int stop_hooks_tests(void);

@@ -93,11 +93,20 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
     return rc;
 }
 
+/* The newest event, except executions of hooks, which a message has, too; NULL: none. */
+static const struct stored_event *find_newest(const struct history *history)
+{
+    for (size_t i = history->n; i > 0; i--) {
+        if (!stored_event_is(&history->items[i - 1], "HookExecutionEvent"))
+            return &history->items[i - 1];
+    }
+    return NULL;
+}
+
 /* True if the newest message is already our request to rephrase. */
 static bool has_rephrased(const struct agent *agent)
 {
-    const struct stored_event *last =
-        agent->history.n == 0 ? NULL : &agent->history.items[agent->history.n - 1];
+    const struct stored_event *last = find_newest(&agent->history);
     const json_t *content = NULL;
 
     if (last == NULL || !stored_event_is_message(last, "user"))

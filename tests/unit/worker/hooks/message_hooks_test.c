@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "store/conversation/conversation_store.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/hooks/hooks_test.h"
@@ -188,6 +190,21 @@ static void messages_without_new_ones_have_no_more_hooks(void **state)
     claimed_agent_end(&claimed);
 }
 
+/* The last one of them is the last event that was copied. */
+static void first_message_after_the_copied_ones_has_its_hook(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(fixture, TURN(SAYS), PROMPT(RUNS("x")));
+    struct claimed_agent claimed;
+    json_t *origin = json_object();
+
+    claimed_agent_begin(&claimed, fixture, &id);
+    json_put(origin, "n_events", json_integer(1));
+    json_put(claimed.agent.conversation.spec, "forked_from", origin);
+    assert_true(begin(&claimed.agent));
+    claimed_agent_end(&claimed);
+}
+
 /* As in a fork: they had their hooks in their source. */
 static void copied_messages_have_no_hooks(void **state)
 {
@@ -254,6 +271,35 @@ static void message_while_a_hook_blocks_another_is_heard(void **state)
     assert_row(fixture, &run.id, "finished/-/-");
 }
 
+/* An event that another writer stores meanwhile, other than a message of the user. */
+static void note_something(struct run_fixture *fixture, const struct uuid *id)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_write write = {.guard = GUARD_NONE};
+    struct error err = ERROR_INIT;
+
+    (void)event_add_environment_message(&events, "by the way");
+    if (conversation_store_load_any(fixture->context.db, id, &conversation, &err) < 0 ||
+        conversation_store_write(fixture->context.db, &conversation, &events, &write, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+/* The model has not been asked in this run, and its hook is not asked again. */
+static void other_event_while_a_hook_runs_changes_nothing(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_hooks = stub_n_hooks(fixture->stub) + 1;
+    struct background_run run;
+
+    hooks_begin(&run, fixture, TURN(SAYS), PROMPT(RUNS("hold-other")));
+    note_something(fixture, &run.id);
+    stub_release(fixture->stub);
+    background_run_join(&run);
+    assert_int_equal(stub_n_hooks(fixture->stub), n_hooks);
+    assert_log(fixture, &run.id, BEGINNING "Message(environment) HookExecution " SAID);
+}
+
 static void interrupt_while_a_hook_runs_ends_the_run(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -268,6 +314,22 @@ static void interrupt_while_a_hook_runs_ends_the_run(void **state)
     run_again(fixture, &run.id);
     run_to_end(fixture, &run.id);
     assert_log(fixture, &run.id, BEGINNING "S(paused) Interrupt S(running) HookExecution " SAID);
+}
+
+/* It is a message with a hook, too. */
+static void model_is_asked_once_to_rephrase(void **state)
+{
+#define REFUSES "{\"status\": 400, \"error\": \"content_filter\"}"
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(fixture,
+                                          "{\"turns\": [{\"steps\": [" REFUSES ", " REFUSES
+                                          "]}, {\"steps\": [" REFUSES ", " REFUSES "]}]}",
+                                          PROMPT(RUNS("x")));
+
+    run_to_end(fixture, &id);
+    assert_log(fixture, &id,
+               BEGINNING "HookExecution Message(user) HookExecution S(error) ConversationError");
+    assert_row(fixture, &id, "error/-/-");
 }
 
 static void run_without_a_sandbox_for_its_hooks_ends_in_error(void **state)
@@ -303,9 +365,12 @@ int message_hooks_tests(void)
         cmocka_unit_test(block_of_an_earlier_message_does_not_end_the_run),
         cmocka_unit_test(messages_without_new_ones_have_no_more_hooks),
         cmocka_unit_test(copied_messages_have_no_hooks),
+        cmocka_unit_test(first_message_after_the_copied_ones_has_its_hook),
         cmocka_unit_test(next_worker_knows_which_messages_had_their_hooks),
         cmocka_unit_test(message_while_a_hook_blocks_another_is_heard),
+        cmocka_unit_test(other_event_while_a_hook_runs_changes_nothing),
         cmocka_unit_test(interrupt_while_a_hook_runs_ends_the_run),
+        cmocka_unit_test(model_is_asked_once_to_rephrase),
         cmocka_unit_test(run_without_a_sandbox_for_its_hooks_ends_in_error),
     };
 

@@ -9,7 +9,11 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "model/conversation/conversation.h"
+#include "worker/agent/calls/call_batch.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/history.h"
+#include "worker/events.h"
 #include "worker/hooks/hooks_test.h"
 
 #define BEFORE(hooks) HOOKS(ON("pre_tool_use", hooks))
@@ -284,6 +288,46 @@ static void large_result_is_stored_without_the_text_of_a_hook(void **state)
     assert_int_equal(stub_n_acknowledged(fixture->stub), n_acknowledged + 2);
 }
 
+static void run_pending(struct agent *agent)
+{
+    CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
+    struct error err = ERROR_INIT;
+
+    history_find_pending(&agent->history, &pending);
+    if (call_batch_run(agent, &pending, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+/* The rule is noted together with the result. */
+static void text_of_a_hook_comes_after_the_rules_for_a_file(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    struct claimed_agent claimed;
+    struct agent *agent = &claimed.agent;
+    json_auto_t *members = test_json("{\"hook_config\": {" ON(
+        "post_tool_use", RUNS("add")) "}, \"" PROJECT_SKILLS
+                                      "\": [{\"name\": \"c-files\", \"content\": \"Use tabs.\", "
+                                      "\"paths\": [\"*.c\"]}]}");
+
+    add(fixture);
+    claimed_agent_begin_pending(
+        &claimed, fixture,
+        TURN(CALLS(
+            CALL("file_editor", "{\"command\": \"view\", \"path\": \"/workspace/project/a.c\"}"))));
+    (void)json_object_update(agent->conversation.spec, members);
+    run_pending(agent);
+    hooks_event(fixture, &agent->lease.conversation_id, "ObservationEvent", 0, &event);
+    assert_non_null(strstr(event.text, "Use tabs."));
+    assert_json_at(event.text, "extended_content[1].text", "\"mind the gap\"");
+    assert_json_at(event.text, "extended_content[2]", NULL);
+    assert_string_equal(
+        json_string_value(json_array_get(
+            json_object_get(agent->conversation.agent_state, AGENT_STATE_PATH_RULES), 0)),
+        "c-files");
+    claimed_agent_end(&claimed);
+}
+
 static void result_without_a_text_of_a_hook_has_no_such_member(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -437,6 +481,7 @@ int call_hooks_tests(void)
         cmocka_unit_test(policy_is_asked_about_the_other_calls_only),
         cmocka_unit_test(hook_sees_no_secret_of_a_call),
         cmocka_unit_test(text_of_a_hook_comes_with_the_result),
+        cmocka_unit_test(text_of_a_hook_comes_after_the_rules_for_a_file),
         cmocka_unit_test(large_result_is_stored_without_the_text_of_a_hook),
         cmocka_unit_test(result_without_a_text_of_a_hook_has_no_such_member),
         cmocka_unit_test(denial_after_a_call_changes_nothing),

@@ -185,6 +185,32 @@ static void end_without_a_sandbox_for_its_hook_is_an_error(void **state)
     assert_row(fixture, &id, "error/-/-");
 }
 
+static void conversation_has_a_sandbox_for_its_hooks_alone(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_starts = stub_n_starts(fixture->stub);
+    struct uuid id = run_new_conversation(fixture, TALK,
+                                          "{\"agent\": {\"tools\": [{\"name\": \"task_tracker\"}]},"
+                                          " \"hook_config\": {" ON("stop", RUNS("x")) "}}");
+
+    run_to_end(fixture, &id);
+    assert_log(fixture, &id, BEGINNING SAID " HookExecution");
+    assert_true(stub_n_starts(fixture->stub) > n_starts);
+}
+
+static void conversation_without_tools_and_hooks_has_no_sandbox(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_starts = stub_n_starts(fixture->stub);
+    struct uuid id = run_new_conversation(fixture, TALK,
+                                          "{\"agent\": {\"tools\": [{\"name\": \"task_tracker\"}]},"
+                                          " \"hook_config\": {\"stop\": []}}");
+
+    run_to_end(fixture, &id);
+    assert_log(fixture, &id, BEGINNING SAID);
+    assert_int_equal(stub_n_starts(fixture->stub), n_starts);
+}
+
 static void end_without_hooks_is_one_write(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -209,6 +235,8 @@ int stop_hooks_tests(void)
         cmocka_unit_test(interrupt_while_the_hook_runs_pauses),
         cmocka_unit_test(hook_of_a_lost_run_is_taken_over),
         cmocka_unit_test(end_without_a_sandbox_for_its_hook_is_an_error),
+        cmocka_unit_test(conversation_has_a_sandbox_for_its_hooks_alone),
+        cmocka_unit_test(conversation_without_tools_and_hooks_has_no_sandbox),
         cmocka_unit_test(end_without_hooks_is_one_write),
     };
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -330,6 +331,22 @@ static int ask_hooks(struct agent *agent, const struct llm_reply *reply,
     return 0;
 }
 
+/* Of an answer that is lost: it was paid for. */
+static void store_cost(struct agent *agent)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
+    json_auto_t *snapshot = stats_snapshot(agent->stats);
+    struct conversation_write change = {.guard = GUARD_LEASE};
+    struct error failure = ERROR_INIT;
+
+    event_add_state(&events, "stats", snapshot);
+    stats_append_text(agent->stats, &stats);
+    change.stats = stats.text;
+    if (event_writer_append(agent, &events, &change, &failure) < 0)
+        log_info("cost.not_stored", LOG_ERROR(&failure));
+}
+
 static void acknowledge_hooks(struct agent *agent, const struct call_verdicts *verdicts)
 {
     for (size_t i = 0; i < verdicts->n; i++)
@@ -397,8 +414,11 @@ int llm_response_store(struct agent *agent, const struct llm_reply *reply, struc
     stats_add(agent->stats, &reply->usage);
     call_verdicts_init(&verdicts, reply->call_problem != NULL ? 0 : reply->n_calls,
                        &agent->answer_id);
-    if (ask_hooks(agent, reply, &verdicts, err) < 0)
+    if (ask_hooks(agent, reply, &verdicts, err) < 0) {
+        if (err->code != ERROR_STALE)
+            store_cost(agent);
         return -1;
+    }
     rc = store_planned(agent, reply, &verdicts, spoke, err);
     /* An answer that would have ended the run does not if the user has sent another message. */
     while (rc < 0 && err->code == ERROR_CONFLICT) {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "model/conversation/conversation.h"
+#include "support/sql.h"
 #include "worker/agent/calls/call_batch.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/history.h"
@@ -24,6 +25,18 @@ static const char *deny(struct run_fixture *fixture)
 {
     stub_answer_hook(fixture->stub, "deny", "{\"exit_code\": 2, \"stderr\": \"not here\"}");
     return BEFORE(RUNS("deny"));
+}
+
+/* The row counts the answer of one call. */
+static void assert_paid(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "SELECT count(*) FROM conversations WHERE id = '%s' AND stats::json #>>"
+                   " '{usage_to_metrics,agent,accumulated_token_usage,completion_tokens}' = '8'",
+                   id->text);
+    assert_int_equal(test_sql_count(sql.text), 1);
 }
 
 /* --- before a call --- */
@@ -162,8 +175,9 @@ static void interrupt_while_a_hook_runs_loses_the_answer(void **state)
     run_control_request(&run.control, STOP_INTERRUPT);
     background_run_join(&run);
     assert_int_equal(stub_n_runs(fixture->stub), n_runs);
-    assert_log(fixture, &run.id, BEGINNING "S(paused) Interrupt");
+    assert_log(fixture, &run.id, BEGINNING "S(stats) S(paused) Interrupt");
     assert_row(fixture, &run.id, "paused/-/-");
+    assert_paid(&run.id);
     stub_release(fixture->stub);
 }
 
@@ -189,8 +203,9 @@ static void calls_without_a_sandbox_for_their_hooks_end_the_run(void **state)
     stub_refuse_start(fixture->stub, "no room");
     run_to_end(fixture, &id);
     stub_refuse_start(fixture->stub, NULL);
-    assert_log(fixture, &id, BEGINNING "S(error) ConversationError");
+    assert_log(fixture, &id, BEGINNING "S(stats) S(error) ConversationError");
     assert_event_at(fixture, &id, "ConversationErrorEvent", 0, "code", "\"RuntimeError\"");
+    assert_paid(&id);
     assert_row(fixture, &id, "error/-/-");
 }
 

@@ -5,8 +5,14 @@
 
 #include <string.h>
 
+#include <jansson.h>
+
 #include "base/error.h"
-#include "support/sql.h"
+#include "base/json.h"
+#include "model/event/event.h"
+#include "model/prompt/planned_events.h"
+#include "store/conversation/conversation_post.h"
+#include "store/conversation/conversation_store.h"
 #include "worker/agent/core/agent.h"
 #include "worker/hooks/hooks_test.h"
 
@@ -96,6 +102,30 @@ static void message_while_the_hook_runs_is_answered(void **state)
     assert_row(fixture, &run.id, "finished/wanted/leased");
     run_say(fixture, &run.id, "one more");
     stub_answer_hook(fixture->stub, "hold-end", "{}");
+    stub_release(fixture->stub);
+    assert_true(stub_wait_for_hooks(fixture->stub, stub_n_hooks(fixture->stub) + 1));
+    stub_release(fixture->stub);
+    background_run_join(&run);
+    assert_row(fixture, &run.id, "finished/-/-");
+    assert_log(fixture, &run.id,
+               BEGINNING SAID " S(idle) " SPOKEN "S(running) " SAID " HookExecution");
+}
+
+/* As one that comes during a model's last answer. */
+static void message_without_a_run_while_the_hook_runs_is_answered_too(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct conversation_scope scope = {.user_id = fixture->user_id};
+    json_auto_t *content = json_array();
+    const struct user_message message = {
+        .catalogue = fixture->context.catalogue, .content = content, .run = MESSAGE_ONLY};
+    struct background_run run;
+    struct error err = ERROR_INIT;
+
+    json_push(content, text_content("by the way"));
+    hooks_begin(&run, fixture, TALK, STOP(RUNS("hold-only")));
+    if (conversation_post_message(fixture->context.db, &scope, &run.id, &message, &err) < 0)
+        fail_msg("%s", err.message);
     stub_release(fixture->stub);
     assert_true(stub_wait_for_hooks(fixture->stub, stub_n_hooks(fixture->stub) + 1));
     stub_release(fixture->stub);
@@ -230,6 +260,7 @@ int stop_hooks_tests(void)
         cmocka_unit_test(hook_that_refuses_it_continues_the_run),
         cmocka_unit_test(finish_asks_the_hook_but_not_in_the_last_iteration),
         cmocka_unit_test(message_while_the_hook_runs_is_answered),
+        cmocka_unit_test(message_without_a_run_while_the_hook_runs_is_answered_too),
         cmocka_unit_test(run_of_a_finished_conversation_asks_again),
         cmocka_unit_test(finished_conversation_can_be_refused_its_end_later),
         cmocka_unit_test(interrupt_while_the_hook_runs_pauses),

@@ -202,6 +202,25 @@ static void hook_of_a_lost_run_is_taken_over(void **state)
     assert_row(fixture, &first.id, "finished/-/-");
 }
 
+/* Both wait for the hook, and only the second may store what came of it. */
+static void overtaken_run_ends_without_a_word(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct background_run first;
+    struct background_run second;
+    size_t n_hooks = stub_n_hooks(fixture->stub) + 2;
+
+    hooks_begin(&first, fixture, TALK, STOP(RUNS("hold-overtaken")));
+    run_expire_lease(&first.id);
+    background_run_start(&second, fixture, &first.id);
+    assert_true(stub_wait_for_hooks(fixture->stub, n_hooks));
+    stub_release(fixture->stub);
+    background_run_join(&first);
+    background_run_join(&second);
+    assert_log(fixture, &first.id, BEGINNING SAID " HookExecution");
+    assert_row(fixture, &first.id, "finished/-/-");
+}
+
 /* The answer has been stored: it only is not known whether more was to be done. */
 static void end_without_a_sandbox_for_its_hook_is_an_error(void **state)
 {
@@ -265,6 +284,7 @@ int stop_hooks_tests(void)
         cmocka_unit_test(finished_conversation_can_be_refused_its_end_later),
         cmocka_unit_test(interrupt_while_the_hook_runs_pauses),
         cmocka_unit_test(hook_of_a_lost_run_is_taken_over),
+        cmocka_unit_test(overtaken_run_ends_without_a_word),
         cmocka_unit_test(end_without_a_sandbox_for_its_hook_is_an_error),
         cmocka_unit_test(conversation_has_a_sandbox_for_its_hooks_alone),
         cmocka_unit_test(conversation_without_tools_and_hooks_has_no_sandbox),

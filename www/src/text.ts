@@ -390,6 +390,9 @@ export const text = {
         paused: "Paused by you",
         stopped: "Stopped by you",
         condensed: "Earlier history was summarized for the model",
+        hookBlocked: "Blocked by a hook",
+        hookFailed: "A hook failed",
+        hookAdded: "A hook added text for the model",
     },
 
     troubles: TROUBLES,

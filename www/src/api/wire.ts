@@ -139,6 +139,17 @@ export interface CondensationEvent extends EventBase {
     summary?: string | null;
 }
 
+export interface HookExecutionEvent extends EventBase {
+    kind: "HookExecutionEvent";
+    hook_command: string;
+    success: boolean;
+    blocked: boolean;
+    stderr?: string;
+    reason?: string | null;
+    additional_context?: string | null;
+    error?: string | null;
+}
+
 export interface EventPage {
     items: EventBase[];
     next_page_id: string | null;

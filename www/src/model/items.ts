@@ -53,7 +53,7 @@ export interface TroubleItem extends Placed {
 
 export interface NoteItem extends Placed {
     type: "note";
-    note: "paused" | "stopped" | "condensed";
+    note: "paused" | "stopped" | "condensed" | "hookBlocked" | "hookFailed" | "hookAdded";
     detail: string | null;
 }
 

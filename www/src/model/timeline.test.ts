@@ -116,6 +116,21 @@ test("unknown and unreadable events are shown as JSON", () => {
     assert.deepEqual(items.map((item) => item.type), ["unknown", "unknown", "tool"]);
 });
 
+test("a hook is shown if it blocked, failed or added something", () => {
+    const ran = { hook_event_type: "PreToolUse", hook_command: "check.sh", success: true, blocked: false, stdout: "", stderr: "" };
+    const items = buildTimeline([
+        event("1", "HookExecutionEvent", { ...ran, blocked: true, reason: "no\n```" }),
+        event("2", "HookExecutionEvent", { ...ran, success: false, error: "too slow" }),
+        event("3", "HookExecutionEvent", { ...ran, additional_context: "use make" }),
+        event("4", "HookExecutionEvent", ran),
+    ], "idle");
+    assert.deepEqual(items.map((item) => item.type === "note" && [item.note, item.detail]), [
+        ["hookBlocked", "    check.sh\n    no\n    ```"],
+        ["hookFailed", "    check.sh\n    too slow"],
+        ["hookAdded", "    check.sh\n    use make"],
+    ]);
+});
+
 test("only a card whose result arrived is rendered again", () => {
     const pending = call("a");
     const before = buildTimeline([pending, call("b")], "running");

@@ -9,6 +9,7 @@ import type {
     ConversationErrorEvent,
     EventBase,
     ExecutionStatus,
+    HookExecutionEvent,
     MessageEvent,
     ObservationEvent,
     UserRejectEvent,
@@ -171,6 +172,18 @@ function addNote(builder: Builder, event: EventBase, note: NoteItem["note"], det
     builder.items.push({ type: "note", id: event.id, at: event.timestamp, note, detail });
 }
 
+/** As a block of code: it is not Markdown. */
+function asPlainText(lines: readonly (string | null | undefined)[]): string {
+    return lines.filter((line) => line).join("\n").replace(/^/gm, "    ");
+}
+
+/** A hook that found nothing to say is left out. */
+function addHook(builder: Builder, event: HookExecutionEvent): void {
+    if (event.blocked) addNote(builder, event, "hookBlocked", asPlainText([event.hook_command, event.reason]));
+    else if (!event.success) addNote(builder, event, "hookFailed", asPlainText([event.hook_command, event.error, event.stderr]));
+    else if (event.additional_context) addNote(builder, event, "hookAdded", asPlainText([event.hook_command, event.additional_context]));
+}
+
 function addTrouble(builder: Builder, event: ConversationErrorEvent): void {
     builder.items.push({
         type: "trouble",
@@ -196,6 +209,7 @@ const ADDERS: Readonly<Record<string, Adder>> = {
     Condensation: (builder, event) => {
         addNote(builder, event, "condensed", (event as CondensationEvent).summary ?? null);
     },
+    HookExecutionEvent: (builder, event) => { addHook(builder, event as HookExecutionEvent); },
 };
 
 /** One unreadable event must not affect the others: it is shown as raw JSON. */

@@ -147,19 +147,6 @@ int run_hooks_begin(struct agent *agent, bool *settled_out, struct error *err)
 
 /* --- the end of the run --- */
 
-/* The last change of the conversation's status, or NULL. */
-static const struct stored_event *find_last_status(const struct history *history)
-{
-    for (size_t i = history->n; i > 0; i--) {
-        const struct stored_event *event = &history->items[i - 1];
-
-        if (stored_event_is(event, "ConversationStateUpdateEvent") &&
-            text_equal(json_text_or(event->json, "key", ""), "execution_status"))
-            return event;
-    }
-    return NULL;
-}
-
 static bool is_status(const struct stored_event *event, enum execution_status status)
 {
     return text_equal(json_text_or(event->json, "value", ""), status_to_string(status));
@@ -228,7 +215,7 @@ static int settle_stop(struct agent *agent, const struct stored_event *finish, s
 int run_hooks_end(struct agent *agent, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    const struct stored_event *last_status = find_last_status(&agent->history);
+    const struct stored_event *last_status = history_find_status(&agent->history);
 
     if (last_status != NULL && !is_status(last_status, STATUS_FINISHED))
         return resume(agent, &events, last_status, err);

@@ -50,7 +50,9 @@ static void keep_recent(const struct history *history, size_t n_recent, bool *ke
         if (!model_view_may_read(&history->items[i - 1]))
             continue;
         kept[i - 1] = true;
-        n_recent--;
+        /* Only the model reads the texts of hooks. */
+        if (!model_view_is_context(&history->items[i - 1]))
+            n_recent--;
     }
 }
 
@@ -68,6 +70,19 @@ static void keep_knowledge(const struct history *history, bool *kept)
         if (stored_event_is(&history->items[i], "ConversationStateUpdateEvent") &&
             project_knowledge_of(history->items[i].json) != NULL)
             kept[i] = true;
+    }
+}
+
+/* Hooks before a run's end are about the last status, or about their last execution after it. */
+static void keep_end(const struct history *history, bool *kept)
+{
+    const struct stored_event *status = history_find_status(history);
+    size_t i = status != NULL ? (size_t)(status - history->items) : history->n;
+
+    for (; i < history->n; i++) {
+        const struct stored_event *event = &history->items[i];
+
+        kept[i] = kept[i] || event == status || stored_event_is(event, "HookExecutionEvent");
     }
 }
 
@@ -122,6 +137,7 @@ bool condensed_history_compact(struct history *history, size_t n_recent)
     keep_recent(history, n_recent, kept);
     keep_first_words(history, kept);
     keep_knowledge(history, kept);
+    keep_end(history, kept);
     keep_calls_whole(history, kept);
     history->gap.n_iterations = history_count_iterations_until(history, condensation + 1);
     history->gap.seq = history->items[condensation].seq;

@@ -115,11 +115,24 @@ const struct stored_event *history_first_user_message(const struct history *hist
     return NULL;
 }
 
-bool history_event_begins_run(const struct stored_event *event)
+static bool is_status(const struct stored_event *event)
 {
     return stored_event_is(event, "ConversationStateUpdateEvent") &&
-           text_equal(json_text_or(event->json, "key", ""), "execution_status") &&
-           text_equal(json_text_or(event->json, "value", ""), "running");
+           text_equal(json_text_or(event->json, "key", ""), "execution_status");
+}
+
+const struct stored_event *history_find_status(const struct history *history)
+{
+    for (size_t i = history->n; i > 0; i--) {
+        if (is_status(&history->items[i - 1]))
+            return &history->items[i - 1];
+    }
+    return NULL;
+}
+
+bool history_event_begins_run(const struct stored_event *event)
+{
+    return is_status(event) && text_equal(json_text_or(event->json, "value", ""), "running");
 }
 
 int64_t history_count_iterations_until(const struct history *history, size_t end)

@@ -60,6 +60,8 @@ bool history_has_user_message_after(const struct history *history, int64_t seq) 
 /* The first message of the user, or NULL. */
 const struct stored_event *
 history_first_user_message(const struct history *history) NONNULL MUST_CHECK;
+/* The last change of the conversation's status, or NULL. */
+const struct stored_event *history_find_status(const struct history *history) NONNULL MUST_CHECK;
 /* True for the state update that marks the start of a run. */
 bool history_event_begins_run(const struct stored_event *event) NONNULL MUST_CHECK;
 /* Model answers since the run began, including those that another worker requested. */

@@ -146,6 +146,21 @@ static void say(struct log *log, struct event_list *events)
     }
 }
 
+/* Before the end of a run, or with text for the model. */
+static void run_a_hook(struct log *log, struct event_list *events)
+{
+    bool is_end = pick(log, 2) == 0;
+
+    if (is_end && pick(log, 2) == 0)
+        event_add_status(events, STATUS_FINISHED);
+    event_add_hook_execution(
+        events, &(struct hook_parts){.event_type = is_end ? "Stop" : "UserPromptSubmit",
+                                     .command = "check",
+                                     .out = "",
+                                     .err = "",
+                                     .additional_context = is_end ? NULL : "a hook's text"});
+}
+
 static void answer_in_words(struct log *log, struct event_list *events)
 {
     char response_id[24];
@@ -294,7 +309,7 @@ static void compact_and_store(struct log *log)
 static void act(struct log *log)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    size_t what = pick(log, 24);
+    size_t what = pick(log, 27);
 
     if (what < 3)
         say(log, &events);
@@ -308,6 +323,8 @@ static void act(struct log *log)
         condense(log, &events);
     else if (what < 23)
         compact_and_store(log);
+    else if (what < 26)
+        run_a_hook(log, &events);
     else
         go_back(log);
     if (events.n > 0)
@@ -379,6 +396,31 @@ static void assert_same_verdict(const struct history *whole, const struct histor
     assert_string_equal(found.text, expected.text);
 }
 
+/* The last status, and the hooks after it. */
+static void append_end(const struct history *history, struct strbuf *out)
+{
+    const struct stored_event *status = history_find_status(history);
+
+    for (size_t i = 0; i < history->n; i++) {
+        const struct stored_event *event = &history->items[i];
+
+        if (event == status)
+            strbuf_appendf(out, "%s ", event->id.text);
+        else if (status != NULL && event > status && stored_event_is(event, "HookExecutionEvent"))
+            strbuf_appendf(out, "%s ", event->id.text);
+    }
+}
+
+static void assert_same_end(const struct history *whole, const struct history *part)
+{
+    CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf found = STRBUF_INIT;
+
+    append_end(whole, &expected);
+    append_end(part, &found);
+    assert_string_equal(found.text, expected.text);
+}
+
 static void assert_same_ids(const struct log *log, const struct history *whole,
                             const struct history *part)
 {
@@ -412,6 +454,7 @@ static void assert_same(struct log *log)
     assert_same_messages(&whole, &part, false);
     assert_same_messages(&whole, &part, true);
     assert_same_pending(&whole, &part);
+    assert_same_end(&whole, &part);
     assert_same_range(log, &whole, &part);
     assert_same_verdict(&whole, &part);
     assert_same_ids(log, &whole, &part);

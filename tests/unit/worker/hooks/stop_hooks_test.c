@@ -135,6 +135,78 @@ static void message_without_a_run_while_the_hook_runs_is_answered_too(void **sta
                BEGINNING SAID " S(idle) " SPOKEN "S(running) " SAID " HookExecution");
 }
 
+/* A summary by another writer that comes after the first answer. */
+static void condense(struct run_fixture *fixture, const struct uuid *id)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_write write = {.guard = GUARD_NONE};
+    json_auto_t *forgotten = json_array();
+    struct error err = ERROR_INIT;
+
+    event_add_condensation(&events, &(struct condensation_parts){.forgotten = forgotten,
+                                                                 .summary = "it was short",
+                                                                 .offset = 1,
+                                                                 .llm_response_id = "sum"});
+    if (conversation_store_load_any(fixture->context.db, id, &conversation, &err) < 0 ||
+        conversation_store_write(fixture->context.db, &conversation, &events, &write, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+/* The status before a Condensation is all that tells what the hook is about. */
+static void end_is_known_after_a_condensation(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub) + 1;
+    struct background_run run;
+
+    hooks_begin(&run, fixture, TALK, STOP(RUNS("hold-condense")));
+    condense(fixture, &run.id);
+    stub_answer_hook(fixture->stub, "hold-condense", "{\"exit_code\": 2, \"stderr\": \"no\"}");
+    stub_release(fixture->stub);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
+    assert_log(fixture, &run.id,
+               BEGINNING SAID " Condensation HookExecution Message(environment) S(running) " SAID);
+    stub_answer_hook(fixture->stub, "hold-condense", "{}");
+    stub_release(fixture->stub);
+    background_run_join(&run);
+    assert_row(fixture, &run.id, "finished/-/-");
+}
+
+static void run_after_a_condensation_asks_again(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(fixture, TALK, STOP(RUNS("fine-condensed")));
+
+    run_to_end(fixture, &id);
+    condense(fixture, &id);
+    run_again(fixture, &id);
+    run_to_end(fixture, &id);
+    assert_log(fixture, &id, BEGINNING SAID " HookExecution Condensation HookExecution");
+    run_again(fixture, &id);
+    run_to_end(fixture, &id);
+    assert_log(fixture, &id,
+               BEGINNING SAID " HookExecution Condensation HookExecution HookExecution");
+    assert_row(fixture, &id, "finished/-/-");
+}
+
+static void message_before_a_condensation_is_answered(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub) + 1;
+    struct background_run run;
+
+    hooks_begin(&run, fixture, TALK, STOP(RUNS("hold-said")));
+    run_say(fixture, &run.id, "one more");
+    condense(fixture, &run.id);
+    stub_release(fixture->stub);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
+    stub_release(fixture->stub);
+    background_run_join(&run);
+    assert_log(fixture, &run.id,
+               BEGINNING SAID " S(idle) " SPOKEN "S(running) Condensation " SAID " HookExecution");
+}
+
 /* It ends the run, and the hook was asked once for each end. */
 static void run_of_a_finished_conversation_asks_again(void **state)
 {
@@ -280,6 +352,9 @@ int stop_hooks_tests(void)
         cmocka_unit_test(finish_asks_the_hook_but_not_in_the_last_iteration),
         cmocka_unit_test(message_while_the_hook_runs_is_answered),
         cmocka_unit_test(message_without_a_run_while_the_hook_runs_is_answered_too),
+        cmocka_unit_test(end_is_known_after_a_condensation),
+        cmocka_unit_test(run_after_a_condensation_asks_again),
+        cmocka_unit_test(message_before_a_condensation_is_answered),
         cmocka_unit_test(run_of_a_finished_conversation_asks_again),
         cmocka_unit_test(finished_conversation_can_be_refused_its_end_later),
         cmocka_unit_test(interrupt_while_the_hook_runs_pauses),

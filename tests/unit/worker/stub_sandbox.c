@@ -53,6 +53,7 @@ struct stub {
     int command_exit_code;
     char *command_text;
     size_t n_readings;
+    size_t n_folders;
     json_t *files;        /* the reply of /files/collect; NULL: {} */
     json_t *hook_answers; /* {command: what it answers}; NULL: none */
     json_t *hook_orders;  /* [{"id", "order"}]; NULL: none */
@@ -289,6 +290,10 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
                    : get_action_locked(stub, http->path + strlen("/actions/"));
     if (text_equal(http->path, "/api/bash/execute_bash_command"))
         return run_command_locked(stub);
+    if (text_starts_with(http->path, "/api/file/create_directory")) {
+        stub->n_folders++;
+        return json_object();
+    }
     if (text_equal(http->path, "/files/collect"))
         return read_files_locked(stub);
     if (text_ends_with(http->path, "/interrupt")) {
@@ -318,9 +323,9 @@ static void respond(int fd, const json_t *reply)
 
     json_append_text(&body, reply);
     strbuf_appendf(&out,
-                   "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                   "HTTP/1.1 %d OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
                    "Content-Length: %zu\r\n\r\n%s",
-                   body.len, body.text);
+                   (int)json_int_or(reply, "http_status", 200), body.len, body.text);
     (void)!send(fd, out.text, out.len, MSG_NOSIGNAL);
 }
 
@@ -552,6 +557,11 @@ void stub_hook(struct stub *stub, size_t index, struct strbuf *out)
 size_t stub_n_readings(struct stub *stub)
 {
     return read_count(stub, &stub->n_readings);
+}
+
+size_t stub_n_folders(struct stub *stub)
+{
+    return read_count(stub, &stub->n_folders);
 }
 
 size_t stub_n_commands(struct stub *stub)

@@ -48,6 +48,8 @@ bool stub_wait_for_hooks(struct stub *stub, size_t n) NONNULL;
 void stub_hook(struct stub *stub, size_t index, struct strbuf *out) NONNULL;
 /* How often they were read. */
 size_t stub_n_readings(struct stub *stub) NONNULL;
+/* Folders that were made. */
+size_t stub_n_folders(struct stub *stub) NONNULL;
 size_t stub_n_commands(struct stub *stub) NONNULL;
 /* The sandbox is replaced: another runtime_id, all actions forgotten. */
 void stub_replace_sandbox(struct stub *stub) NONNULL;

@@ -195,6 +195,18 @@ static void hook_has_its_own_limit_of_time(void **state)
     asked_done(&asked);
 }
 
+/* The first one may be the first action of all. */
+static void hook_has_its_working_directory(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_folders = stub_n_folders(fixture->stub);
+    struct asked asked;
+
+    ask(&asked, state, HOOKS(ON("user_prompt_submit", RUNS("a") ", " RUNS("b"))), &prompt);
+    assert_int_equal(stub_n_folders(fixture->stub), n_folders + 1);
+    asked_done(&asked);
+}
+
 /* --- ids --- */
 
 static void id_of_order(const struct asked *asked, size_t n, struct strbuf *out)
@@ -431,6 +443,8 @@ static void hook_that_fails_blocks_nothing_and_says_why(void **state)
          1},
         {RUNS("odd-state"), "\"odd-state\"", "-1",
          "\"the sandbox's reply to a call has no result\"", 1},
+        {RUNS("refused"), "\"refused\"", "-1", "\"the sandbox refused the call: other id\"", 1},
+        {RUNS("too-much"), "\"too-much\"", "-1", "\"the sandbox refused the call: too much\"", 1},
         {RUNS(""), "\"command\"", "-1", "\"The hook has no command.\"", 0},
         {RUNS(" "), "\"command\"", "-1", "\"The hook has no command.\"", 0},
         {"{\"name\": \"mine\"}", "\"mine\"", "-1", "\"The hook has no command.\"", 0},
@@ -451,6 +465,10 @@ static void hook_that_fails_blocks_nothing_and_says_why(void **state)
     stub_answer_hook(fixture->stub, "cut",
                      "{\"state\": \"interrupted\", \"reason\": \"out of memory\"}");
     stub_answer_hook(fixture->stub, "odd-kind", "{\"kind\": \"TerminalObservation\"}");
+    stub_answer_hook(fixture->stub, "refused",
+                     "{\"state\": \"\", \"http_status\": 409, \"detail\": \"other id\"}");
+    stub_answer_hook(fixture->stub, "too-much",
+                     "{\"state\": \"\", \"http_status\": 413, \"detail\": \"too much\"}");
     stub_answer_hook(fixture->stub, "odd-state", "{\"state\": \"running\"}");
     for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
         CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
@@ -660,6 +678,7 @@ int hook_run_tests(void)
         cmocka_unit_test(hook_of_a_call_learns_all_about_it),
         cmocka_unit_test(hook_of_a_message_learns_what_was_said),
         cmocka_unit_test(hook_has_its_own_limit_of_time),
+        cmocka_unit_test(hook_has_its_working_directory),
         cmocka_unit_test(same_execution_has_the_same_id),
         cmocka_unit_test(other_execution_has_another_id),
         cmocka_unit_test(event_tells_all_of_an_execution),

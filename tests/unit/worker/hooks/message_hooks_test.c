@@ -316,6 +316,19 @@ static void interrupt_while_a_hook_runs_ends_the_run(void **state)
     assert_log(fixture, &run.id, BEGINNING "S(paused) Interrupt S(running) HookExecution " SAID);
 }
 
+static void hooks_do_not_hide_that_an_agent_repeats_itself(void **state)
+{
+#define AGAIN CALLS(COMMAND("same"))
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(
+        fixture,
+        TURN(AGAIN ", " AGAIN ", " AGAIN ", " AGAIN ", " AGAIN ", " AGAIN ", " AGAIN ", " AGAIN),
+        HOOKS(ON("user_prompt_submit", RUNS("x")) ", " ON("post_tool_use", RUNS("y"))));
+
+    run_to_end(fixture, &id);
+    assert_row(fixture, &id, "stuck/-/-");
+}
+
 /* It is a message with a hook, too. */
 static void model_is_asked_once_to_rephrase(void **state)
 {
@@ -370,6 +383,7 @@ int message_hooks_tests(void)
         cmocka_unit_test(message_while_a_hook_blocks_another_is_heard),
         cmocka_unit_test(other_event_while_a_hook_runs_changes_nothing),
         cmocka_unit_test(interrupt_while_a_hook_runs_ends_the_run),
+        cmocka_unit_test(hooks_do_not_hide_that_an_agent_repeats_itself),
         cmocka_unit_test(model_is_asked_once_to_rephrase),
         cmocka_unit_test(run_without_a_sandbox_for_its_hooks_ends_in_error),
     };

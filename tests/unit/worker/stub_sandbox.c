@@ -120,9 +120,12 @@ static bool is_hook(const json_t *request)
 static void note_hook_locked(struct stub *stub, const char *id, const json_t *request)
     REQUIRES(stub -> lock)
 {
+    json_t *order = stub_json("{s:s}", "id", id);
+
     if (stub->hook_orders == NULL)
         stub->hook_orders = json_array();
-    json_push(stub->hook_orders, stub_json("{s:s, s:O}", "id", id, "order", (json_t *)request));
+    json_put(order, "order", json_deep_copy(request));
+    json_push(stub->hook_orders, order);
     condition_wake_all(&stub->changed);
 }
 

@@ -12,6 +12,7 @@
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "store/conversation/conversation_store.h"
+#include "worker/agent/agent_run.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/hooks/hooks_test.h"

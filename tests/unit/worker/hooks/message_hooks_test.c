@@ -317,6 +317,22 @@ static void interrupt_while_a_hook_runs_ends_the_run(void **state)
     assert_log(fixture, &run.id, BEGINNING "S(paused) Interrupt S(running) HookExecution " SAID);
 }
 
+/* Whether the hook ran to its end is unknown; it is not run again. */
+static void hook_of_a_sandbox_that_is_gone_is_told(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct background_run run;
+
+    hooks_begin(&run, fixture, TURN(SAYS), PROMPT(RUNS("hold-gone")));
+    stub_replace_sandbox(fixture->stub);
+    stub_hang(fixture->stub);
+    background_run_join(&run);
+    stub_release(fixture->stub);
+    assert_log(fixture, &run.id, BEGINNING "HookExecution " SAID);
+    assert_event_at(fixture, &run.id, "HookExecutionEvent", 0, "error",
+                    "\"another sandbox replaced this one\"");
+}
+
 static void hooks_do_not_hide_that_an_agent_repeats_itself(void **state)
 {
 #define AGAIN CALLS(COMMAND("same"))
@@ -384,6 +400,7 @@ int message_hooks_tests(void)
         cmocka_unit_test(message_while_a_hook_blocks_another_is_heard),
         cmocka_unit_test(other_event_while_a_hook_runs_changes_nothing),
         cmocka_unit_test(interrupt_while_a_hook_runs_ends_the_run),
+        cmocka_unit_test(hook_of_a_sandbox_that_is_gone_is_told),
         cmocka_unit_test(hooks_do_not_hide_that_an_agent_repeats_itself),
         cmocka_unit_test(model_is_asked_once_to_rephrase),
         cmocka_unit_test(run_without_a_sandbox_for_its_hooks_ends_in_error),

@@ -190,6 +190,29 @@ static void run_after_a_condensation_asks_again(void **state)
     assert_row(fixture, &id, "finished/-/-");
 }
 
+/* The model has not been asked in this run, and its hook is not asked again. */
+static void other_event_while_the_hook_runs_changes_nothing(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(fixture, TALK, STOP(RUNS("hold-twice")));
+    size_t n_hooks = stub_n_hooks(fixture->stub);
+    struct background_run run;
+
+    for (size_t i = 1; i <= 2; i++) {
+        background_run_start(&run, fixture, &id);
+        assert_true(stub_wait_for_hooks(fixture->stub, n_hooks + i));
+        condense(fixture, &id);
+        stub_release(fixture->stub);
+        background_run_join(&run);
+        assert_int_equal(stub_n_hooks(fixture->stub), n_hooks + i);
+        run_again(fixture, &id);
+    }
+    background_run_start(&run, fixture, &id);
+    assert_true(stub_wait_for_hooks(fixture->stub, n_hooks + 3));
+    stub_release(fixture->stub);
+    background_run_join(&run);
+}
+
 static void message_before_a_condensation_is_answered(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -354,6 +377,7 @@ int stop_hooks_tests(void)
         cmocka_unit_test(message_without_a_run_while_the_hook_runs_is_answered_too),
         cmocka_unit_test(end_is_known_after_a_condensation),
         cmocka_unit_test(run_after_a_condensation_asks_again),
+        cmocka_unit_test(other_event_while_the_hook_runs_changes_nothing),
         cmocka_unit_test(message_before_a_condensation_is_answered),
         cmocka_unit_test(run_of_a_finished_conversation_asks_again),
         cmocka_unit_test(finished_conversation_can_be_refused_its_end_later),

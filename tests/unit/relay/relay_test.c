@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -227,6 +228,53 @@ static void stalled_command_loses_lines_but_blocks_nobody(void **state)
     assert_true(n_lines * LINE_BYTES > PENDING_BYTES);
 }
 
+/* Until the relay has read all that was sent. */
+static void await_read(const struct program *program)
+{
+    int n_left = 1;
+
+    while (n_left > 0)
+        assert_int_equal(ioctl(program->in_fd, FIONREAD, &n_left), 0);
+}
+
+/* A line that was begun ends before the note. */
+static void note_does_not_split_a_line(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf sent = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+    char path[] = "/tmp/deft-relay-test.XXXXXX";
+    int fd = mkstemp(path);
+    struct program program = {.pid = -1};
+    const char *note = NULL;
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(unlink(path), 0);
+    program = start(STALLED, path);
+    send_lines(&program, &sent);
+    send_all(&program, "p", 1);
+    await_read(&program);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    /* More than a pipe holds: the relay has written since. */
+    while (out.len <= PENDING_BYTES) {
+        char bytes[CHUNK_BYTES];
+        ssize_t n = read(program.out_fd, bytes, sizeof(bytes));
+
+        assert_true(n > 0);
+        strbuf_append_bytes(&out, bytes, (size_t)n);
+    }
+    send_all(&program, "q\nend\n", 6);
+    assert_int_equal(program_wait(&program, &out, &err), 0);
+    (void)unlink(path);
+    note = strstr(out.text, "deft-relay: ");
+    assert_non_null(note);
+    assert_int_equal(note[-1], '\n');
+    assert_true(text_ends_with(out.text, "end\n") || text_ends_with(out.text, NOTE_END));
+}
+
 /* Its input is still open. */
 static void relay_ends_with_its_command(void **state)
 {
@@ -255,6 +303,7 @@ int main(void)
         cmocka_unit_test(long_lines_pass_in_pieces),
         cmocka_unit_test(line_that_never_fits_is_dropped_whole),
         cmocka_unit_test(stalled_command_loses_lines_but_blocks_nobody),
+        cmocka_unit_test(note_does_not_split_a_line),
         cmocka_unit_test(relay_ends_with_its_command),
     };
 

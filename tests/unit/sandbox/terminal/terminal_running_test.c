@@ -184,14 +184,20 @@ static void later_output_of_a_job_is_read_by_an_empty_command(void **state)
 
 /* --- interrupts --- */
 
+/* Answers requests until the file of the workspace is there. */
+static void await_file(struct action_bench *bench, const char *name)
+{
+    while (!bench_has(bench, name))
+        assert_answers(bench, "GET /alive", "", NULL, 200, "status", "\"ok\"");
+}
+
 static void interrupt_ends_the_command_and_those_that_wait(void **state)
 {
     struct action_bench *bench = *state;
     int running = call_begin(bench, "{\"command\":\"echo > on; sleep 60\"}", "");
     int waiting = call_begin(bench, "{\"command\":\"echo > off\"}", "");
 
-    while (!bench_has(bench, "on"))
-        assert_answers(bench, "GET /alive", "", NULL, 200, "status", "\"ok\"");
+    await_file(bench, "on");
     assert_answers(bench, INTERRUPT, "", "", 200, "", "{\"success\":true}");
     {
         CLEANUP(bench_reply_done) struct bench_reply first = bench_receive(bench, running);
@@ -226,8 +232,7 @@ static void command_that_ignores_interrupts_is_ended(void **state)
                        cases[i].traps),
             "");
 
-        while (!bench_has(bench, "on"))
-            assert_answers(bench, "GET /alive", "", NULL, 200, "status", "\"ok\"");
+        await_file(bench, "on");
         assert_answers(bench, INTERRUPT, "", "", 200, "success", "true");
         {
             CLEANUP(bench_reply_done) struct bench_reply reply = bench_receive(bench, running);
@@ -237,6 +242,33 @@ static void command_that_ignores_interrupts_is_ended(void **state)
         bench_shell(bench, "rm on");
     }
     assert_terminal(bench, "{\"command\":\"echo on\"}", TEXT, "\"on\"");
+}
+
+/* The presses of Ctrl-C that an interrupt began end with its shell, and begin anew in the next. */
+static void reset_ends_an_interrupt(void **state)
+{
+    struct action_bench *bench = *state;
+    int running = -1;
+
+    assert_terminal(bench,
+                    "{\"command\":\"sh -c \\\"trap '[ -e one ] && echo > two; echo > one' INT; "
+                    "echo > on; while :; do sleep 0.05; done\\\"\",\"timeout\":0}",
+                    "exit_code", "-1");
+    await_file(bench, "on");
+    assert_answers(bench, INTERRUPT, "", "", 200, "success", "true");
+    await_file(bench, "two");
+    assert_terminal(bench, "{\"command\":\"sleep 0.5; echo on\",\"reset\":true}", "exit_code", "0");
+    running = call_begin(bench,
+                         "{\"command\":\"sh -c \\\"trap '' INT; echo > again; "
+                         "while :; do sleep 0.05; done\\\"\"}",
+                         "");
+    await_file(bench, "again");
+    assert_answers(bench, INTERRUPT, "", "", 200, "success", "true");
+    {
+        CLEANUP(bench_reply_done) struct bench_reply reply = bench_receive(bench, running);
+
+        assert_reply(reply, 200, "observation.exit_code", "143");
+    }
 }
 
 static void interrupt_while_nothing_runs_does_nothing(void **state)
@@ -264,6 +296,7 @@ int terminal_running_tests(void)
         BENCH_TEST(later_output_of_a_job_is_read_by_an_empty_command),
         BENCH_TEST(interrupt_ends_the_command_and_those_that_wait),
         BENCH_TEST(command_that_ignores_interrupts_is_ended),
+        BENCH_TEST(reset_ends_an_interrupt),
         BENCH_TEST(interrupt_while_nothing_runs_does_nothing),
     };
 

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "sandbox/browser/downloads.h"
 #include "sandbox/browser/page_frames.h"
 #include "sandbox/browser/recovery.h"
 #include "sandbox/browser/storage.h"
@@ -382,14 +383,20 @@ static void third_timeout_in_a_row_restarts_the_browser(void **state)
 {
     const struct error late = {.code = ERROR_TIMEOUT, .message = "late"};
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    char folder[] = "/tmp";
+    json_auto_t *download = json_loads("{\"guid\":\"d1\",\"suggestedFilename\":\"b\"}", 0, NULL);
     struct browser_bench bench;
 
     (void)state;
     fake_browser_begin(&bench, NO_ANSWERS);
+    bench.driver.folder = folder;
+    downloads_begun(&bench.driver, download);
     for (int i = 1; i <= 2; i++) {
         recovery_settle(&bench.driver, &late, &text);
         assert_int_equal(bench.driver.n_timeouts, i);
         assert_non_null(bench.driver.cdp);
+        assert_non_null(bench.driver.tabs);
+        assert_int_equal(bench.driver.n_downloads, 1);
     }
     recovery_settle(&bench.driver, &late, &text);
     assert_string_equal(text.text,
@@ -397,6 +404,9 @@ static void third_timeout_in_a_row_restarts_the_browser(void **state)
                                 "restarted: its tabs are lost.");
     assert_int_equal(bench.driver.n_timeouts, 0);
     assert_null(bench.driver.cdp);
+    assert_null(bench.driver.tabs);
+    assert_null(bench.driver.current);
+    assert_int_equal(bench.driver.n_downloads, 0);
     fake_browser_end(&bench, STOPPED STOPPED);
 }
 

@@ -71,6 +71,30 @@ static void shell_keeps_its_state(void **state)
     assert_terminal(bench, "{\"command\":\"echo $?\"}", TEXT, "\"4\"");
 }
 
+/* What a command makes of the terminal ends with it, but for the size. */
+static void terminal_is_the_same_for_each_command(void **state)
+{
+    static const char show[] = "stty -a | grep -oE '\\<(intr|quit|erase|kill|eof|susp) = [^;]*'\n"
+                               "stty -a | grep -oE -- '-?\\<(speed "
+                               "[0-9]+|cs7|cs8|cread|icrnl|ixon|iutf8|opost|isig|icanon|"
+                               "iexten|echo|echoctl|echok)\\>' | LC_ALL=C sort\n"
+                               "stty size\n";
+    static const char change[] =
+        "stty intr ^A quit ^B erase ^E kill ^F eof ^G susp ^N 9600 -icrnl -ixon -iutf8 "
+        "opost -isig -icanon -iexten echo -echoctl -echok\n";
+    struct action_bench *bench = *state;
+
+    bench_write(bench, "show", show);
+    bench_write(bench, "change", change);
+    for (int i = 0; i < 2; i++) {
+        assert_terminal(bench, "{\"command\":\"sh show\"}", TEXT,
+                        "\"intr = ^C\\nquit = ^\\\\\\nerase = ^?\\nkill = ^U\\neof = ^D\\n"
+                        "susp = ^Z\\n-echo\\n-opost\\ncread\\ncs8\\nechoctl\\nechok\\nicanon\\n"
+                        "icrnl\\niexten\\nisig\\niutf8\\nixon\\nspeed 38400\\n200 256\"");
+        assert_terminal(bench, "{\"command\":\"sh change\"}", "exit_code", "0");
+    }
+}
+
 static void shell_starts_in_the_folder_of_its_first_call(void **state)
 {
     struct action_bench *bench = *state;
@@ -275,6 +299,7 @@ int terminal_tests(void)
         BENCH_TEST(command_is_observed),
         BENCH_TEST(interpreter_of_the_shell_is_named),
         BENCH_TEST(shell_keeps_its_state),
+        BENCH_TEST(terminal_is_the_same_for_each_command),
         BENCH_TEST(shell_starts_in_the_folder_of_its_first_call),
         BENCH_TEST(folder_that_cannot_be_made_is_an_error),
         BENCH_TEST(variables_of_the_call_are_exported),

@@ -26,6 +26,38 @@ static void suffixes_begin_as_clients_expect(void **state)
                                            "command is still running - "));
 }
 
+/* Each API names its own tool, and writes numbers in its own way. */
+static void hint_names_the_tool(void **state)
+{
+    static const struct {
+        enum terminal_api face;
+        const char *timed_out;
+        const char *end;
+    } cases[] = {
+        {TERMINAL_TOOL, "\n[The command timed out after 5.0 seconds. You may wait longer by ",
+         "use the timeout parameter of the terminal tool for later commands.]"},
+        {TERMINAL_RUN, "\n[The command timed out after 5 seconds. You may wait longer by ",
+         "use the timeout parameter of the execute_bash tool for later commands.]"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+        terminal_text_timed_out(&out, 5, cases[i].face);
+        assert_true(text_starts_with(out.text, cases[i].timed_out));
+        assert_true(text_ends_with(out.text, cases[i].end));
+        strbuf_reset(&out);
+        terminal_text_silent(&out, 0.5, cases[i].face);
+        assert_true(
+            text_starts_with(out.text, "\n[The command has no new output after 0.5 seconds. You "));
+        assert_true(text_ends_with(out.text, cases[i].end));
+        strbuf_reset(&out);
+        terminal_text_not_executed(&out, "ls", cases[i].face);
+        assert_true(text_ends_with(out.text, cases[i].end));
+    }
+}
+
 static void seconds_read_as_floats(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
@@ -53,6 +85,7 @@ int terminal_text_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(suffixes_begin_as_clients_expect),
+        cmocka_unit_test(hint_names_the_tool),
         cmocka_unit_test(seconds_read_as_floats),
         cmocka_unit_test(literals_are_told_from_commands),
     };

@@ -23,6 +23,7 @@
 #include "sandbox/core/textfile.h"
 #include "sandbox/http/http_server.h"
 #include "sandbox/server_lifecycle.h"
+#include "support/descriptors.h"
 
 enum { WAIT_MAX_MS = 60000, READ_BYTES = 65536, FILE_MAX_BYTES = 64 * 1024 * 1024 };
 
@@ -72,6 +73,7 @@ int action_bench_set_up(void **state)
     struct action_bench *bench = NEW(struct action_bench);
     CLEANUP(strbuf_done) struct strbuf journal = STRBUF_INIT;
 
+    bench->n_descriptors = descriptors_count();
     memcpy(bench->folder, "/tmp/deft-bench-XXXXXX", sizeof("/tmp/deft-bench-XXXXXX"));
     assert_non_null(mkdtemp(bench->folder));
     (void)snprintf(bench->workspace, sizeof(bench->workspace), "%s/work", bench->folder);
@@ -102,11 +104,13 @@ int action_bench_set_up(void **state)
 int action_bench_tear_down(void **state)
 {
     struct action_bench *bench = *state;
+    int n_before = bench->n_descriptors;
 
     server_lifecycle_end(&bench->server, bench->http);
     action_config_done(&bench->config);
     folder_remove(bench->folder);
     mem_free(bench);
+    assert_int_equal(descriptors_count(), n_before);
     return 0;
 }
 

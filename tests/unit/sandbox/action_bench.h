@@ -32,6 +32,7 @@ struct action_bench {
     struct event_loop_timer watchdog;
     char texts[BENCH_TEXTS][BENCH_TEXT_BYTES];
     size_t n_texts;
+    int n_descriptors; /* before the server was opened; as many are open after its end */
 };
 
 struct bench_reply {

@@ -49,10 +49,10 @@ struct script_name {
 };
 
 static const struct script_name scripts[] = {
-    {SCRIPT_ELEMENTS, "ELEMENTS"}, {SCRIPT_READY, "READY"},     {SCRIPT_PRESS, "PRESS"},
-    {SCRIPT_FOCUS, "FOCUS"},       {SCRIPT_SET_VALUE, "SET"},   {SCRIPT_CHOOSE, "CHOOSE"},
-    {SCRIPT_SCROLL, "SCROLL"},     {SCRIPT_STORAGE, "STORAGE"}, {SCRIPT_STORE, "STORE"},
-    {SCRIPT_MARKDOWN, "MARKDOWN"},
+    {SCRIPT_ELEMENTS, "ELEMENTS"}, {SCRIPT_READY, "READY"},       {SCRIPT_PRESS, "PRESS"},
+    {SCRIPT_FOCUS, "FOCUS"},       {SCRIPT_SET_VALUE, "SET"},     {SCRIPT_CHOOSE, "CHOOSE"},
+    {SCRIPT_SCROLL, "SCROLL"},     {SCRIPT_STORAGE, "STORAGE"},   {SCRIPT_STORE, "STORE"},
+    {SCRIPT_MARKDOWN, "MARKDOWN"}, {SCRIPT_MEASURES, "MEASURES"},
 };
 
 /* Replaces our script in a parameter by its name. */

@@ -32,6 +32,7 @@
 #include "unit/sandbox/sandbox_test.h"
 
 enum { SERVER = 23457, COMMANDS = 23456, GROUP = 23458, IMAGES = 10001, OTHER = 7, SKIPPED = 99 };
+enum { DEPTH = 16 }; /* the last level of a home that is given */
 
 /* A child's exit code: 0, or the line of the check that failed. */
 #define CHECK(condition)                                                                           \
@@ -184,8 +185,20 @@ static void mount_passwd(const char *folder, const char *home, const char *mount
     CHECK(chown(mounted, IMAGES, GROUP) == 0);
 }
 
+/* A chain of folders below the home, as deep as it is given, and a file one level below. */
+static void make_chain(const char *home, struct strbuf *deepest)
+{
+    strbuf_append(deepest, home);
+    for (int i = 0; i < DEPTH; i++) {
+        strbuf_append(deepest, "/d");
+        CHECK(mkdir(deepest->text, S_IRWXU) == 0 && chown(deepest->text, IMAGES, GROUP) == 0);
+    }
+    make_file(deepest->text, "beyond", IMAGES);
+}
+
 static void give(const char *folder)
 {
+    CLEANUP(strbuf_done) struct strbuf deepest = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf home = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf mounted = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf link = STRBUF_INIT;
@@ -202,6 +215,7 @@ static void give(const char *folder)
     make_file(mounted.text, "far", IMAGES);
     make_file(folder, "outside", IMAGES);
     CHECK(symlink("../outside", link.text) == 0 && lchown(link.text, IMAGES, GROUP) == 0);
+    make_chain(home.text, &deepest);
     /* A number of fewer digits would move the lines that follow. */
     account_give(IMAGES, OTHER);
     CHECK(owner_of(home.text, "own") == IMAGES);
@@ -210,6 +224,7 @@ static void give(const char *folder)
     CHECK(strcmp(account.name.text, "image") == 0);
     CHECK(owner_of(folder, "home") == COMMANDS && owner_of(home.text, "own") == COMMANDS);
     CHECK(owner_of(home.text, "link") == COMMANDS && owner_of(folder, "outside") == IMAGES);
+    CHECK(owner_of(deepest.text, ".") == COMMANDS && owner_of(deepest.text, "beyond") == IMAGES);
     CHECK(owner_of(home.text, "others") == OTHER);
     CHECK(owner_of(home.text, "mounted") == IMAGES && owner_of(mounted.text, "far") == IMAGES);
 }

@@ -18,6 +18,7 @@
 #include "sandbox/core/action_limits.h"
 #include "sandbox/core/atomic_write.h"
 #include "sandbox/core/folder.h"
+#include "support/descriptors.h"
 #include "unit/sandbox/core/core_tests.h"
 
 struct bench {
@@ -199,6 +200,7 @@ static void write_that_ends_early_changes_nothing(void **state)
     struct bench *bench = *state;
     struct atomic_write file = ATOMIC_WRITE_INIT;
     struct error err = ERROR_INIT;
+    int n_descriptors = descriptors_count();
 
     write_bytes(bench->path, "old", 3);
     assert_int_equal(atomic_write_begin(&file, bench->path, &err), 0);
@@ -206,6 +208,7 @@ static void write_that_ends_early_changes_nothing(void **state)
     assert_bytes(bench->path, "old", 3);
     atomic_write_done(&file);
     atomic_write_done(NULL);
+    assert_int_equal(descriptors_count(), n_descriptors);
     assert_bytes(bench->path, "old", 3);
     assert_int_equal(unlink(bench->path), 0);
     assert_int_equal(rmdir(bench->folder), 0);

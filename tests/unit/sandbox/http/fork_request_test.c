@@ -5,10 +5,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -20,13 +22,16 @@
 #include "sandbox/core/action_server.h"
 #include "sandbox/core/event_loop.h"
 #include "sandbox/http/server_request.h"
+#include "support/descriptors.h"
 #include "support/json_path.h"
 #include "unit/sandbox/sandbox_test.h"
 
 enum { ENDED_WITHIN_MS = 20000 };
 
 struct bench {
-    struct action_server server;
+    struct action_server server; /* first: the work finds the bench by it */
+    pid_t pid;
+    int n_descriptors;
     struct http_head head;
     struct server_request *requests[MAX_FORK_REQUESTS + 1];
     size_t n;
@@ -39,6 +44,8 @@ static int set_up(void **state)
     struct error err = ERROR_INIT;
     size_t used = 0;
 
+    bench->pid = getpid();
+    bench->n_descriptors = descriptors_count();
     bench->head = (struct http_head)HTTP_HEAD_INIT;
     assert_int_equal(http_head_read(&bench->head, text, strlen(text), &used, &err), 0);
     assert_int_equal(event_loop_new(&bench->server.loop, &err), 0);
@@ -50,6 +57,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct bench *bench = *state;
+    int n_before = bench->n_descriptors;
 
     fork_requests_free(bench->server.forks);
     for (size_t i = 0; i < bench->n; i++)
@@ -57,6 +65,7 @@ static int tear_down(void **state)
     event_loop_free(bench->server.loop);
     http_head_done(&bench->head);
     mem_free(bench);
+    assert_int_equal(descriptors_count(), n_before);
     return 0;
 }
 
@@ -84,9 +93,16 @@ static int status_of(struct bench *bench, const struct fork_request_spec *spec)
     return request->status;
 }
 
+/* Work that ended the server's own process would end the test as if it had passed. */
+static void need_fork(const struct server_request *request)
+{
+    if (((const struct bench *)request->server)->pid == getpid())
+        abort();
+}
+
 static void answer_at_once(const struct server_request *request, struct fork_reply *answer)
 {
-    (void)request;
+    need_fork(request);
     answer->status = 201;
     answer->body = json_object();
     json_put_text(answer->body, "made", "yes");
@@ -119,6 +135,37 @@ static void answer_of_the_fork_is_that_of_the_request(void **state)
     assert_memory_equal(bench->requests[0]->headers.text, "etag\0a", sizeof("etag\0a"));
     assert_true(pread(bench->requests[0]->file_fd, body, sizeof(body) - 1, 0) > 0);
     assert_json_at(body, "", "{\"made\":\"yes\"}");
+}
+
+static void tell_of_the_process(const struct server_request *request, struct fork_reply *answer)
+{
+    struct sigaction broken_pipe = {0};
+    sigset_t blocked;
+    int signal_of_death = 0;
+
+    need_fork(request);
+    (void)sigprocmask(SIG_SETMASK, NULL, &blocked);
+    (void)sigaction(SIGPIPE, NULL, &broken_pipe);
+    (void)prctl(PR_GET_PDEATHSIG, &signal_of_death);
+    answer->body = json_object();
+    json_put(answer->body, "leads_a_session", json_boolean(getsid(0) == getpid()));
+    json_put(answer->body, "blocks_child", json_boolean(sigismember(&blocked, SIGCHLD)));
+    json_put(answer->body, "ignores_pipe", json_boolean(broken_pipe.sa_handler == SIG_IGN));
+    json_put(answer->body, "dies_by", json_integer(signal_of_death));
+}
+
+static void fork_is_a_process_of_its_own(void **state)
+{
+    static const struct fork_request_spec spec = {tell_of_the_process, -1, 0};
+    struct bench *bench = *state;
+    char body[256] = "";
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(status_of(bench, &spec), 200);
+    assert_true(pread(bench->requests[0]->file_fd, body, sizeof(body) - 1, 0) > 0);
+    assert_json_at(body, "",
+                   "{\"leads_a_session\":true,\"blocks_child\":false,"
+                   "\"ignores_pipe\":false,\"dies_by\":9}");
 }
 
 static void fork_that_dies_is_an_internal_error(void **state)
@@ -172,6 +219,27 @@ static void fork_that_is_dropped_at_once_ends(void **state)
     assert_int_equal(poll(&polled, 1, ENDED_WITHIN_MS), 1);
 }
 
+static void forks_end_with_the_server(void **state)
+{
+    static const struct fork_request_spec endless = {never_answer, -1, 0};
+    struct bench *bench = *state;
+    CLEANUP(fd_close) int ended = -1;
+    int ends[2] = {-1, -1};
+    struct pollfd polled = {.events = POLLIN};
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    ended = ends[0];
+    for (int i = 0; i < 3; i++)
+        (void)start(bench, &endless);
+    fork_requests_free(bench->server.forks);
+    bench->server.forks = NULL;
+    for (size_t i = 0; i < bench->n; i++)
+        bench->requests[i]->dropped = NULL;
+    fd_close(&ends[1]);
+    polled.fd = ended;
+    assert_int_equal(poll(&polled, 1, ENDED_WITHIN_MS), 1);
+}
+
 static void leave_a_file(const struct server_request *request, struct fork_reply *answer)
 {
     CLEANUP(fd_close) int fd = -1;
@@ -219,9 +287,14 @@ static void file_of_the_work_is_removed_after_it(void **state)
 int fork_request_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(answer_of_the_fork_is_that_of_the_request), TEST(fork_that_dies_is_an_internal_error),
-        TEST(fork_that_takes_too_long_is_ended),         TEST(forks_at_once_are_bounded),
-        TEST(fork_that_is_dropped_at_once_ends),         TEST(file_of_the_work_is_removed_after_it),
+        TEST(answer_of_the_fork_is_that_of_the_request),
+        TEST(fork_that_dies_is_an_internal_error),
+        TEST(fork_that_takes_too_long_is_ended),
+        TEST(forks_at_once_are_bounded),
+        TEST(fork_is_a_process_of_its_own),
+        TEST(forks_end_with_the_server),
+        TEST(fork_that_is_dropped_at_once_ends),
+        TEST(file_of_the_work_is_removed_after_it),
     };
 
     return cmocka_run_group_tests_name("fork_request", tests, NULL, NULL);

@@ -4,7 +4,6 @@
  */
 #include "sandbox/ports/preview_listener.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "sandbox/core/event_loop.h"
+#include "support/descriptors.h"
 #include "unit/sandbox/tools_tests.h"
 
 #include <setjmp.h>
@@ -162,18 +162,6 @@ static int accept_program(struct bench *bench, int listener)
     return fd;
 }
 
-static size_t count_descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    size_t n = 0;
-
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-    while (readdir(dir) != NULL)
-        n++;
-    (void)closedir(dir);
-    return n;
-}
-
 static void say_head(int client, int port)
 {
     CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
@@ -186,7 +174,7 @@ static void program_gets_the_request_and_answers(void **state)
 {
     static const int families[] = {AF_INET, AF_INET6};
     struct bench *bench = *state;
-    size_t n_before = count_descriptors();
+    int n_before = descriptors_count();
 
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         union address address;
@@ -208,7 +196,7 @@ static void program_gets_the_request_and_answers(void **state)
         assert_ends(bench, client);
         fd_close(&client);
         fd_close(&listener);
-        while (count_descriptors() > n_before)
+        while (descriptors_count() > n_before)
             dispatch(bench);
     }
 }
@@ -261,7 +249,7 @@ static void request_for_no_program_is_closed(void **state)
     struct bench *bench = *state;
     union address address;
     int listener = listen_on(AF_INET, &address);
-    size_t n_before = count_descriptors() - 1;
+    int n_before = descriptors_count() - 1;
 
     /* No program listens there any more. */
     fd_close(&listener);
@@ -278,7 +266,7 @@ static void request_for_no_program_is_closed(void **state)
             assert_int_equal(shutdown(client, SHUT_WR), 0);
         assert_ends(bench, client);
         fd_close(&client);
-        assert_int_equal(count_descriptors(), n_before);
+        assert_int_equal(descriptors_count(), n_before);
     }
 }
 

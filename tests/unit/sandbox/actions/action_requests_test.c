@@ -3,7 +3,9 @@
  */
 #include "sandbox/actions/actions.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -224,11 +226,35 @@ static void large_result_of_a_file_tool_arrives(void **state)
     assert_file(bench, "large", "y");
 }
 
+/* A retry would run it again. */
+static void action_that_cannot_be_recorded_does_not_run(void **state)
+{
+    static const char body[] = "{\"tool\":\"terminal\",\"args\":{\"command\":\"echo >> ran\"}}";
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply refused = {0, STRBUF_INIT, STRBUF_INIT};
+    struct rlimit limit = {0};
+    struct rlimit none = {0};
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    none.rlim_max = limit.rlim_max;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    refused = bench_ask(bench, "PUT /actions/a1", CALLS_HEADERS, body);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_reply(refused, 503, "detail", "\"writing the journal: File too large\"");
+    assert_false(bench_has(bench, "ran"));
+    assert_answers(bench, "GET /actions/a1", CALLS_HEADERS, NULL, 200, "",
+                   "{\"state\":\"unknown\"}");
+    assert_answers(bench, "PUT /actions/a1", CALLS_HEADERS, body, 200, "state", "\"finished\"");
+    assert_file(bench, "ran", "\n");
+}
+
 int action_requests_tests(void)
 {
     const struct CMUnitTest tests[] = {
         BENCH_TEST(answer_is_waited_for_and_kept),
         BENCH_TEST(action_that_a_restart_ended_is_told_as_interrupted),
+        BENCH_TEST(action_that_cannot_be_recorded_does_not_run),
         BENCH_TEST(waiters_of_an_action_are_bounded),
         BENCH_TEST(waiting_actions_are_bounded),
         BENCH_TEST(edit_runs_beside_a_command),

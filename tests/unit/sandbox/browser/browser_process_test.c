@@ -308,6 +308,19 @@ static void call_ends_with_its_time(void **state)
     bench_free(bench);
 }
 
+/* Also one that starts the browser. */
+static void start_ends_with_the_time_of_its_call(void **state)
+{
+    struct bench *bench = bench_new("Browser.getVersion) continue;;\n", 2000);
+
+    (void)state;
+    assert_call(bench,
+                "The call was cut off: the page did not answer in time. The browser was restarted: "
+                "its tabs are lost.",
+                "true");
+    bench_free(bench);
+}
+
 /* Only time-outs in a row restart the browser. */
 static void answered_call_ends_a_row_of_timeouts(void **state)
 {
@@ -422,6 +435,7 @@ int browser_process_tests(void)
         cmocka_unit_test(browser_that_fails_to_start_is_told),
         cmocka_unit_test(browser_that_ended_between_calls_is_told),
         cmocka_unit_test(call_ends_with_its_time),
+        cmocka_unit_test(start_ends_with_the_time_of_its_call),
         cmocka_unit_test(answered_call_ends_a_row_of_timeouts),
         cmocka_unit_test(driver_that_hangs_is_killed),
         cmocka_unit_test(driver_that_ends_is_restarted_by_the_next_call),

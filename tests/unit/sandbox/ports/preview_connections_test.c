@@ -5,6 +5,7 @@
 #include "sandbox/ports/preview_listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -288,6 +289,21 @@ static void head_has_a_limit(void **state)
     fail_msg("a head of any size is read");
 }
 
+/* It owns the socket also then. */
+static void listener_that_cannot_be_watched_is_an_error(void **state)
+{
+    struct bench *bench = *state;
+    struct preview_listener *listener = NULL;
+    struct error err = ERROR_INIT;
+    int n_before = descriptors_count();
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC); /* a regular file is never ready */
+
+    assert_true(fd >= 0);
+    assert_int_equal(preview_listener_open(bench->loop, fd, &listener, &err), -1);
+    assert_null(listener);
+    assert_int_equal(descriptors_count(), n_before);
+}
+
 static void connections_end_with_the_listener(void **state)
 {
     struct bench *bench = *state;
@@ -318,6 +334,8 @@ int preview_connections_tests(void)
         cmocka_unit_test_setup_teardown(body_behind_the_head_arrives_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(request_for_no_program_is_closed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(head_has_a_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(listener_that_cannot_be_watched_is_an_error, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(connections_end_with_the_listener, set_up, tear_down),
     };
 

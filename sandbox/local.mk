@@ -233,6 +233,7 @@ sandbox_core_test_SOURCES = \
 	tests/unit/sandbox/core/core_tests.c tests/unit/sandbox/core/core_tests.h \
 	tests/unit/sandbox/core/child_process_test.c \
 	tests/unit/sandbox/core/event_loop_test.c \
+	tests/unit/sandbox/core/memory_kills_test.c \
 	tests/unit/sandbox/core/textfile_test.c \
 	tests/unit/sandbox/core/tunnel_test.c
 sandbox_core_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)

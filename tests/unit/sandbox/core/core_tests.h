@@ -14,6 +14,7 @@
 int action_routes_tests(void);
 int child_process_tests(void);
 int event_loop_tests(void);
+int memory_kills_tests(void);
 int textfile_tests(void);
 int tunnel_tests(void);
 

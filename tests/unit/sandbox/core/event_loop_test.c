@@ -120,6 +120,17 @@ static void on_again(void *owner)
         event_loop_timer_set(named->bench->loop, &named->timer, 1);
 }
 
+static void timers_of_one_time_expire_as_they_were_set(void **state)
+{
+    struct bench *bench = *state;
+    struct named_timer timers[N_TIMERS];
+
+    make_timers(bench, timers);
+    for (int i = 0; i < N_TIMERS; i++)
+        event_loop_timer_set(bench->loop, &timers[i].timer, 20);
+    run_until(bench, "abcde");
+}
+
 static void timer_may_set_itself(void **state)
 {
     struct bench *bench = *state;
@@ -408,6 +419,8 @@ int event_loop_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(timers_expire_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(timers_of_one_time_expire_as_they_were_set, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(timer_may_set_itself, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_child_is_told_of_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(child_of_a_list_is_found, set_up, tear_down),

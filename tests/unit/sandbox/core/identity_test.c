@@ -101,6 +101,27 @@ static void inherit_capabilities(void)
     CHECK(syscall(SYS_capset, &header, data) == 0);
 }
 
+static void make_file(const char *folder, const char *name, uid_t uid)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    int fd = -1;
+
+    strbuf_appendf(&path, "%s/%s", folder, name);
+    fd = open(path.text, O_CREAT | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    CHECK(fd >= 0 && fchown(fd, uid, GROUP) == 0);
+    fd_close(&fd);
+}
+
+static uid_t owner_of(const char *folder, const char *name)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    struct stat info = {0};
+
+    strbuf_appendf(&path, "%s/%s", folder, name);
+    CHECK(lstat(path.text, &info) == 0);
+    return info.st_uid;
+}
+
 static void become_both(const char *folder)
 {
     const struct action_config config = {
@@ -108,12 +129,14 @@ static void become_both(const char *folder)
     struct error err = ERROR_INIT;
     struct stat info = {0};
 
+    make_file(folder, "journal", COMMANDS);
     inherit_capabilities();
     CHECK(identity_take(&config, &err) == 0);
     CHECK(is_user(SERVER, COMMANDS, SERVER));
     CHECK(getgid() == GROUP && getegid() == GROUP && getgroups(0, NULL) == 1);
     CHECK(has_no_capability());
     CHECK(stat(folder, &info) == 0 && info.st_uid == SERVER && info.st_gid == GROUP);
+    CHECK(owner_of(folder, "journal") == SERVER);
     identity_open_as_server();
     CHECK(is_user(SERVER, SERVER, COMMANDS));
     identity_open_as_commands();
@@ -142,27 +165,6 @@ static void program_cannot_become_the_server_again(void **state)
 {
     (void)state;
     run(become_commands);
-}
-
-static void make_file(const char *folder, const char *name, uid_t uid)
-{
-    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    int fd = -1;
-
-    strbuf_appendf(&path, "%s/%s", folder, name);
-    fd = open(path.text, O_CREAT | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    CHECK(fd >= 0 && fchown(fd, uid, GROUP) == 0);
-    fd_close(&fd);
-}
-
-static uid_t owner_of(const char *folder, const char *name)
-{
-    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    struct stat info = {0};
-
-    strbuf_appendf(&path, "%s/%s", folder, name);
-    CHECK(lstat(path.text, &info) == 0);
-    return info.st_uid;
 }
 
 /* This process alone sees another /etc/passwd, and a file system of its own below the home. */

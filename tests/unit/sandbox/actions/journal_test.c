@@ -88,6 +88,33 @@ static void assert_result(struct journal *journal, const char *id, const char *b
     assert_string_equal(kept.text, body);
 }
 
+static void conversations_have_their_own_fences(void **state)
+{
+    static const char *const names[] = {"11111111-1111-4111-8111-111111111111",
+                                        "22222222-2222-4222-8222-222222222222",
+                                        "33333333-3333-4333-8333-333333333333"};
+    const struct journal_folder *folder = *state;
+    struct uuid ids[ARRAY_SIZE(names)];
+    struct journal *journal = journal_open(folder->dir, interrupted);
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        assert_true(uuid_parse(names[i], &ids[i]));
+        assert_int_equal(journal_fence(journal, &ids[i]), -1);
+        journal_raise_fence(journal, &ids[i], (int64_t)i + 5);
+    }
+    journal_raise_fence(journal, &ids[1], 2);
+    for (int restart = 0; restart < 2; restart++) {
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+            assert_int_equal(journal_fence(journal, &ids[i]), (int64_t)i + 5);
+        journal_close(journal);
+        journal = journal_open(folder->dir, interrupted);
+    }
+    journal_forget(journal, &ids[1]);
+    assert_int_equal(journal_fence(journal, &ids[0]), 5);
+    assert_int_equal(journal_fence(journal, &ids[2]), 7);
+    journal_close(journal);
+}
+
 static void results_fences_and_hashes_survive_a_restart(void **state)
 {
     const struct journal_folder *folder = *state;
@@ -336,6 +363,8 @@ static void without_a_directory_memory_serves(void **state)
 int journal_tests(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(conversations_have_their_own_fences, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(results_fences_and_hashes_survive_a_restart, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(any_torn_end_is_survived, make_folder, remove_folder),

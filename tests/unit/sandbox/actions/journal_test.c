@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/attr.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/strbuf.h"

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/attr.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"

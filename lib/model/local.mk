@@ -67,6 +67,15 @@ libmodel_a_SOURCES = \
 	lib/model/secrets/secret_registry.c lib/model/secrets/secret_registry.h \
 	lib/model/secrets/secret_tables.c \
 	lib/model/secrets/secret_walk.c lib/model/secrets/secret_walk.h \
+	lib/model/security/call_text.c lib/model/security/call_text.h \
+	lib/model/security/policy_risk.c lib/model/security/policy_risk.h \
+	lib/model/security/security_analyzer.c lib/model/security/security_analyzer.h \
+	lib/model/security/shell_command.c lib/model/security/shell_command.h \
+	lib/model/security/shell_reader.c lib/model/security/shell_reader.h \
+	lib/model/security/shell_text.c lib/model/security/shell_text.h \
+	lib/model/security/shell_words.c lib/model/security/shell_words.h \
+	lib/model/security/text_patterns.c lib/model/security/text_patterns.h \
+	lib/model/security/security_call.h \
 	lib/model/agent/settings_fields.c \
 	lib/model/agent/settings_schema.c lib/model/agent/settings_schema.h \
 	lib/model/schema/field.h \
@@ -138,6 +147,7 @@ model_test_SOURCES = \
 	tests/unit/model/prompt/prompt_forms_test.c tests/unit/model/prompt/prompt_test.c \
 	tests/unit/model/schema/client_arguments_test.c tests/unit/model/schema/members_test.c tests/unit/model/schema/redact_test.c \
 	tests/unit/model/plugins/repository_steps_test.c tests/unit/model/plugins/repository_test.c \
+	tests/unit/model/security/security_analyzer_test.c \
 	tests/unit/model/secrets/secret_places_test.c tests/unit/model/secrets/secret_test.c \
 	tests/unit/model/agent/settings_test.c \
 	tests/unit/model/schema/object_schema_test.c \

@@ -37,7 +37,7 @@ BEGIN {
 
     # The rooms of a folder, from the lowest to the highest. Files beside them are above all of them,
     # but for the folders whose own files are beneath.
-    rooms["lib/model"] = "schema catalogue event plugins secrets agent openai conversation tools masking prompt start"
+    rooms["lib/model"] = "schema catalogue event plugins secrets agent openai conversation tools security masking prompt start"
     rooms["lib/store"] = "db conversation runtime user"
     rooms["fcgi"] = "core sandbox settings preview agent app openapi"
     rooms["fcgi/agent"] = "mcp workspace plugins conversation"

@@ -16,6 +16,8 @@
 #include "model/catalogue/catalogue.h"
 #include "model/event/event.h"
 #include "model/event/stats.h"
+#include "model/security/security_analyzer.h"
+#include "model/security/security_call.h"
 #include "model/tools/agent_tool.h"
 #include "model/tools/tool_call.h"
 #include "model/tools/tool_check.h"
@@ -120,6 +122,20 @@ static const json_t *analyzer_of(const struct agent *agent)
     return json_object_get(agent->conversation.spec, "security_analyzer");
 }
 
+static enum policy_risk judge(const struct agent *agent, const struct action_parts *parts)
+{
+    const struct security_call call = {
+        .tool_name = parts->tool_name,
+        .action = parts->action,
+        .summary = parts->summary,
+        .thought = parts->thought,
+        .reasoning = parts->reasoning,
+        .own = policy_risk_from_string(parts->security_risk),
+    };
+
+    return security_analyzer_judge(analyzer_of(agent), &call);
+}
+
 /* True if a block holds a secret. Without its words the server would refuse its signature. */
 static bool tells_secret(const struct agent *agent, const json_t *blocks)
 {
@@ -211,9 +227,8 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
         plan->blocked[plan->n_blocked++] = ref;
         return;
     }
-    plan->risks[plan->n_runnable] = (struct policy_call){
-        .tool_name = check.tool->name,
-        .risk = policy_judge(analyzer_of(agent), policy_risk_from_string(parts.security_risk))};
+    plan->risks[plan->n_runnable] =
+        (struct policy_call){.tool_name = check.tool->name, .risk = judge(agent, &parts)};
     plan->runnable[plan->n_runnable++] = ref;
 }
 

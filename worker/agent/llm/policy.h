@@ -12,28 +12,13 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-
-/* By increasing risk, except UNKNOWN, which means not judged. */
-enum policy_risk { POLICY_RISK_UNKNOWN, POLICY_RISK_LOW, POLICY_RISK_MEDIUM, POLICY_RISK_HIGH };
+#include "model/security/policy_risk.h"
 
 /* A call about to run, as a policy sees it. */
 struct policy_call {
     const char *tool_name;
     enum policy_risk risk;
 };
-
-/* Parses a risk's wire name; any other text is POLICY_RISK_UNKNOWN. */
-enum policy_risk policy_risk_from_string(const char *name) NONNULL MUST_CHECK;
-
-/*
- * An analyzer's verdict on a call, given the model's own. LLMSecurityAnalyzer passes that on. The
- * others judge by themselves, which this server does not support: POLICY_RISK_UNKNOWN. An ensemble
- * takes the highest known risk, so a HIGH passed on by a member is kept. analyzer NULL: none.
- */
-enum policy_risk policy_judge(const json_t *analyzer, enum policy_risk own) MUST_CHECK;
-
-/* The wire name. Static storage. */
-const char *policy_risk_to_string(enum policy_risk risk) MUST_CHECK;
 
 /*
  * True if the batch needs confirmation because any of its calls does. A lone `finish` or `think`

@@ -62,13 +62,45 @@ test('agent-server 37: without an analyzer risks are unknown', async (t) => {
   for (const { security_risk: risk } of (await conversation.events()).filter(ofKind('ActionEvent'))) assert.equal(risk, 'UNKNOWN');
 });
 
-test('with an unsupported analyzer every risk is unknown', async (t) => {
-  const conversation = await fresh(t, { security_analyzer: { kind: 'PatternSecurityAnalyzer' }, confirmation_policy: RISKY });
+test('with the analyzer of another service every risk is unknown', async (t) => {
+  const conversation = await fresh(t, { security_analyzer: { kind: 'GraySwanAnalyzer' }, confirmation_policy: RISKY });
   await conversation.say('go', true);
   assert.equal(await conversation.rest(['waiting_for_confirmation', 'finished', 'error']), 'waiting_for_confirmation');
   const events = await conversation.events();
   assert.deepEqual(Object.values(events.find(ofKind('SecurityAnalysisEvent')).risks), ['UNKNOWN', 'UNKNOWN']);
   assert.deepEqual(events.filter(ofKind('ObservationEvent')), []);
+});
+
+/** The risks that were found in all batches, in order. */
+const risksOf = (events) => events.filter(ofKind('SecurityAnalysisEvent')).flatMap(({ risks }) => Object.values(risks));
+
+test('a pattern analyzer judges commands, whatever the model says of them', async (t) => {
+  fake.setScenario('patterns', [{ calls: [terminal('ls', 'HIGH')] }, { calls: [terminal('r\\m -rf x', 'LOW')] }, { text: 'done' }]);
+  const analyzer = { kind: 'PatternSecurityAnalyzer' };
+  const conversation = await Conversation.start(fake, 'patterns', { security_analyzer: analyzer, confirmation_policy: RISKY });
+  t.after(() => conversation.delete());
+  await conversation.say('go', true);
+  assert.equal(await conversation.rest(['waiting_for_confirmation', 'finished', 'error']), 'waiting_for_confirmation');
+  const events = await conversation.events();
+  assert.deepEqual(risksOf(events), ['LOW', 'HIGH']);
+  assert.equal(events.find(ofKind('SecurityAnalysisEvent')).analyzer, 'PatternSecurityAnalyzer');
+  assert.equal(events.filter(ofKind('ObservationEvent')).length, 1);
+  await conversation.must(200, 'POST', '/events/respond_to_confirmation', { json: { accept: true } });
+  assert.equal(await conversation.rest(['finished', 'error']), 'finished');
+});
+
+test('an ensemble takes the worst risk that a member knows', async (t) => {
+  fake.setScenario('ensemble', [
+    { calls: [terminal('ls', 'MEDIUM'), terminal('ls /', 'LOW')] },
+    { calls: [terminal('rm -rf /etc', 'LOW')] },
+  ]);
+  const analyzers = ['GraySwanAnalyzer', 'LLMSecurityAnalyzer', 'PolicyRailSecurityAnalyzer'].map((kind) => ({ kind }));
+  const analyzer = { kind: 'EnsembleSecurityAnalyzer', analyzers };
+  const conversation = await Conversation.start(fake, 'ensemble', { security_analyzer: analyzer, confirmation_policy: RISKY });
+  t.after(() => conversation.delete());
+  await conversation.say('go', true);
+  assert.equal(await conversation.rest(['waiting_for_confirmation', 'finished', 'error']), 'waiting_for_confirmation');
+  assert.deepEqual(risksOf(await conversation.events()), ['MEDIUM', 'LOW', 'HIGH']);
 });
 
 test('agent-server 41: a policy that is set during a run applies to the next answer', async (t) => {

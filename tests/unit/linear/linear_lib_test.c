@@ -39,6 +39,11 @@
 #include "model/plugins/repository.h"
 #include "model/prompt/skills.h"
 #include "model/schema/regex.h"
+#include "model/security/security_analyzer.h"
+#include "model/security/security_call.h"
+#include "model/security/shell_command.h"
+#include "model/security/shell_reader.h"
+#include "model/security/text_patterns.h"
 #include "model/tools/sub_agents.h"
 #include "model/web_origin.h"
 #include "unit/linear/linear.h"
@@ -592,6 +597,60 @@ static void run_start(const char *text, size_t len)
 
 static const char *const one_text[] = {"|a|", NULL};
 
+/* --- security --- */
+
+/* The tenfold is below the limit of an analyzed text. */
+#define ANALYZED_BYTES 2900
+
+static void run_commands(const char *text, size_t len)
+{
+    struct shell_findings findings = {.has_unknown = false};
+
+    shell_read(text, len, &findings);
+    (void)!text_patterns_of_code(text);
+    (void)!text_patterns_of_prose(text);
+}
+
+static void run_analyzer(const char *text, size_t len)
+{
+    json_auto_t *analyzer = json_object();
+    json_auto_t *action = json_object();
+
+    json_put_text(analyzer, "kind", "PatternSecurityAnalyzer");
+    json_put(action, "command", json_text(text, len));
+    (void)!security_analyzer_judge(
+        analyzer, &(struct security_call){.tool_name = "a", .action = action, .thought = text});
+}
+
+static const char *const commands[] = {"|$(|",
+                                       "|`|",
+                                       "|sh -c \"|",
+                                       "|$(a |)",
+                                       "|\"$(|",
+                                       "|<(|",
+                                       "|<<a\n|",
+                                       "|<<a |\n",
+                                       "|rm -r |",
+                                       "|rm -m/|",
+                                       "|rm |",
+                                       "|sudo |",
+                                       "|a=(|",
+                                       "|((|",
+                                       "|eval |",
+                                       "|$'|",
+                                       "|sh <<< 'a' |",
+                                       "|eval `|",
+                                       "rm -rf |/../|",
+                                       "rm -rf |/./|",
+                                       "|env -S |",
+                                       "sh -c '|$(a)|'",
+                                       "sh -c \"|$(sh -c |",
+                                       "|os.|",
+                                       "|eval \n|",
+                                       "|ignore prior |",
+                                       "|you are now |",
+                                       NULL};
+
 /* --- observations --- */
 
 static void run_observation(const char *text, size_t len)
@@ -649,6 +708,10 @@ static void time_is_linear_in_what_the_libraries_read(void **state)
         {"sub_agents_append_list", run_definitions, one_text, LINEAR_OBJECTS},
         {"text_template_read", run_template, templates, LINEAR_FEW_BYTES, 0},
         {"text_template_read", run_template, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"shell_read", run_commands, commands, LINEAR_FEW_BYTES, 0},
+        {"shell_read", run_commands, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"security_analyzer_judge", run_analyzer, commands, ANALYZED_BYTES, 0},
+        {"security_analyzer_judge", run_analyzer, linear_any_text, ANALYZED_BYTES, 0},
         {"conversation_from_request", run_start, one_text, LINEAR_OBJECTS},
     };
 

@@ -208,6 +208,7 @@ static void commands_are_read_as_the_shell_does(void **state)
         {"echo $('rm' -rf x)", HIGH},
         {"echo \"a $('rm' -rf \"x\") b\"", HIGH},
         {"echo `'rm' -rf x`", HIGH},
+        {"echo \"$(echo \\); 'rm' -rf x)\"", HIGH},
         {"cat <('rm' -rf x)", HIGH},
         {"x=(a b) 'rm' -rf x", HIGH},
         {"echo it's 'fine'; 'rm' -rf x", LOW},
@@ -234,6 +235,7 @@ static void commands_are_read_as_the_shell_does(void **state)
         {"'$x'", LOW},
         {"\\$x", LOW},
         {"echo $((1 + $x))", LOW},
+        {"echo $(($x + 1))", LOW},
         {"(( $x > 1 ))", LOW},
         {"ls # $x", LOW},
     };
@@ -313,6 +315,7 @@ static void rails_report_three_kinds_of_commands(void **state)
         {"rm -rf /home/a", LOW},
         {"rm -rf /etcetera", LOW},
         {"rm -rf ~/x", LOW},
+        {"rm -rf ~*", LOW},
         {"rm -rf $HOMES", LOW},
         {"rm -rf .", LOW},
         {"rm -rf x/etc", LOW},

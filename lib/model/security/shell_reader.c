@@ -197,7 +197,9 @@ static void take_escaped_quotes(struct shell_reader *reader)
 
 static char next_char(const struct shell_reader *reader)
 {
-    return reader->at + 1 < reader->end ? reader->at[1] : '\0';
+    if (reader->at + 1 >= reader->end)
+        return '\0';
+    return reader->at[1];
 }
 
 /* In quotes or not; "$'" and "$\"" are quotes only outside. */

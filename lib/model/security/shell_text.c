@@ -49,14 +49,12 @@ static const char *step(struct nesting *nesting, const char *at, const char *end
         quote = memchr(at + 1, '\'', (size_t)(end - at) - 1);
         return quote == NULL ? end : quote + 1;
     }
-    if (*at == '"' && is_quoted)
+    if ((*at == '"' && is_quoted) || (*at == ')' && !is_quoted))
         nesting->n--;
     else if (*at == '"')
         nesting->open[nesting->n++] = '"';
     else if (*at == '(' && (!is_quoted || at[-1] == '$'))
         nesting->open[nesting->n++] = '(';
-    else if (*at == ')' && !is_quoted)
-        nesting->n--;
     return at + 1;
 }
 

@@ -169,8 +169,6 @@ static void watch_both(struct preview_link *link)
 
 /* --- bytes --- */
 
-enum moved { MOVED, MOVED_NOTHING, MOVED_LAST };
-
 static bool may_come_later(void)
 {
     return errno == EAGAIN || errno == EINTR;
@@ -208,16 +206,17 @@ static void stop_request(struct preview_link *link)
     strbuf_done(&link->request);
 }
 
-static enum moved move_request(struct preview_link *link)
+/* False when nothing is there; the end is reported as a hang-up. */
+static bool move_request(struct preview_link *link)
 {
     char *chunk = link->relay->chunk;
     ssize_t n = recv(link->nginx.fd, chunk, CHUNK_BYTES, MSG_DONTWAIT);
 
     if (n <= 0)
-        return n < 0 && may_come_later() ? MOVED_NOTHING : MOVED_LAST;
+        return false;
     if (!link->is_deaf && !send_bytes(&link->program, chunk, (size_t)n, &link->request))
         stop_request(link);
-    return MOVED;
+    return true;
 }
 
 static void end_answer(struct preview_link *link)
@@ -376,7 +375,7 @@ static void on_connected(struct preview_link *link)
 static void on_hang_up(struct preview_link *link)
 {
     if (link->phase == LINK_WAITING || link->phase == LINK_COPYING) {
-        while (link->request.len == 0 && move_request(link) == MOVED)
+        while (link->request.len == 0 && move_request(link))
             ;
     }
     end(link);
@@ -394,8 +393,8 @@ static void on_nginx(struct preview_link *link, uint32_t events)
         return;
     if (link->phase == LINK_ASKING)
         read_request(link);
-    else if (move_request(link) == MOVED_LAST)
-        end(link);
+    else
+        (void)move_request(link);
 }
 
 static void on_program(struct preview_link *link, uint32_t events)

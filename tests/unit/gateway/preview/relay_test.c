@@ -317,6 +317,36 @@ static void heads_of_an_answer_are_limited(void **state)
     assert_true(text_starts_with(heard.text, "HTTP/1.1 502 Bad Gateway\r\n"));
 }
 
+static void page_of_a_refused_answer_is_whole(void **state)
+{
+    static const char expected[] =
+        "HTTP/1.1 502 Bad Gateway\r\n"
+        "Content-Type: text/html; charset=utf-8\r\n"
+        "Cache-Control: no-store\r\n"
+        "X-Content-Type-Options: nosniff\r\n"
+        "Referrer-Policy: no-referrer\r\n"
+        "Content-Security-Policy: default-src 'none'; object-src 'none'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'\r\n"
+        "Connection: close\r\n"
+        "Content-Length: 401\r\n\r\n"
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n"
+        "<title>The response cannot be shown</title>\n"
+        "<h1>The response cannot be shown</h1>\n"
+        "<p>The program in the sandbox did not send a valid HTTP response to this request: its "
+        "status is 600. Check the program, and what listens on that port.</p>\n</html>\n";
+    struct relay_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf heard = STRBUF_INIT;
+    CLEANUP(fd_close) int nginx = -1;
+    CLEANUP(fd_close) int program = -1;
+
+    begin(fixture, &nginx, &program);
+    say(program, "HTTP/1.1 600 X\r\n");
+    hear_all(fixture, nginx, &heard);
+    assert_string_equal(heard.text, expected);
+}
+
 /* nginx answers with its own page then. */
 static void request_without_an_address_is_closed(void **state)
 {
@@ -509,6 +539,24 @@ static void socket_is_for_nginx_only(void **state)
     preview_relay_close(&again);
 }
 
+static void connections_are_limited(void **state)
+{
+    struct relay_fixture *fixture = *state;
+    CLEANUP(fd_close) int last = -1;
+    CLEANUP(fd_close) int refused = -1;
+
+    fixture->relay.n_links = 8191;
+    last = connect_nginx(fixture);
+    turn(fixture);
+    assert_int_equal(fixture->relay.n_links, 8192);
+    refused = connect_nginx(fixture);
+    hear_end(fixture, refused);
+    assert_int_equal(fixture->relay.n_links, 8192);
+    fd_close(&last);
+    turn(fixture);
+    assert_int_equal(fixture->relay.n_links, 8191);
+}
+
 static void open_connections_end_with_the_relay(void **state)
 {
     struct relay_fixture *fixture = *state;
@@ -534,6 +582,7 @@ int main(void)
         TEST(informational_answers_are_left_out),
         TEST(upgrade_must_have_been_asked_for),
         TEST(what_is_no_http_is_refused),
+        TEST(page_of_a_refused_answer_is_whole),
         TEST(heads_of_an_answer_are_limited),
         TEST(request_without_an_address_is_closed),
         TEST(head_of_a_request_is_limited),
@@ -543,6 +592,7 @@ int main(void)
         TEST(rest_of_an_answer_is_passed_on),
         TEST(program_need_not_read_the_request),
         TEST(socket_is_for_nginx_only),
+        TEST(connections_are_limited),
         TEST(open_connections_end_with_the_relay),
     };
 

@@ -239,15 +239,28 @@ static void stop(struct program *program)
     assert_non_null(strstr(out.len > 0 ? out.text : err.text, "process.ended"));
 }
 
+/* Reads the answer's body; its status is that. */
+static void read_answer(int fd, int status, struct strbuf *body_out)
+{
+    CLEANUP(strbuf_done) struct strbuf output = STRBUF_INIT;
+    char expected[30];
+    const char *end = NULL;
+
+    fastcgi_read_output(fd, &output);
+    (void)snprintf(expected, sizeof(expected), "Status: %d", status);
+    end = strstr(output.text, "\r\n\r\n");
+    if (!text_starts_with(output.text, expected) || end == NULL)
+        fail_msg("%s", output.text);
+    strbuf_reset(body_out);
+    strbuf_append(body_out, end + 4);
+}
+
 /* The answer's body; its status is that. credential: "NAME=value". */
 static void ask(size_t i, const char *uri, const char *credential, int status,
                 struct strbuf *body_out)
 {
-    CLEANUP(strbuf_done) struct strbuf output = STRBUF_INIT;
     char path[80];
     char param[80];
-    char expected[30];
-    const char *end = NULL;
     int fd = -1;
 
     process_socket_path(i, path);
@@ -255,13 +268,25 @@ static void ask(size_t i, const char *uri, const char *credential, int status,
     fd = fastcgi_begin(
         path, (const char *[]){"REQUEST_METHOD=GET", "DEFT_ORIGIN=agent", param, credential, NULL});
     fastcgi_send_body(fd, "", 0);
-    fastcgi_read_output(fd, &output);
-    (void)snprintf(expected, sizeof(expected), "Status: %d", status);
-    end = strstr(output.text, "\r\n\r\n");
-    if (!text_starts_with(output.text, expected) || end == NULL)
-        fail_msg("%s: %s", uri, output.text);
-    strbuf_reset(body_out);
-    strbuf_append(body_out, end + 4);
+    read_answer(fd, status, body_out);
+}
+
+static void post(const char *uri, const char *credential, const char *body, struct strbuf *body_out)
+{
+    char path[80];
+    char param[80];
+    char length[40];
+    int fd = -1;
+
+    process_socket_path(0, path);
+    (void)snprintf(param, sizeof(param), "REQUEST_URI=%s", uri);
+    (void)snprintf(length, sizeof(length), "CONTENT_LENGTH=%zu", strlen(body));
+    fd = fastcgi_begin(path, (const char *[]){"REQUEST_METHOD=POST", "DEFT_ORIGIN=agent",
+                                              "CONTENT_TYPE=application/json", param, length,
+                                              credential, NULL});
+    fastcgi_send_body(fd, body, strlen(body));
+    fastcgi_send_body(fd, "", 0);
+    read_answer(fd, 200, body_out);
 }
 
 static void each_socket_answers_until_the_process_ends(void **state)
@@ -341,6 +366,30 @@ static void new_key_opens_the_api(void **state)
     stop(&program);
 }
 
+static void models_are_called_as_configured(void **state)
+{
+    static const char path[] = "/api/profiles/test/validate";
+    static const char hello[] = "{\"llm\":{\"model\":\"scripted/hello\"}}";
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    char credential[120];
+    struct program program;
+    RUN(key, "--new-key", "laptop");
+
+    (void)state;
+    (void)snprintf(credential, sizeof(credential), "HTTP_X_SESSION_API_KEY=%.*s",
+                   (int)strcspn(key.out.text, "\n"), key.out.text);
+    process_set("DEFT_SCRIPTED_DIR", DEFT_TOP_SRCDIR "/scripted");
+    program = serve();
+    post(path, credential, hello, &body);
+    assert_json_at(body.text, "valid", "true");
+    stop(&program);
+    process_set("DEFT_SCRIPTED_DIR", "");
+    program = serve();
+    post(path, credential, hello, &body);
+    assert_json_at(body.text, "valid", "false");
+    stop(&program);
+}
+
 /* A request that waits for another service is answered before the process ends. */
 static void requests_under_way_are_answered_at_the_end(void **state)
 {
@@ -399,6 +448,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_socket_answers_until_the_process_ends),
         cmocka_unit_test(sockets_without_a_path_are_none),
         cmocka_unit_test(new_key_opens_the_api),
+        cmocka_unit_test(models_are_called_as_configured),
         cmocka_unit_test(requests_under_way_are_answered_at_the_end),
         cmocka_unit_test(deferred_start_refuses_requests),
     };

@@ -133,6 +133,32 @@ static void pieces_are_counted_on(void **state)
     event_reader_leave(&reader);
 }
 
+/* Snapshots, pieces and ends of runs are kept for a while, as events are. */
+static void streams_are_warm_after_each_use(void **state)
+{
+    struct feed_bench *bench = *state;
+    CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
+    const struct progress piece = {.item_id = uuid_random(),
+                                   .kind = PROGRESS_STARTED,
+                                   .attempt = 1,
+                                   .anchor_seq = 5,
+                                   .text = ""};
+    struct event_reader reader;
+
+    begin_at_5(bench, &reader, &session);
+    assert_true(reader.stream->is_warm);
+    assert_int_equal(feed_tick(&bench->feed, played.now_ms + WARM_MS), -1);
+    assert_false(reader.stream->is_warm);
+    say(&bench->conversation_id, piece, &lines);
+    feed_take_progress(&bench->feed, lines.text);
+    assert_true(reader.stream->is_warm);
+    assert_int_equal(feed_tick(&bench->feed, played.now_ms + WARM_MS), -1);
+    assert_false(reader.stream->is_warm);
+    end_run(&reader);
+    assert_true(reader.stream->is_warm);
+    event_reader_leave(&reader);
+}
+
 /* --- failed attempts --- */
 
 static void failed_attempt_is_shown_to_a_new_reader(void **state)
@@ -388,6 +414,7 @@ int main(void)
         TEST(pieces_are_sent_to_their_readers),
         TEST(pieces_end_with_their_event),
         TEST(pieces_are_counted_on),
+        TEST(streams_are_warm_after_each_use),
         TEST(failed_attempt_is_shown_to_a_new_reader),
         TEST(silence_ends_with_the_last_piece),
         TEST(snapshot_is_read_once_for_all_readers),

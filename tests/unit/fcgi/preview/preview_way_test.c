@@ -12,6 +12,7 @@
 
 #include "base/crypto.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "client/test_server.h"
 #include "fake_sandbox.h"
 #include "fixture.h"
@@ -494,7 +495,8 @@ static void assert_page(const struct test_answer *answer, int status, const char
     if (answer->status != status || strstr(answer->body.text, expected.text) == NULL)
         fail_msg("expected %d %s, got %d: %s", status, title, answer->status, answer->body.text);
     assert_non_null(strstr(answer->head.text, "Content-Type: text/html; charset=utf-8\r\n"));
-    assert_int_equal(strncmp(answer->body.text, "<!doctype html>\n", 16), 0);
+    assert_true(text_starts_with(answer->body.text, "<!doctype html>\n<html lang=\"en\">\n"));
+    assert_true(text_ends_with(answer->body.text, "</p>\n</html>\n"));
     if (link != NULL)
         assert_non_null(strstr(answer->body.text, link));
     else

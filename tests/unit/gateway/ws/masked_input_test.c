@@ -117,6 +117,29 @@ static void socket_that_is_not_watched_is_read_whole(void **state)
     fd_close(&ends[1]);
 }
 
+/* A descriptor that was closed elsewhere is another connection's now, which begins with a head. */
+static void socket_that_is_watched_again_begins_anew(void **state)
+{
+    bool is_first_refused = false;
+    bool is_refused = false;
+    int ends[2] = {-1, -1};
+
+    (void)state;
+    connect_pair(ends);
+    masked_input_watch(ends[1]);
+    masked_input_tell(ends[1], note, &is_first_refused);
+    assert_int_equal(PASS(ends, HEAD), sizeof(HEAD) - 1);
+    masked_input_watch(ends[1]);
+    masked_input_tell(ends[1], note, &is_refused);
+    assert_int_equal(PASS(ends, HEAD), sizeof(HEAD) - 1);
+    assert_int_equal(PASS(ends, UNMASKED), 1);
+    assert_true(is_refused);
+    assert_false(is_first_refused);
+    masked_input_forget(ends[1]);
+    fd_close(&ends[0]);
+    fd_close(&ends[1]);
+}
+
 /* The end of the head may be cut anywhere, and be preceded by a part of itself. */
 static void head_ends_at_its_empty_line_however_it_is_cut(void **state)
 {
@@ -190,6 +213,7 @@ int main(void)
         TEST(masked_frames_pass_and_nothing_from_an_unmasked_one_on),
         TEST(descriptor_that_became_another_socket_is_read_whole),
         TEST(socket_that_is_not_watched_is_read_whole),
+        TEST(socket_that_is_watched_again_begins_anew),
         TEST(head_ends_at_its_empty_line_however_it_is_cut),
         TEST(bytes_that_are_only_looked_at_do_not_count),
         TEST(owner_that_comes_late_is_told_of_an_earlier_refusal),

@@ -105,11 +105,14 @@ static void descriptor_that_became_another_socket_is_read_whole(void **state)
 
 static void socket_that_is_not_watched_is_read_whole(void **state)
 {
+    bool is_refused = false;
     int ends[2] = {-1, -1};
 
     (void)state;
     connect_pair(ends);
+    masked_input_tell(ends[1], note, &is_refused);
     assert_int_equal(PASS(ends, UNMASKED), sizeof(UNMASKED) - 1);
+    assert_false(is_refused);
     masked_input_watch(ends[1]);
     masked_input_forget(ends[1]);
     assert_int_equal(PASS(ends, UNMASKED), sizeof(UNMASKED) - 1);

@@ -87,6 +87,7 @@ static void answers_with_hooks_are_checked(void **state)
          "\"exception\":\"502: the sandbox's reply is not valid\"}"},
         {TEST_SAYS("400 Bad Request", "{\"detail\":\"no such folder\"}"), 422,
          "{\"detail\":\"no such folder\"}"},
+        {TEST_SAYS("499 Odd", "{}"), 422, "{\"detail\":\"the sandbox refused the request\"}"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -96,6 +97,17 @@ static void answers_with_hooks_are_checked(void **state)
         assert_answer_json(&answer, rows[i].status, rows[i].answer);
         test_server_stop(server);
     }
+}
+
+static void sandbox_that_fails_is_started_again(void **state)
+{
+    static const struct test_reply failing[] = {
+        TEST_SAYS("500 Internal Server Error", "{\"detail\":\"no room\"}")};
+    struct test_server *server = test_start_sandbox(*state, failing, 1);
+    DISPATCH(answer, ALICE, "POST", HOOKS, "{\"project_dir\":\"/w\"}");
+
+    assert_answer(&answer, 502, "502: the sandbox service does not answer: ");
+    test_server_stop(server);
 }
 
 /* --- previews --- */
@@ -446,6 +458,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(hooks_are_read_at_the_user_and_in_the_project),
         cmocka_unit_test(without_a_project_no_hooks_are_looked_for),
         cmocka_unit_test(answers_with_hooks_are_checked),
+        cmocka_unit_test(sandbox_that_fails_is_started_again),
         cmocka_unit_test(previews_are_the_named_ports_and_those_with_a_server),
         cmocka_unit_test(named_ports_are_shown_when_the_sandbox_lists_none),
         cmocka_unit_test(a_sandbox_that_does_not_run_has_no_previews),

@@ -145,7 +145,7 @@ static pthread_t start(struct service_fixture *fixture)
 {
     pthread_t thread = 0;
 
-    fixture->settings.reconcile_ms = PATIENCE_MS;
+    fixture->settings.reconcile_ms = INT64_C(10) * PATIENCE_MS;
     assert_int_equal(pthread_create(&thread, NULL, run, &fixture->service), 0);
     return thread;
 }
@@ -189,6 +189,36 @@ static void end_of_a_build_is_stored(void **state)
     }
     stop(fixture, thread);
     assert_true(service_was_told(fixture, "stop_building"));
+}
+
+/* Output that is not text would keep the row as it was, and its client waiting. */
+static void output_that_cannot_be_stored_is_replaced(void **state)
+{
+    struct service_fixture *fixture = *state;
+    pthread_t thread = start(fixture);
+
+    fixture->backend.build_error = ERROR_INVALID;
+    fixture->backend.build_output = "\xff\xfe";
+    build(fixture, DOCKERFILE);
+    await_count("status = 'FAILURE' AND image_id = 'sha256:built'"
+                " AND error = 'The build failed, and its output cannot be stored.'");
+    stop(fixture, thread);
+}
+
+static void old_builds_are_forgotten(void **state)
+{
+    struct service_fixture *fixture = *state;
+    int64_t deadline_ms = clock_monotonic_ms() + PATIENCE_MS;
+    pthread_t thread = 0;
+
+    test_sql("INSERT INTO image_builds (id, image, tags, context_hash, status, updated_at) VALUES"
+             " ('aaaaaaaaaaaaaaaa', 'a', '[]', 'h', 'FAILURE', now() - interval '8 days'),"
+             " ('bbbbbbbbbbbbbbbb', 'b', '[]', 'h', 'FAILURE', now() - interval '6 days')");
+    thread = start(fixture);
+    while (test_sql_count("SELECT count(*) FROM image_builds") != 1)
+        assert_true(clock_monotonic_ms() < deadline_ms);
+    await_count("image = 'b'");
+    stop(fixture, thread);
 }
 
 /* Only images of this host, and of the registries on the list. */
@@ -267,6 +297,9 @@ int build_queue_tests(void)
         cmocka_unit_test_setup_teardown(each_key_has_its_share_of_the_slots, service_set_up,
                                         service_tear_down),
         cmocka_unit_test_setup_teardown(end_of_a_build_is_stored, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(output_that_cannot_be_stored_is_replaced, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(old_builds_are_forgotten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(images_of_other_registries_are_not_fetched, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(builds_cut_off_by_the_end_of_the_service_are_failed, set_up,

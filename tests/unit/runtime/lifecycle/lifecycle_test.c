@@ -241,6 +241,7 @@ int main(int argc, char **argv)
     test_need_postgres(argv);
     json_setup();
     return admin_auth_tests() + api_tests() + build_api_tests() + build_queue_tests() +
-           egress_service_tests() + http_front_tests() + idle_reaper_tests() + lifecycle_tests() +
-           reconcile_tests() + start_tests() + warm_api_tests() + warm_pool_tests();
+           egress_service_tests() + http_front_tests() + idle_reaper_tests() + image_name_tests() +
+           lifecycle_tests() + reconcile_tests() + start_tests() + warm_api_tests() +
+           warm_pool_tests();
 }

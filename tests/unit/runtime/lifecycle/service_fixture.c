@@ -110,6 +110,11 @@ static int play_start(struct backend *backend, const struct sandbox_config *orde
 {
     const char *url = played(backend)->sandbox_url;
 
+    lock_take(&played(backend)->lock);
+    strbuf_appendf(&played(backend)->ordered, "%s %s %s %s %lld %lld;", order->runtime_id,
+                   order->session_id, order->conversation_id, order->home,
+                   (long long)order->memory_bytes, (long long)order->nano_cpus);
+    lock_release(&played(backend)->lock);
     note(backend, "start", order->image);
     *place_out = (struct started_sandbox){.container_id = "c-new",
                                           .network = "n-new",
@@ -328,6 +333,7 @@ int service_set_up(void **state)
                                                   .docker.profile.nano_cpus = 2000};
     fixture->backend.base.functions = &functions;
     fixture->backend.told = (struct strbuf)STRBUF_INIT;
+    fixture->backend.ordered = (struct strbuf)STRBUF_INIT;
     fixture->backend.is_at_rest = true;
     fixture->backend.is_full = true;
     fixture->backend.image_id = "sha256:1";
@@ -363,6 +369,7 @@ int service_tear_down(void **state)
     condition_done(&fixture->backend.told_more);
     lock_done(&fixture->backend.lock);
     strbuf_done(&fixture->backend.told);
+    strbuf_done(&fixture->backend.ordered);
     mem_free(fixture);
     return 0;
 }

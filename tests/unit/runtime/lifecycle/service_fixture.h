@@ -27,9 +27,10 @@
 
 struct played_backend {
     struct backend base;
-    struct lock lock; /* guards `told` */
+    struct lock lock; /* guards `told` and `ordered` */
     struct condition told_more;
     struct strbuf told;         /* "pause CONTAINER;remove ID;remove_home HOME;…" */
+    struct strbuf ordered;      /* of start(): "ID SESSION CONVERSATION HOME MEMORY CPUS;" */
     bool is_at_rest;            /* the answer of is_at_rest() … */
     enum error_code rest_error; /* … unless it fails with this */
     enum error_code pause_error;
@@ -96,6 +97,7 @@ int build_queue_tests(void);
 int egress_service_tests(void);
 int http_front_tests(void);
 int idle_reaper_tests(void);
+int image_name_tests(void);
 int lifecycle_tests(void);
 int reconcile_tests(void);
 int start_tests(void);

@@ -103,6 +103,28 @@ static void started_sandbox_gets_its_keys(void **state)
     test_server_stop(server);
 }
 
+/* A row without a home gets one, which stays its own whatever becomes of the start. */
+static void start_is_ordered_as_the_row_says(void **state)
+{
+    struct service_fixture *fixture = *state;
+
+    fixture->backend.start_error = ERROR_UNAVAILABLE;
+    add_one(fixture, "starting", "running");
+    test_sql("UPDATE runtimes SET container_id = NULL, url = NULL, network = NULL, spec ="
+             " '{\"conversation_id\": \"conversation-1\", \"home\": \"home-1\","
+             " \"memory_bytes\": 5000, \"nano_cpus\": 6000}'");
+    assert_int_equal(start(fixture), 0);
+    assert_string_equal(fixture->backend.ordered.text,
+                        ONE " " SESSION " conversation-1 home-1 5000 6000;");
+    assert_told(fixture, COLD);
+    strbuf_reset(&fixture->backend.ordered);
+    test_sql("UPDATE runtimes SET spec = '{}'");
+    assert_int_equal(start(fixture), 0);
+    assert_string_equal(fixture->backend.ordered.text, ONE " " SESSION "  h-new 0 0;");
+    assert_told(fixture, "keep_home h-new;" COLD);
+    assert_true(row_is("spec->>'home' = 'h-new'"));
+}
+
 /* If it does not take them, nothing is left of it. */
 static void sandbox_that_refuses_its_keys_is_removed(void **state)
 {
@@ -500,6 +522,7 @@ int start_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(started_sandbox_gets_its_keys),
+        TEST(start_is_ordered_as_the_row_says),
         TEST(sandbox_that_refuses_its_keys_is_removed),
         TEST(failed_start_is_in_the_row),
         TEST(start_that_is_not_wanted_is_not_made),

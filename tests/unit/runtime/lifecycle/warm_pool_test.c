@@ -9,7 +9,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "runtime/core/runtime_metrics.h"
 #include "runtime/core/start_spec.h"
+#include "store/runtime/runtime_count_store.h"
 #include "store/runtime/runtime_store.h"
 #include "store/runtime/warm_store.h"
 #include "support/sql.h"
@@ -161,6 +163,56 @@ static void claim_is_offered_only_what_is_the_same(void **state)
     assert_true(is_member(GOOD));
 }
 
+#define RESOLVED_BUILD TEST_BUILD " 192.0.2.53"
+
+/* Under network rules, a member must have been started with deft's name server. */
+static void claim_needs_the_same_name_server(void **state)
+{
+    struct service_fixture *fixture = *state;
+    const struct start_spec spec = {
+        .image = (char *)(uintptr_t)TEST_IMAGE, .memory_bytes = 1000, .nano_cpus = 2000};
+
+    fixture->settings.has_network_rules = 1;
+    add_member(OTHER, "is_ready = true");
+    assert_int_equal(claim(fixture, &spec), ERROR_NOT_FOUND);
+    test_sql("UPDATE warm_sandboxes SET fittings = '" RESOLVED_BUILD "'");
+    assert_int_equal(claim(fixture, &spec), ERROR_CONFLICT);
+    fixture->settings.has_network_rules = 0;
+    assert_int_equal(claim(fixture, &spec), ERROR_NOT_FOUND);
+}
+
+static void assert_claims_counted(struct service_fixture *fixture, const char *lines)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const struct tenant_count_list none = {.items = NULL};
+
+    metrics_append(fixture->service.metrics, &none, &fixture->backend.space, &text);
+    assert_non_null(strstr(text.text, lines));
+}
+
+#define MISSES "# TYPE deft_warm_miss_total counter\n"
+#define MISSED(reason, n) "deft_warm_miss_total{reason=\"" reason "\"} " n "\n"
+
+/* A miss of a class that the pool keeps is one that a larger pool would have avoided. */
+static void miss_is_counted_by_its_reason(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct start_spec spec = {
+        .image = (char *)(uintptr_t)TEST_IMAGE, .memory_bytes = 1000, .nano_cpus = 2000};
+
+    assert_int_equal(claim(fixture, &spec), ERROR_NOT_FOUND);
+    assert_claims_counted(fixture, MISSES MISSED("none_ready", "1") MISSED("class", "0"));
+    spec.image = (char *)(uintptr_t)"another:1";
+    assert_int_equal(claim(fixture, &spec), ERROR_NOT_FOUND);
+    assert_claims_counted(fixture, MISSES MISSED("none_ready", "1") MISSED("class", "1"));
+    /* That one was offered, and refused. */
+    spec.image = (char *)(uintptr_t)TEST_IMAGE;
+    add_member(GOOD, "is_ready = true");
+    assert_int_equal(claim(fixture, &spec), ERROR_CONFLICT);
+    assert_claims_counted(fixture, MISSES MISSED("none_ready", "1") MISSED("class", "1"));
+    assert_claims_counted(fixture, "\ndeft_warm_hit_total 0\n");
+}
+
 /* --- the engine's side --- */
 
 static void reconcile(struct service_fixture *fixture, const char *id, enum seen_state seen)
@@ -217,6 +269,22 @@ static void end_of_another_container_removes_no_member(void **state)
     assert_false(warm_pool_has(&fixture->service, GOOD));
 }
 
+/* A home is removed after the container that uses it. */
+static void home_of_a_container_that_stays_is_kept(void **state)
+{
+    struct service_fixture *fixture = *state;
+
+    add_member(GOOD, "is_ready = true");
+    fixture->backend.remove_error = ERROR_UNAVAILABLE;
+    warm_pool_lose(&fixture->service, GOOD, "c-" GOOD);
+    assert_false(is_member(GOOD));
+    assert_told(fixture, "remove " GOOD ";");
+    fixture->backend.remove_error = ERROR_NONE;
+    add_member(GOOD, "is_ready = true");
+    warm_pool_lose(&fixture->service, GOOD, "c-" GOOD);
+    assert_told(fixture, "remove " GOOD ";remove_home h-" GOOD ";");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, service_set_up, service_tear_down)
 
 int warm_pool_tests(void)
@@ -229,9 +297,12 @@ int warm_pool_tests(void)
         TEST(members_that_are_not_wanted_are_removed),
         TEST(stored_configuration_replaces_that_of_the_settings),
         TEST(claim_is_offered_only_what_is_the_same),
+        TEST(claim_needs_the_same_name_server),
+        TEST(miss_is_counted_by_its_reason),
         TEST(member_without_a_running_container_is_removed),
         TEST(member_whose_image_has_changed_is_removed_once_that_is_known),
         TEST(end_of_another_container_removes_no_member),
+        TEST(home_of_a_container_that_stays_is_kept),
     };
 
     return cmocka_run_group_tests_name("runtime/warm_pool", tests, NULL, NULL);

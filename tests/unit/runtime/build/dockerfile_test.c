@@ -141,6 +141,7 @@ static void what_makes_the_engine_fetch_is_refused(void **state)
         "FROM a\nRUN true \\\\\nADD http://127.0.0.1/x /x",
         "FROM a\nRUN <<EOF\necho\nEOF\nADD http://127.0.0.1/x /x",
         "FROM a\nONBU\xc4\xb0LD ADD http://127.0.0.1/x /x",
+        "FROM a\n\xc4\xb0",
         "FROM a\xff",
     };
 

@@ -54,6 +54,10 @@ static void each_key_has_its_share_of_the_slots(void **state)
     assert_int_equal(take(queue, &two, &slots[3]), ERROR_NONE);
     assert_int_equal(take(queue, &three, &slots[4]), ERROR_RATE_LIMITED);
     build_slot_release(&slots[0]);
+    build_slot_release(&slots[0]); /* frees no other slot of that key */
+    assert_int_equal(take(queue, &one, &slots[0]), ERROR_NONE);
+    assert_int_equal(take(queue, &one, &slots[4]), ERROR_RATE_LIMITED);
+    build_slot_release(&slots[0]);
     assert_int_equal(take(queue, &two, &slots[4]), ERROR_RATE_LIMITED);
     assert_int_equal(take(queue, &three, &slots[4]), ERROR_NONE);
     for (size_t i = 0; i < ARRAY_SIZE(slots); i++)
@@ -124,6 +128,11 @@ static void build(struct service_fixture *fixture, const char *dockerfile)
     append_context(&context, dockerfile);
     assert_int_equal(build_store_add(fixture->service.db, &job, &err), 0);
     build_queue_add(&slot, &job, &context);
+    /* The queue owns all three. */
+    assert_null(slot.build_queue);
+    assert_null(job.image);
+    assert_null(job.tags);
+    assert_int_equal(context.len, 0);
     await_count("status NOT IN ('QUEUED', 'BUILDING')");
 }
 

@@ -141,6 +141,24 @@ static void sandbox_that_ends_after_it_ran_out_of_memory_says_so(void **state)
                        " 'the sandbox ran out of memory and was ended'"));
 }
 
+/* The ninth container that runs out of memory takes the place of the first. */
+static void old_memory_event_is_no_reason(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct backend_event events[10] = {{.kind = BACKEND_EVENT_ENDED}};
+
+    add_one(fixture, "running", "running");
+    for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+        bool is_one = i == 0 || i == 9;
+
+        events[i].kind = i < 9 ? BACKEND_EVENT_OUT_OF_MEMORY : BACKEND_EVENT_ENDED;
+        memcpy(events[i].runtime_id, is_one ? ONE : TWO, sizeof(ONE));
+        memcpy(events[i].container_id, is_one ? "c-" ONE : "c-" TWO, sizeof("c-" ONE));
+    }
+    settle(fixture, 0, events, ARRAY_SIZE(events));
+    assert_true(row_is("status_detail = 'it ended'"));
+}
+
 static void memory_of_another_container_is_no_reason(void **state)
 {
     struct service_fixture *fixture = *state;
@@ -353,6 +371,17 @@ static void idle_sandbox_of_an_older_build_is_renewed(void **state)
     assert_true(row_is("status = 'error'"));
 }
 
+static void unused_sandbox_is_paused_when_its_turn_comes(void **state)
+{
+    struct service_fixture *fixture = *state;
+
+    fixture->settings.idle_s = 120;
+    service_add_runtime(fixture, &(struct test_runtime){.id = ONE, .unused_age = "150 seconds"});
+    settle(fixture, RECONCILE_IDLE, NULL, 0);
+    assert_told(fixture, "look c-" ONE ";pause c-" ONE ";" END);
+    assert_true(row_is("status = 'paused' AND desired = 'paused'"));
+}
+
 /* --- the loop --- */
 
 static void refill_goes_on_until_it_is_full(void **state)
@@ -411,6 +440,7 @@ int reconcile_tests(void)
         TEST(end_of_another_container_changes_nothing),
         TEST(member_of_the_pool_ends),
         TEST(sandbox_that_ends_after_it_ran_out_of_memory_says_so),
+        TEST(old_memory_event_is_no_reason),
         TEST(memory_of_another_container_is_no_reason),
         TEST(pause_from_outside_is_noted),
         TEST(own_pauses_are_no_news),
@@ -422,6 +452,7 @@ int reconcile_tests(void)
         TEST(orphans_are_removed_after_a_while),
         TEST(helper_left_by_a_crash_is_removed),
         TEST(idle_sandbox_of_an_older_build_is_renewed),
+        TEST(unused_sandbox_is_paused_when_its_turn_comes),
         TEST(refill_goes_on_until_it_is_full),
         TEST(events_that_do_not_fit_become_a_check),
     };

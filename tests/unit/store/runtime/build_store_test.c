@@ -250,6 +250,12 @@ static void old_builds_that_left_no_image_are_pruned(void **state)
                      5);
 }
 
+static void missing_one_is_released(void **state)
+{
+    (void)state;
+    image_build_done(NULL);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +268,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(images_beyond_a_keys_number_are_doomed, remove_all),
         cmocka_unit_test_setup(images_of_a_revoked_key_are_doomed, remove_all),
         cmocka_unit_test_setup(old_builds_that_left_no_image_are_pruned, remove_all),
+        cmocka_unit_test(missing_one_is_released),
     };
 
     (void)argc;

@@ -90,11 +90,18 @@ static void each_sandbox_in_a_network_is_listed_with_its_own(void **state)
     set(fixture, SQL_SET_USER, &fixture->user_id, NULL, NULL);
 }
 
+static void missing_one_is_released(void **state)
+{
+    (void)state;
+    egress_choice_done(NULL);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(key_counts_before_its_user),
         cmocka_unit_test(each_sandbox_in_a_network_is_listed_with_its_own),
+        cmocka_unit_test(missing_one_is_released),
     };
 
     (void)argc;

@@ -380,6 +380,12 @@ static void stopped_runtime_is_history_until_it_is_removed(void **state)
     assert_int_equal(err.code, ERROR_NOT_FOUND);
 }
 
+static void missing_one_is_released(void **state)
+{
+    (void)state;
+    runtime_done(NULL);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +403,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_in_use_is_not_let_rest),
         cmocka_unit_test(one_that_is_wanted_again_keeps_its_files),
         cmocka_unit_test(stopped_runtime_is_history_until_it_is_removed),
+        cmocka_unit_test(missing_one_is_released),
     };
 
     (void)argc;

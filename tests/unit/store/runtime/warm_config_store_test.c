@@ -244,6 +244,12 @@ static void sandboxes_are_counted_by_tenant_and_status(void **state)
     assert_int_equal(list.items[2].count, 1);
 }
 
+static void missing_one_is_released(void **state)
+{
+    (void)state;
+    warm_config_done(NULL);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +264,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(live_keys_are_listed, remove_all),
         cmocka_unit_test_setup(revoked_key_has_a_number_but_finds_no_tenant, remove_all),
         cmocka_unit_test_setup(sandboxes_are_counted_by_tenant_and_status, remove_all),
+        cmocka_unit_test(missing_one_is_released),
     };
 
     (void)argc;

@@ -251,6 +251,12 @@ static void all_are_listed(void **state)
     assert_int_equal(n, 1);
 }
 
+static void missing_one_is_released(void **state)
+{
+    (void)state;
+    warm_sandbox_done(NULL);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +266,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_is_claimed_once_however_many_ask),
         cmocka_unit_test(removed_one_cannot_be_claimed_nor_removed_again),
         cmocka_unit_test(all_are_listed),
+        cmocka_unit_test(missing_one_is_released),
     };
 
     (void)argc;

@@ -93,6 +93,8 @@ static void the_file_at_the_root_counts(void **state)
                 {"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL}, {"b", '2', NULL, NULL, NULL}),
         ENTRIES({"x", 'x', "19 path=Dockerfile\n", NULL, NULL},
                 {"short", '0', FILE_OF_ALLOWED, NULL, NULL}),
+        ENTRIES({"x", 'x', "12 mtime=12\n19 path=Dockerfile\n14 comment=ab\n", NULL, NULL},
+                {"short", '0', FILE_OF_ALLOWED, NULL, NULL}),
         ENTRIES({"x", 'x', "12 mtime=12\n", NULL, NULL},
                 {"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL}),
         ENTRIES({"g", 'g', "12 comment=\n", NULL, NULL},

@@ -100,6 +100,7 @@ worker_step_test_SOURCES = \
 	tests/unit/worker/calls/run_end_test.c \
 	tests/unit/worker/calls/start_child_test.c \
 	tests/unit/worker/calls/task_call_test.c \
+	tests/unit/worker/crash_points_test.c \
 	tests/unit/worker/core/secret_lookup_test.c \
 	tests/unit/worker/llm/llm_response_test.c \
 	tests/unit/worker/llm/condense_test.c \

@@ -397,6 +397,35 @@ static void ids_that_nobody_sends_are_bounded(void **state)
     assert_int_equal(n_heard, QUEUED_MAX_BYTES / UUID_AND_COMMA);
 }
 
+static bool is_woken(struct hints *hints)
+{
+    struct pollfd ready = {.events = POLLIN};
+    int fds[2];
+
+    hints_fds(hints, fds);
+    ready.fd = fds[0];
+    return poll(&ready, 1, 0) > 0;
+}
+
+/* The thread that sends waits for it. */
+static void what_is_queued_wakes_its_sender(void **state)
+{
+    (void)state;
+    for (int is_line = 0; is_line < 2; is_line++) {
+        struct hints *hints = NULL;
+        struct error err = ERROR_INIT;
+
+        assert_done(hints_open(test_database_url(), "deft-test", 0, &hints, &err), &err);
+        assert_false(is_woken(hints));
+        if (is_line)
+            hints_send_line(hints, "line");
+        else
+            hints_send(hints, HINT_EVENTS, "id");
+        assert_true(is_woken(hints));
+        hints_free(hints);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +444,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(long_progress_is_cut_between_lines),
         cmocka_unit_test(progress_that_nobody_sends_is_bounded),
         cmocka_unit_test(ids_that_nobody_sends_are_bounded),
+        cmocka_unit_test(what_is_queued_wakes_its_sender),
     };
 
     (void)argc;

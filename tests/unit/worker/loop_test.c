@@ -1,16 +1,26 @@
 /*
  * What the steps of a run do about an agent that repeats itself, and about a stop.
  */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <jansson.h>
 
+#include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "model/conversation/conversation.h"
+#include "support/sql.h"
 #include "worker/agent/agent_run.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/llm/condense.h"
 #include "worker/step_test.h"
+
+enum { LOG_MAX_BYTES = 4096 };
 
 #define BAD CALL("nosuch", "{}")
 #define STEP(calls) "{\"calls\": [" calls "]}"
@@ -189,6 +199,64 @@ static void condensed_view_is_kept_for_the_next_claim(void **state)
     claimed_agent_end(&claimed);
 }
 
+static void give_to_another_worker(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET lease_owner = gen_random_uuid(),"
+                   " lease_fence = lease_fence + 1 WHERE id = '%s'",
+                   id->text);
+    test_sql(sql.text);
+}
+
+/* The end of a finished conversation is a write like others. */
+static void lost_lease_ends_the_end_of_a_run(void **state)
+{
+    struct claimed_agent claimed;
+
+    step_begin(&claimed, state, "{}");
+    claimed.agent.conversation.status = STATUS_FINISHED;
+    give_to_another_worker(&claimed.agent.lease.conversation_id);
+    agent_run(&claimed.agent);
+    assert_true(claimed.agent.is_over);
+    assert_step_log(&claimed, BEGINNING);
+    assert_step_row(&claimed, "running/wanted/leased");
+    claimed_agent_end(&claimed);
+}
+
+static void hooks_are_asked_before_the_model(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub);
+    struct uuid id = run_new_conversation(
+        fixture, UNUSED_SCRIPT,
+        "{\"hook_config\": {\"user_prompt_submit\": [{\"hooks\": [{\"command\": \"x\"}]}]}}");
+
+    run_to_end(fixture, &id);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
+    assert_log(fixture, &id, BEGINNING " HookExecution S(stats) Message(agent) S(finished)");
+}
+
+/* A thread's next run may log what was a secret of this one. */
+static void secrets_are_hidden_in_log_lines_of_their_run_only(void **state)
+{
+    CLEANUP(fd_close) int file = memfd_create("log", MFD_CLOEXEC);
+    CLEANUP(fd_close) int saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    char lines[LOG_MAX_BYTES] = "";
+    struct claimed_agent claimed;
+
+    step_begin(&claimed, state, "{\"secrets\": {\"TOKEN\": \"opensesame\"}}");
+    assert_int_equal(dup2(file, STDERR_FILENO), STDERR_FILENO);
+    log_info("model.failed", LOG_STR("error", "within: opensesame"));
+    claimed_agent_end(&claimed);
+    log_info("model.failed", LOG_STR("error", "after: opensesame"));
+    assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+    assert_true(pread(file, lines, sizeof(lines) - 1, 0) > 0);
+    assert_non_null(strstr(lines, "within: <secret-hidden>"));
+    assert_non_null(strstr(lines, "after: opensesame"));
+}
+
 int loop_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +270,9 @@ int loop_tests(void)
         cmocka_unit_test(time_of_the_newest_event_is_known),
         cmocka_unit_test(condensed_view_is_kept_for_the_next_claim),
         cmocka_unit_test(status_is_set_where_the_request_has_not),
+        cmocka_unit_test(lost_lease_ends_the_end_of_a_run),
+        cmocka_unit_test(hooks_are_asked_before_the_model),
+        cmocka_unit_test(secrets_are_hidden_in_log_lines_of_their_run_only),
     };
 
     return cmocka_run_group_tests_name("worker/loop", tests, run_fixture_set_up,

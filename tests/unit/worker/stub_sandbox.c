@@ -52,8 +52,9 @@ struct stub {
     size_t n_commands;
     int command_exit_code;
     char *command_text;
+    size_t n_directories;
+    char directory[200]; /* of the newest such request */
     size_t n_readings;
-    size_t n_folders;
     json_t *files;        /* the reply of /files/collect; NULL: {} */
     json_t *hook_answers; /* {command: what it answers}; NULL: none */
     json_t *hook_orders;  /* [{"id", "order"}]; NULL: none */
@@ -294,7 +295,8 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
     if (text_equal(http->path, "/api/bash/execute_bash_command"))
         return run_command_locked(stub);
     if (text_starts_with(http->path, "/api/file/create_directory")) {
-        stub->n_folders++;
+        stub->n_directories++;
+        memcpy(stub->directory, http->path, sizeof(stub->directory));
         return json_object();
     }
     if (text_equal(http->path, "/files/collect"))
@@ -562,11 +564,6 @@ size_t stub_n_readings(struct stub *stub)
     return read_count(stub, &stub->n_readings);
 }
 
-size_t stub_n_folders(struct stub *stub)
-{
-    return read_count(stub, &stub->n_folders);
-}
-
 size_t stub_n_commands(struct stub *stub)
 {
     return read_count(stub, &stub->n_commands);
@@ -623,6 +620,18 @@ size_t stub_n_interrupts(struct stub *stub)
 size_t stub_n_forgotten(struct stub *stub)
 {
     return read_count(stub, &stub->n_forgotten);
+}
+
+size_t stub_n_directories(struct stub *stub)
+{
+    return read_count(stub, &stub->n_directories);
+}
+
+void stub_last_directory(struct stub *stub, char path_out[200])
+{
+    lock_take(&stub->lock);
+    memcpy(path_out, stub->directory, sizeof(stub->directory));
+    lock_release(&stub->lock);
 }
 
 size_t stub_n_acknowledged(struct stub *stub)

@@ -48,8 +48,6 @@ bool stub_wait_for_hooks(struct stub *stub, size_t n) NONNULL;
 void stub_hook(struct stub *stub, size_t index, struct strbuf *out) NONNULL;
 /* How often they were read. */
 size_t stub_n_readings(struct stub *stub) NONNULL;
-/* Folders that were made. */
-size_t stub_n_folders(struct stub *stub) NONNULL;
 size_t stub_n_commands(struct stub *stub) NONNULL;
 /* The sandbox is replaced: another runtime_id, all actions forgotten. */
 void stub_replace_sandbox(struct stub *stub) NONNULL;
@@ -71,6 +69,9 @@ size_t stub_n_starts(struct stub *stub) NONNULL;
 size_t stub_n_doubts(struct stub *stub) NONNULL;
 size_t stub_n_interrupts(struct stub *stub) NONNULL;
 size_t stub_n_forgotten(struct stub *stub) NONNULL;
+/* Directories that were asked for; the newest request's path and query, "" before the first. */
+size_t stub_n_directories(struct stub *stub) NONNULL;
+void stub_last_directory(struct stub *stub, char path_out[200]) NONNULL;
 size_t stub_n_acknowledged(struct stub *stub) NONNULL;
 /* Waits until n actions were begun; false after a minute. */
 bool stub_wait_for_runs(struct stub *stub, size_t n) NONNULL;

@@ -199,11 +199,11 @@ static void hook_has_its_own_limit_of_time(void **state)
 static void hook_has_its_working_directory(void **state)
 {
     struct run_fixture *fixture = *state;
-    size_t n_folders = stub_n_folders(fixture->stub);
+    size_t n_folders = stub_n_directories(fixture->stub);
     struct asked asked;
 
     ask(&asked, state, HOOKS(ON("user_prompt_submit", RUNS("a") ", " RUNS("b"))), &prompt);
-    assert_int_equal(stub_n_folders(fixture->stub), n_folders + 1);
+    assert_int_equal(stub_n_directories(fixture->stub), n_folders + 1);
     asked_done(&asked);
 }
 

@@ -79,6 +79,7 @@ static void request_names_its_conversation_and_lease(void **state)
                 .method = "PUT", .path = "/x", .content = content, .timeout_ms = TIMEOUT_MS},
             &call, &err),
         0);
+    assert_null(bench.claimed.control.cancel);
     sent = test_server_request(bench.server, 0);
     assert_non_null(strstr(sent, "PUT /x HTTP/1.1\r\n"));
     assert_non_null(strstr(sent, "X-Deft-Fence: 4711\r\n"));
@@ -214,6 +215,8 @@ static void action_that_is_reported_as_running_is_waited_for(void **state)
 
     begin(&bench, state, replies, 2);
     assert_int_equal(watch(&bench, TIMEOUT_MS, &exchange, &err), 0);
+    /* A later stop has nothing to cancel. */
+    assert_null(bench.claimed.control.cancel);
     assert_int_equal(http_status(exchange.call), 200);
     assert_int_equal(exchange.n_silences, 0);
     assert_true(test_server_n_requests(bench.server) > 1);

@@ -202,6 +202,29 @@ static void interrupt_and_end_of_a_conversation_reach_the_sandbox(void **state)
     claimed_agent_end(&claimed);
 }
 
+static void working_directory_is_made_once(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_before = stub_n_directories(fixture->stub);
+    struct claimed_agent claimed;
+    char path[200] = "";
+
+    begin(&claimed, state);
+    sandbox_make_working_dir(claimed.agent.sandbox);
+    assert_int_equal(stub_n_directories(fixture->stub), n_before + 1);
+    stub_last_directory(fixture->stub, path);
+    assert_string_equal(path, "/api/file/create_directory?path=%2Fworkspace%2Fproject");
+    sandbox_make_working_dir(claimed.agent.sandbox);
+    assert_int_equal(stub_n_directories(fixture->stub), n_before + 1);
+    claimed_agent_end(&claimed);
+}
+
+static void no_sandbox_may_be_freed(void **state)
+{
+    (void)state;
+    sandbox_free(NULL);
+}
+
 int sandbox_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +235,8 @@ int sandbox_tests(void)
         cmocka_unit_test(own_command_gives_its_answer),
         cmocka_unit_test(acknowledgements_are_sent_in_batches),
         cmocka_unit_test(interrupt_and_end_of_a_conversation_reach_the_sandbox),
+        cmocka_unit_test(working_directory_is_made_once),
+        cmocka_unit_test(no_sandbox_may_be_freed),
     };
 
     return cmocka_run_group_tests_name("worker/sandbox", tests, run_fixture_set_up,

@@ -28,6 +28,11 @@
     " \"path\": \"/workspace/project/.openhands/skills/going.md\","                                \
     " \"text\": \"---\\ntriggers: [go]\\n---\\nGo with opensesame.\"}]}"
 
+/* Place 18: the project's .openhands/hooks.json. */
+#define HOOKS                                                                                      \
+    "{\"files\": [{\"place\": 18, \"path\": \"/workspace/project/.openhands/hooks.json\","         \
+    " \"text\": \"{\\\"Stop\\\": [{\\\"hooks\\\": [{\\\"command\\\": \\\"make\\\"}]}]}\"}]}"
+
 static void workspace_is_read_once(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -90,15 +95,21 @@ static void nonsense_of_a_sandbox_is_read_as_nothing(void **state)
 }
 
 /* A claimed conversation whose workspace has just been read. */
-static void begin_read(struct claimed_agent *claimed, struct run_fixture *fixture, const char *more)
+static void begin_read_files(struct claimed_agent *claimed, struct run_fixture *fixture,
+                             const char *more, const char *files)
 {
     struct uuid id = run_new_conversation(fixture, SAYS, more);
     struct error err = ERROR_INIT;
 
-    stub_set_files(fixture->stub, FILES);
+    stub_set_files(fixture->stub, files);
     claimed_agent_begin(claimed, fixture, &id);
     if (project_reading_settle(&claimed->agent, &err) < 0)
         fail_msg("%s", err.message);
+}
+
+static void begin_read(struct claimed_agent *claimed, struct run_fixture *fixture, const char *more)
+{
+    begin_read_files(claimed, fixture, more, FILES);
 }
 
 static void model_reads_what_was_found_in_the_events_places(void **state)
@@ -145,6 +156,22 @@ static void secrets_in_files_are_masked(void **state)
     claimed_agent_end(&claimed);
 }
 
+static void hooks_are_kept_and_told(void **state)
+{
+    struct claimed_agent claimed;
+    CLEANUP(strbuf_done) struct strbuf spec = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+
+    begin_read_files(&claimed, *state, ASKS, HOOKS);
+    json_append_text(&spec, claimed.agent.conversation.spec);
+    assert_json_at(spec.text, "hook_config.stop[0].hooks[0].command", "\"make\"");
+    run_last_event(*state, &claimed.agent.lease.conversation_id, "ConversationStateUpdateEvent",
+                   &event);
+    assert_json_at(event.text, "key", "\"hook_config\"");
+    assert_json_at(event.text, "value.stop[0].hooks[0].command", "\"make\"");
+    claimed_agent_end(&claimed);
+}
+
 int project_reading_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +182,7 @@ int project_reading_tests(void)
         cmocka_unit_test(model_reads_what_was_found_in_the_events_places),
         cmocka_unit_test(skills_are_kept_for_later_messages),
         cmocka_unit_test(secrets_in_files_are_masked),
+        cmocka_unit_test(hooks_are_kept_and_told),
     };
 
     return cmocka_run_group_tests_name("worker/project_reading", tests, run_fixture_set_up,

@@ -6,8 +6,11 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/error.h"
 #include "base/strbuf.h"
 #include "store/db/db_query.h"
+#include "store/db/notify_wait.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
@@ -356,6 +359,24 @@ static void connection_that_is_given_back_goes_to_one_that_waits(void **state)
                      1);
 }
 
+/* Notifications end a wait, and are taken with it: those of one turn do not end the next one. */
+static void notifications_end_a_wait(void **state)
+{
+    struct db *db = test_db_open(1);
+    struct notify_wait wait = {.tx = {.conn = NULL}};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_done(notify_wait_begin(db, &wait, &err), &err);
+    test_sql("SELECT pg_notify('deft_events', 'a'), pg_notify('deft_events', 'b')");
+    assert_done(notify_wait_sleep(&wait, clock_monotonic_ms() + 60000, &err), &err);
+    assert_int_equal(notify_wait_sleep(&wait, clock_monotonic_ms(), &err), -1);
+    assert_int_equal(err.code, ERROR_TIMEOUT);
+    notify_wait_end(&wait);
+    assert_done(db_ping(db, &err), &err);
+    db_free(db);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +393,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(statements_are_prepared_once),
         cmocka_unit_test(connections_have_the_settings_that_statements_rely_on),
         cmocka_unit_test(many_small_rows_do_not_cost_a_connection),
+        cmocka_unit_test(notifications_end_a_wait),
         cmocka_unit_test(connection_that_is_given_back_goes_to_one_that_waits),
     };
 

@@ -1,5 +1,6 @@
 #include "worker/worker_test.h"
 
+#include "base/uuid.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/model_view.h"
@@ -126,6 +127,56 @@ static void condensation_is_owed_to_the_run_that_needed_it(void **state)
     assert_false(owes("[" USER("1") "]", true));
 }
 
+#define HOOK(type, context)                                                                        \
+    "[{\"kind\": \"HookExecutionEvent\", \"hook_event_type\": \"" type                             \
+    "\", \"additional_context\": \"" context "\"}]"
+
+/* What a hook tells the model counts, where it speaks before the model does. */
+static void words_of_hooks_are_context(void **state)
+{
+    static const struct {
+        const char *events;
+        bool is_context;
+    } cases[] = {
+        {HOOK("UserPromptSubmit", "words"), true},
+        {HOOK("SessionStart", "words"), true},
+        {HOOK("SessionStart", " "), false},
+        {HOOK("Stop", "words"), false},
+        {"[{\"kind\": \"HookExecutionEvent\", \"hook_event_type\": \"SessionStart\"}]", false},
+        {"[" USER("words") "]", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(history_done) struct history history = HISTORY_INIT;
+
+        history_add_text(&history, cases[i].events);
+        assert_int_equal(model_view_is_context(&history.items[0]), cases[i].is_context);
+    }
+}
+
+#define SUMMARY(text, forgotten)                                                                   \
+    "{\"kind\": \"Condensation\", \"summary\": \"" text                                            \
+    "\", \"summary_offset\": 9, \"forgotten_event_ids\": [" forgotten "]}"
+#define FIRST_ID "11111111-1111-4111-8111-111111111111"
+#define SECOND_ID "22222222-2222-4222-8222-222222222222"
+
+static void summary_is_forgotten_by_the_id_of_its_condensation(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+
+    (void)state;
+    history_add_text(&history, "[" SUMMARY("first", "") "," SUMMARY("second", "") "," SUMMARY(
+                                   "third", "\"" FIRST_ID "-summary\"") "]");
+    assert_true(uuid_parse(FIRST_ID, &history.items[0].id));
+    assert_true(uuid_parse(SECOND_ID, &history.items[1].id));
+    assert_true(model_view_apply(&history, 0));
+    assert_null(history.items[0].summary);
+    assert_string_equal(json_string_value(history.items[1].summary), "second");
+    assert_string_equal(json_string_value(history.items[2].summary), "third");
+    assert_false(history.items[0].is_forgotten);
+}
+
 int model_view_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +188,8 @@ int model_view_tests(void)
         cmocka_unit_test(too_little_is_forgotten_only_when_it_must),
         cmocka_unit_test(summaries_count_as_events_of_the_view),
         cmocka_unit_test(condensation_is_owed_to_the_run_that_needed_it),
+        cmocka_unit_test(words_of_hooks_are_context),
+        cmocka_unit_test(summary_is_forgotten_by_the_id_of_its_condensation),
     };
 
     return cmocka_run_group_tests_name("view", tests, NULL, NULL);

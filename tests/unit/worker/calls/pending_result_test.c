@@ -178,6 +178,22 @@ static void finish_of_an_earlier_run_knows_what_was_said_since(void **state)
     claimed_agent_end(&claimed);
 }
 
+/* A hook's result is kept in the sandbox until its event is stored, also behind a finish. */
+static void hooks_of_a_finish_are_acknowledged(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_acknowledged = stub_n_acknowledged(fixture->stub);
+    struct uuid id = run_new_conversation(
+        fixture, CALLS(FINISH),
+        "{\"hook_config\": {\"post_tool_use\": [{\"hooks\": [{\"command\": \"x\"}]}]}}");
+
+    run_to_end(fixture, &id);
+    assert_log(fixture, &id,
+               BEGINNING
+               " S(stats) Action(finish) HookExecution(finish) Observation(finish) S(finished)");
+    assert_int_equal(stub_n_acknowledged(fixture->stub), n_acknowledged + 1);
+}
+
 int pending_result_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +204,7 @@ int pending_result_tests(void)
         cmocka_unit_test(call_that_its_sandbox_lost_is_no_fault_of_the_call),
         cmocka_unit_test(rule_comes_with_the_first_call_for_its_path),
         cmocka_unit_test(finish_of_an_earlier_run_knows_what_was_said_since),
+        cmocka_unit_test(hooks_of_a_finish_are_acknowledged),
     };
 
     return cmocka_run_group_tests_name("worker/pending_result", tests, run_fixture_set_up,

@@ -126,6 +126,11 @@ web_check_ports() {
         eval "_port=\$$_setting"
         port_is_taken "$_port" || continue
         _strangers=$(ss -ltnpH "sport = :$_port" | web_strangers)
+        # A listener without a process may be this instance's nginx that ended a moment ago.
+        case $_strangers in
+        *pid=*) ;;
+        ?*) _strangers=$(ss -ltnpH "sport = :$_port" | web_strangers) ;;
+        esac
         [ -z "$_strangers" ] || {
             _who=$(printf '%s\n' "$_strangers" | sed -n 's/.*users:(("\([^"]*\)",pid=\([0-9]*\).*/ (\1, pid \2)/p' | head -n 1)
             die "port $_port is used by another program$_who" \

@@ -56,6 +56,8 @@ export const started = once(async () => {
   await page.goto(site.url);
   await at('confirm-telemetry-preferences').click();
   await at('onboarding-agent-next').click();
+  // The toggle is there before the settings are, and goes back when they arrive.
+  await at('llm-settings-form-basic').waitFor();
   await at('sdk-section-advanced-toggle').click();
   await at('llm-custom-model-input').fill(`openai/${MODEL}`);
   await at('base-url-input').fill(fake.url);

@@ -141,7 +141,7 @@ describe("a failing browser", { concurrency: 2 }, () => {
     const surfer = new Surfer(own);
     await surfer.open(pages.url("plain"));
     const processes = descendants(own.child.pid);
-    const profile = /--user-data-dir=([^\0]+)/.exec(browsers(own)[0].command)[1];
+    const profile = /--user-data-dir=([^\0 ]+)/.exec(browsers(own)[0].command)[1];
     assert.ok(fs.existsSync(profile));
     await own.send("DELETE", `/conversations/${surfer.id}`);
     await Promise.all(processes.map(({ pid }) => gone(pid)));

@@ -13,6 +13,7 @@
 #include "support/pg.h"
 #include "support/program.h"
 
+/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): made once per program */
 static char folder[] = "/tmp/deft-fcgi-test.XXXXXX";
 
 static const struct {

@@ -32,6 +32,14 @@ enum {
 
 #define TYPE_COMMAND "command"
 
+/* One hook to run. All borrowed. */
+struct hook_job {
+    const struct hook_occasion *occasion;
+    const json_t *hook;
+    const json_t *input;
+    const struct uuid *id;
+};
+
 /* What came of one hook. */
 struct execution {
     const char *command;
@@ -165,18 +173,17 @@ static void take_observation(const json_t *observation, struct execution *execut
     append_clipped(&execution->error, json_text_or(observation, "error", ""));
 }
 
-static int run_command(struct agent *agent, const struct hook_occasion *occasion,
-                       const json_t *hook, const json_t *input, const struct uuid *id,
-                       struct execution *execution, struct error *err)
+static int run_command(struct agent *agent, const struct hook_job *job, struct execution *execution,
+                       struct error *err)
 {
-    json_auto_t *args = args_of(agent, occasion, hook, input);
+    json_auto_t *args = args_of(agent, job->occasion, job->hook, job->input);
     json_auto_t *observation = NULL;
     struct action_request order = {
-        .action_id = *id,
+        .action_id = *job->id,
         .tool = "hook",
         .observation_kind = "HookObservation",
         .args = args,
-        .timeout_ms = timeout_s_of(hook) * 1000 + HUNG_MS,
+        .timeout_ms = timeout_s_of(job->hook) * 1000 + HUNG_MS,
     };
 
     if (text_is_blank(execution->command)) {
@@ -190,15 +197,14 @@ static int run_command(struct agent *agent, const struct hook_occasion *occasion
     return 0;
 }
 
-static int execute(struct agent *agent, const struct hook_occasion *occasion, const json_t *hook,
-                   const json_t *input, const struct uuid *id, struct execution *execution,
+static int execute(struct agent *agent, const struct hook_job *job, struct execution *execution,
                    struct error *err)
 {
-    const char *type = json_text_or(hook, "type", TYPE_COMMAND);
+    const char *type = json_text_or(job->hook, "type", TYPE_COMMAND);
 
-    execution->command = json_text_or(hook, "command", "");
+    execution->command = json_text_or(job->hook, "command", "");
     if (text_equal(type, TYPE_COMMAND)) {
-        if (run_command(agent, occasion, hook, input, id, execution, err) < 0)
+        if (run_command(agent, job, execution, err) < 0)
             return -1;
     } else {
         strbuf_appendf(&execution->error,
@@ -245,16 +251,16 @@ static void fit_event(json_t *json)
     }
 }
 
-static void add_event(const struct hook_occasion *occasion, const json_t *hook, const json_t *input,
-                      const struct uuid *id, const struct execution *execution,
+static void add_event(const struct hook_job *job, const struct execution *execution,
                       struct event_list *events)
 {
-    json_auto_t *shown = shown_input(input);
+    const struct hook_occasion *occasion = job->occasion;
+    json_auto_t *shown = shown_input(job->input);
 
     event_add_hook_execution(events,
                              &(struct hook_parts){
                                  .event_type = hook_event_name(occasion->event),
-                                 .command = name_of(hook, execution),
+                                 .command = name_of(job->hook, execution),
                                  .tool_name = occasion->tool_name,
                                  .out = execution->out.text,
                                  .err = execution->err.text,
@@ -268,7 +274,7 @@ static void add_event(const struct hook_occasion *occasion, const json_t *hook, 
                                  .is_success = execution->verdict.is_success,
                                  .is_blocked = execution->verdict.is_blocked,
                              });
-    event_list_name_last(events, id);
+    event_list_name_last(events, job->id);
 }
 
 /* --- all of them --- */
@@ -303,20 +309,18 @@ static void add_to_outcome(const struct execution *execution, struct hook_outcom
                     utf8_offset(outcome->context.text, outcome->context.len, STREAM_MAX_CHARS));
 }
 
-static int run_one(struct agent *agent, const struct hook_occasion *occasion, const json_t *hook,
-                   const struct uuid *id, struct event_list *events, struct hook_outcome *outcome,
-                   struct error *err)
+static int run_one(struct agent *agent, const struct hook_job *job, struct event_list *events,
+                   struct hook_outcome *outcome, struct error *err)
 {
     CLEANUP(execution_done) struct execution execution = EXECUTION_INIT;
-    json_auto_t *input = input_of(agent, occasion);
 
-    if (execute(agent, occasion, hook, input, id, &execution, err) < 0)
+    if (execute(agent, job, &execution, err) < 0)
         return -1;
-    if (!can_block(occasion->event))
+    if (!can_block(job->occasion->event))
         execution.verdict.is_blocked = false;
-    log_info("hook.ran", LOG_STR("event", hook_event_name(occasion->event)),
+    log_info("hook.ran", LOG_STR("event", hook_event_name(job->occasion->event)),
              LOG_INT("exit_code", execution.exit_code));
-    add_event(occasion, hook, input, id, &execution, events);
+    add_event(job, &execution, events);
     /* Masks need room, too. */
     secret_list_mask_events(&agent->secrets, events);
     fit_event(events->items[events->n - 1].json);
@@ -327,17 +331,20 @@ static int run_one(struct agent *agent, const struct hook_occasion *occasion, co
 int hook_run_all(struct agent *agent, const struct hook_occasion *occasion,
                  struct event_list *events, struct hook_outcome *outcome, struct error *err)
 {
+    json_auto_t *input = NULL;
     json_auto_t *hooks = NULL;
     const json_t *hook = NULL;
     size_t i = 0;
 
     if (agent->sandbox == NULL)
         return 0;
+    input = input_of(agent, occasion);
     hooks = hooks_find(config_of(agent), occasion->event, occasion->tool_name);
     json_array_foreach (hooks, i, hook) {
         struct uuid id = id_of(agent, occasion, i);
+        const struct hook_job job = {occasion, hook, input, &id};
 
-        if (run_one(agent, occasion, hook, &id, events, outcome, err) < 0)
+        if (run_one(agent, &job, events, outcome, err) < 0)
             return -1;
         if (outcome->is_blocked)
             return 0;

@@ -175,6 +175,19 @@ static void plan_thinking(const struct agent *agent, const struct llm_reply *rep
         event_list_set_reasoning_item(&plan->events, reply->reasoning_item);
 }
 
+/* Adds a valid call to those that hooks blocked, or to those to run. */
+static void plan_valid(struct plan *plan, const struct call_verdict *verdict,
+                       const struct call_ref *ref, const struct policy_call *judged)
+{
+    if (verdict->is_blocked) {
+        plan->why_blocked[plan->n_blocked] = verdict->reason.text;
+        plan->blocked[plan->n_blocked++] = *ref;
+        return;
+    }
+    plan->risks[plan->n_runnable] = *judged;
+    plan->runnable[plan->n_runnable++] = *ref;
+}
+
 static void plan_call(const struct agent *agent, const struct llm_reply *reply, size_t index,
                       struct plan *plan)
 {
@@ -222,14 +235,8 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
         event_add_agent_error(&plan->events, &ref, check.problem == NULL ? "" : check.problem);
         return;
     }
-    if (verdict->is_blocked) {
-        plan->why_blocked[plan->n_blocked] = verdict->reason.text;
-        plan->blocked[plan->n_blocked++] = ref;
-        return;
-    }
-    plan->risks[plan->n_runnable] =
-        (struct policy_call){.tool_name = check.tool->name, .risk = judge(agent, &parts)};
-    plan->runnable[plan->n_runnable++] = ref;
+    plan_valid(plan, verdict, &ref,
+               &(struct policy_call){.tool_name = check.tool->name, .risk = judge(agent, &parts)});
 }
 
 /* Adds the analyzer's verdict on the batch, before the policy uses it. */

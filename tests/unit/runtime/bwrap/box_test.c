@@ -36,7 +36,7 @@ static void report_first(const struct bwrap_fixture *fixture, pid_t pid, ino_t m
 
     assert_int_equal(stat("/proc/self/ns/pid", &facts), 0);
     strbuf_appendf(&status, "{\"child-pid\": %d}\nno JSON\n{\"pid-namespace\": %llu}\n", pid,
-                   (unsigned long long)(facts.st_ino + more));
+                   (unsigned long long)facts.st_ino + more);
     bwrap_write(fixture, "boxes/" BOX "/status", status.text);
 }
 

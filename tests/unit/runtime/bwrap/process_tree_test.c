@@ -246,6 +246,7 @@ static pid_t start_starter(enum starter kind)
         if (fork_and_wait() == 0) {
             (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
             (void)!write(ends[1], "x", 1);
+            /* NOLINTNEXTLINE(bugprone-infinite-loop): until it is killed */
             while (kind == STARTS_NOTHING)
                 (void)pause();
             while (!is_asked_to_stop(getppid()))

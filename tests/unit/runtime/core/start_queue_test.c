@@ -87,7 +87,7 @@ static void waiting_ends_with_the_start(void **state)
     struct start_queue *queue = start_queue_new();
     struct error err = ERROR_INIT;
     int64_t begun_ms = clock_monotonic_ms();
-    pthread_t thread;
+    pthread_t thread = 0;
 
     (void)state;
     assert_int_equal(pthread_create(&thread, NULL, finish_one, queue), 0);
@@ -112,7 +112,7 @@ static void waiting_ends_when_the_queue_is_closed(void **state)
     struct error err = ERROR_INIT;
     int64_t begun_ms = clock_monotonic_ms();
     char id[RUNTIME_ID_BYTES] = "";
-    pthread_t thread;
+    pthread_t thread = 0;
 
     (void)state;
     assert_int_equal(start_queue_add(queue, "aaaaaaaaaaaaaaaa", &err), 0);

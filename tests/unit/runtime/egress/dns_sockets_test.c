@@ -39,11 +39,12 @@
 
 /* --- the host's interfaces: the loopback, by its name or that of a bridge --- */
 
-/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): what the host has */
+/* NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): what the host has */
 static struct {
     unsigned loopback; /* its real number */
     char name[IF_NAMESIZE];
 } host = {.name = ""};
+/* NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables) */
 
 unsigned if_nametoindex(const char *name)
 {

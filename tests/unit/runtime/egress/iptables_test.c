@@ -400,7 +400,7 @@ static void rules_of_policies_are_loaded_on_request(void **state)
     CLEANUP(strbuf_done) struct strbuf asked = STRBUF_INIT;
     struct fixture *fixture = *state;
     struct service service = {.settings = NULL};
-    pthread_t thread;
+    pthread_t thread = 0;
 
     assert_int_equal(egress_new(&settings, &service.egress, &fixture->err), 0);
     service.denials = egress_denials_new(&without);
@@ -451,7 +451,7 @@ static void nothing_is_loaded_without_rules(void **state)
                                                      .process = {.network = "none"}};
     struct fixture *fixture = *state;
     struct service service = {.settings = NULL};
-    pthread_t thread;
+    pthread_t thread = 0;
 
     assert_int_equal(egress_new(&settings, &service.egress, &fixture->err), 0);
     service.denials = egress_denials_new(&settings);

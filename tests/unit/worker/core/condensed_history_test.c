@@ -404,9 +404,8 @@ static void append_end(const struct history *history, struct strbuf *out)
     for (size_t i = 0; i < history->n; i++) {
         const struct stored_event *event = &history->items[i];
 
-        if (event == status)
-            strbuf_appendf(out, "%s ", event->id.text);
-        else if (status != NULL && event > status && stored_event_is(event, "HookExecutionEvent"))
+        if (event == status ||
+            (status != NULL && event > status && stored_event_is(event, "HookExecutionEvent")))
             strbuf_appendf(out, "%s ", event->id.text);
     }
 }

@@ -70,7 +70,7 @@ static void it_has_only_the_descriptors_that_it_is_given(void **state)
     CLEANUP(fd_close) int three = memfd_create("three", MFD_CLOEXEC);
     CLEANUP(fd_close) int five = memfd_create("five", MFD_CLOEXEC);
     /* Not close-on-exec: still closed. */
-    /* NOLINTNEXTLINE(android-cloexec-memfd-create) */
+    /* NOLINTNEXTLINE(android-cloexec-memfd-create): what the child must not get */
     CLEANUP(fd_close) int other = memfd_create("other", 0);
     struct spawn_options plan = plan_of_ours();
 

@@ -37,6 +37,7 @@ struct hook_job {
     const struct hook_occasion *occasion;
     const json_t *hook;
     const json_t *input;
+    const char *input_text; /* the same, for standard input */
     const struct uuid *id;
 };
 
@@ -107,22 +108,20 @@ static json_t *input_of(const struct agent *agent, const struct hook_occasion *o
     return input;
 }
 
-/* The part of the input that differs between executions, for the event; NULL if it is too large. */
+/* A copy of the part that differs between executions, for the event; NULL if it is too large. */
 static json_t *shown_input(const json_t *input)
 {
     static const char *const shown[] = {"tool_name", "tool_input", "tool_response", "message"};
-    json_t *copy = json_object();
+    json_auto_t *part = json_object();
 
     for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
         json_t *value = json_object_get(input, shown[i]);
 
         if (!json_is_null(value))
-            json_put(copy, shown[i], json_incref(value));
+            json_put(part, shown[i], json_incref(value));
     }
-    if (json_dumpb(copy, NULL, 0, JSON_COMPACT) <= INPUT_MAX_BYTES)
-        return copy;
-    json_decref(copy);
-    return NULL;
+    /* Deep: the event's texts are masked in place. */
+    return json_dumpb(part, NULL, 0, JSON_COMPACT) <= INPUT_MAX_BYTES ? json_deep_copy(part) : NULL;
 }
 
 static json_t *env_of(const struct agent *agent, const struct hook_occasion *occasion)
@@ -145,18 +144,15 @@ static int64_t timeout_s_of(const json_t *hook)
     return timeout_s >= 1 && timeout_s <= TIMEOUT_MAX_S ? timeout_s : TIMEOUT_MAX_S;
 }
 
-static json_t *args_of(const struct agent *agent, const struct hook_occasion *occasion,
-                       const json_t *hook, const json_t *input)
+static json_t *args_of(const struct agent *agent, const struct hook_job *job)
 {
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_t *args = json_object();
 
-    json_append_text(&text, input);
-    json_put_text(args, "command", json_text_or(hook, "command", ""));
-    json_put_text(args, "input", text.text);
-    json_put(args, "env", env_of(agent, occasion));
-    json_put(args, "timeout", json_integer(timeout_s_of(hook)));
-    json_put(args, "async", json_boolean(json_bool_or(hook, "async", 0)));
+    json_put_text(args, "command", json_text_or(job->hook, "command", ""));
+    json_put_text(args, "input", job->input_text);
+    json_put(args, "env", env_of(agent, job->occasion));
+    json_put(args, "timeout", json_integer(timeout_s_of(job->hook)));
+    json_put(args, "async", json_boolean(json_bool_or(job->hook, "async", 0)));
     return args;
 }
 
@@ -176,7 +172,7 @@ static void take_observation(const json_t *observation, struct execution *execut
 static int run_command(struct agent *agent, const struct hook_job *job, struct execution *execution,
                        struct error *err)
 {
-    json_auto_t *args = args_of(agent, job->occasion, job->hook, job->input);
+    json_auto_t *args = args_of(agent, job);
     json_auto_t *observation = NULL;
     struct action_request order = {
         .action_id = *job->id,
@@ -313,6 +309,7 @@ static int run_one(struct agent *agent, const struct hook_job *job, struct event
                    struct hook_outcome *outcome, struct error *err)
 {
     CLEANUP(execution_done) struct execution execution = EXECUTION_INIT;
+    CLEANUP(event_list_done) struct event_list told = EVENT_LIST_INIT;
 
     if (execute(agent, job, &execution, err) < 0)
         return -1;
@@ -320,10 +317,11 @@ static int run_one(struct agent *agent, const struct hook_job *job, struct event
         execution.verdict.is_blocked = false;
     log_info("hook.ran", LOG_STR("event", hook_event_name(job->occasion->event)),
              LOG_INT("exit_code", execution.exit_code));
-    add_event(job, &execution, events);
+    add_event(job, &execution, &told);
     /* Masks need room, too. */
-    secret_list_mask_events(&agent->secrets, events);
-    fit_event(events->items[events->n - 1].json);
+    secret_list_mask_events(&agent->secrets, &told);
+    fit_event(told.items[0].json);
+    event_list_append(events, &told);
     add_to_outcome(&execution, outcome);
     return 0;
 }
@@ -331,6 +329,7 @@ static int run_one(struct agent *agent, const struct hook_job *job, struct event
 int hook_run_all(struct agent *agent, const struct hook_occasion *occasion,
                  struct event_list *events, struct hook_outcome *outcome, struct error *err)
 {
+    CLEANUP(strbuf_done) struct strbuf input_text = STRBUF_INIT;
     json_auto_t *input = NULL;
     json_auto_t *hooks = NULL;
     const json_t *hook = NULL;
@@ -339,10 +338,11 @@ int hook_run_all(struct agent *agent, const struct hook_occasion *occasion,
     if (agent->sandbox == NULL)
         return 0;
     input = input_of(agent, occasion);
+    json_append_text(&input_text, input);
     hooks = hooks_find(config_of(agent), occasion->event, occasion->tool_name);
     json_array_foreach (hooks, i, hook) {
         struct uuid id = id_of(agent, occasion, i);
-        const struct hook_job job = {occasion, hook, input, &id};
+        const struct hook_job job = {occasion, hook, input, input_text.text, &id};
 
         if (run_one(agent, &job, events, outcome, err) < 0)
             return -1;

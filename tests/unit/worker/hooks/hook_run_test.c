@@ -177,6 +177,29 @@ static void hook_of_a_message_learns_what_was_said(void **state)
     asked_done(&asked);
 }
 
+/* Although the event of the first one is masked before the second one runs. */
+static void all_hooks_of_an_event_read_the_same(void **state)
+{
+    const struct hook_occasion said = {.event = HOOK_USER_PROMPT_SUBMIT,
+                                       .subject = SUBJECT,
+                                       .message = "the word is hush-hush-4711"};
+    CLEANUP(strbuf_done) struct strbuf first = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf second = STRBUF_INIT;
+    struct asked asked;
+
+    ask(&asked, state,
+        "{\"secrets\": {\"TOKEN\": {\"kind\": \"StaticSecret\", \"value\": \"hush-hush-4711\"}},"
+        " \"hook_config\": {" ON("user_prompt_submit", RUNS("a") ", " RUNS("b")) "}}",
+        &said);
+    input_of(&asked, 0, &first);
+    input_of(&asked, 1, &second);
+    assert_json_at(first.text, "message", "\"the word is hush-hush-4711\"");
+    assert_string_equal(second.text, first.text);
+    for (size_t i = 0; i < 2; i++)
+        assert_event(&asked, i, "hook_input.message", "\"the word is <secret-hidden>\"");
+    asked_done(&asked);
+}
+
 static void hook_has_its_own_limit_of_time(void **state)
 {
     static const char *const expected[] = {"1", "5", "3600", "3600"};
@@ -677,6 +700,7 @@ int hook_run_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hook_of_a_call_learns_all_about_it),
         cmocka_unit_test(hook_of_a_message_learns_what_was_said),
+        cmocka_unit_test(all_hooks_of_an_event_read_the_same),
         cmocka_unit_test(hook_has_its_own_limit_of_time),
         cmocka_unit_test(hook_has_its_working_directory),
         cmocka_unit_test(same_execution_has_the_same_id),

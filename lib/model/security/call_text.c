@@ -68,18 +68,21 @@ static bool repeats_space(const struct strbuf *out, size_t start, uint32_t c)
     return (c == ' ' || c == '\n') && out->len > start && out->text[out->len - 1] == (char)c;
 }
 
-static void append_normal(struct strbuf *out, const char *bytes, size_t len, size_t *n_left)
+/* False if there was no room for all of it. */
+static bool append_normal(struct strbuf *out, const char *bytes, size_t len, size_t *n_left)
 {
     size_t start = out->len;
     size_t at = 0;
 
-    while (at < len && *n_left > 0) {
+    while (at < len) {
         size_t width = utf8_sequence_length(bytes + at, len - at);
         uint32_t c = 0;
 
         width = width == 0 ? 1 : width;
         c = normal_of(decode(bytes + at, width));
         if (c != '\0' && !repeats_space(out, start, c)) {
+            if (*n_left == 0)
+                return false;
             if (c < 0x80)
                 strbuf_append_char(out, (char)c);
             else
@@ -88,6 +91,7 @@ static void append_normal(struct strbuf *out, const char *bytes, size_t len, siz
         }
         at += width;
     }
+    return true;
 }
 
 static bool names_command(const char *name)
@@ -101,8 +105,9 @@ static void add_segment(struct call_text *text, const char *name, const json_t *
 
     strbuf_append_char(&text->executable, '\n');
     segment.start = text->executable.len;
-    append_normal(&text->executable, json_string_value(string), json_string_length(string),
-                  &text->n_left);
+    if (!append_normal(&text->executable, json_string_value(string), json_string_length(string),
+                       &text->n_left))
+        text->is_cut = true;
     segment.len = text->executable.len - segment.start;
     if (text->n_segments == text->size) {
         text->size = 2 * text->n_segments + 8;
@@ -129,13 +134,13 @@ void call_text_read(struct call_text *text, const struct security_call *call)
     size_t n_left = ANALYZED_TEXT_MAX_CHARS;
 
     text->n_left = ANALYZED_TEXT_MAX_CHARS;
-    append_normal(&text->executable, call->tool_name, strlen(call->tool_name), &text->n_left);
+    (void)append_normal(&text->executable, call->tool_name, strlen(call->tool_name), &text->n_left);
     if (call->action != NULL)
         add_strings(text, "", (json_t *)(uintptr_t)call->action);
     for (size_t i = 0; i < ARRAY_SIZE(spoken); i++) {
         if (spoken[i] == NULL)
             continue;
-        append_normal(&text->spoken, spoken[i], strlen(spoken[i]), &n_left);
+        (void)append_normal(&text->spoken, spoken[i], strlen(spoken[i]), &n_left);
         strbuf_append_char(&text->spoken, '\n');
     }
 }

@@ -34,6 +34,7 @@ struct call_text {
     size_t n_segments;
     size_t size;
     size_t n_left; /* characters that the executable text may still get */
+    bool is_cut;   /* the arguments have more: what they do is not known */
 };
 
 #define CALL_TEXT_INIT {.executable = STRBUF_INIT, .spoken = STRBUF_INIT}

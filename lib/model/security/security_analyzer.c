@@ -18,7 +18,9 @@ struct evidence {
     const struct security_call *call;
     struct call_text text;
     struct shell_findings findings;
+    enum policy_risk by_patterns;
     bool is_read;
+    bool is_judged; /* by_patterns is set */
 };
 
 static void read_call(struct evidence *evidence)
@@ -43,18 +45,28 @@ static enum policy_risk higher(enum policy_risk a, enum policy_risk b)
     return a > b ? a : b;
 }
 
-static enum policy_risk judge_by_patterns(struct evidence *evidence)
+static enum policy_risk find_patterns(const struct evidence *evidence)
 {
     const struct shell_findings *findings = &evidence->findings;
-    enum policy_risk risk = POLICY_RISK_LOW;
+    enum policy_risk risk = text_patterns_of_code(evidence->text.executable.text);
 
-    read_call(evidence);
-    risk = text_patterns_of_code(evidence->text.executable.text);
     risk = higher(risk, text_patterns_of_prose(evidence->text.executable.text));
     risk = higher(risk, text_patterns_of_prose(evidence->text.spoken.text));
     if (findings->has_forced_delete || findings->has_root_delete || findings->has_fetched_code)
         return POLICY_RISK_HIGH;
-    return risk != POLICY_RISK_HIGH && findings->has_unknown ? POLICY_RISK_UNKNOWN : risk;
+    return risk != POLICY_RISK_HIGH && (findings->has_unknown || evidence->text.is_cut)
+               ? POLICY_RISK_UNKNOWN
+               : risk;
+}
+
+/* Once, however many members of ensembles ask. */
+static enum policy_risk judge_by_patterns(struct evidence *evidence)
+{
+    read_call(evidence);
+    if (!evidence->is_judged)
+        evidence->by_patterns = find_patterns(evidence);
+    evidence->is_judged = true;
+    return evidence->by_patterns;
 }
 
 static enum policy_risk judge_by_rails(struct evidence *evidence)
@@ -62,9 +74,9 @@ static enum policy_risk judge_by_rails(struct evidence *evidence)
     const struct shell_findings *findings = &evidence->findings;
 
     read_call(evidence);
-    return findings->has_fetched_code || findings->has_disk_write || findings->has_system_delete
-               ? POLICY_RISK_HIGH
-               : POLICY_RISK_LOW;
+    if (findings->has_fetched_code || findings->has_disk_write || findings->has_system_delete)
+        return POLICY_RISK_HIGH;
+    return evidence->text.is_cut ? POLICY_RISK_UNKNOWN : POLICY_RISK_LOW;
 }
 
 static enum policy_risk judge(const json_t *analyzer, struct evidence *evidence, size_t depth);

@@ -440,26 +440,32 @@ static void arguments_are_strings_at_all_depths(void **state)
 }
 
 /* n characters of padding, then a text. */
-static enum policy_risk judge_padded(const char *padding, size_t n, const char *text)
+static enum policy_risk judge_padded(const char *analyzer, const char *padding, size_t n,
+                                     const char *text)
 {
     CLEANUP(strbuf_done) struct strbuf padded = STRBUF_INIT;
 
     for (size_t i = 0; i < n; i++)
         strbuf_append(&padded, padding);
     strbuf_append(&padded, text);
-    return judge_argument(RAIL, "text", padded.text);
+    return judge_argument(analyzer, "text", padded.text);
 }
 
 /* The tool's name has eight characters. */
 static void a_text_is_read_up_to_its_limit(void **state)
 {
     (void)state;
-    assert_int_equal(judge_padded(";", 30000 - 8 - 8, "rm -rf /"), HIGH);
-    assert_int_equal(judge_padded(";", 30000 - 8 - 7, "rm -rf /"), LOW);
-    assert_int_equal(judge_padded("\u00e9", 29980, "\nrm -rf /"), HIGH);
-    assert_int_equal(judge_padded(" ", 40000, "rm -rf /"), HIGH);
-    assert_int_equal(judge_padded("\n", 40000, "rm -rf /"), HIGH);
-    assert_int_equal(judge_padded("\u200b", 40000, "rm -rf /"), HIGH);
+    assert_int_equal(judge_padded(RAIL, ";", 30000 - 8 - 8, "rm -rf /"), HIGH);
+    assert_int_equal(judge_padded(RAIL, ";", 30000 - 8 - 7, "rm -rf /"), UNKNOWN);
+    assert_int_equal(judge_padded(RAIL, "\u00e9", 29980, "\nrm -rf /"), HIGH);
+    assert_int_equal(judge_padded(RAIL, " ", 40000, "rm -rf /"), HIGH);
+    assert_int_equal(judge_padded(RAIL, "\n", 40000, "rm -rf /"), HIGH);
+    assert_int_equal(judge_padded(RAIL, "\u200b", 40000, "rm -rf /"), HIGH);
+    /* Nothing that is not read is harmless. */
+    assert_int_equal(judge_padded(PATTERN, "a ", 14996, ""), LOW);
+    assert_int_equal(judge_padded(PATTERN, "a ", 14996, "a"), UNKNOWN);
+    assert_int_equal(judge_padded(PATTERN, "a ", 20000, "rm -rf /"), UNKNOWN);
+    assert_int_equal(judge_padded(PATTERN, "rm -rf x; ", 4000, "a"), HIGH);
 }
 
 static enum policy_risk judge_together(const char *analyzer, const char *command,

@@ -203,7 +203,7 @@ test('a run without tools for a sandbox has one for its hooks', async (t) => {
 
 test('unknown events and members of a hook configuration are refused in words', async () => {
   const start = (config) => request('POST', '/api/conversations', { json: startRequest(llmOf(fake, 'none'), { hook_config: config }) });
-  for (const config of [{ before_tool: [] }, { stop: [{ hooks: [{ type: 'shell', command: 'x' }] }] }, { hooks: { stop: 1 } }, []]) {
+  for (const config of [{ before_tool: [] }, { stop: [{ hooks: [{ type: 'shell', command: 'x' }] }] }, { hooks: { stop: 1 } }, { stop: [{ hooks: Array(65).fill({ command: 'x' }) }] }, []]) {
     const { status, json } = await start(config);
     assert.equal(status, 422, JSON.stringify(json));
     assert.ok(json.detail[0].loc.includes('hook_config'), JSON.stringify(json.detail));

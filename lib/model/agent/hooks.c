@@ -60,6 +60,25 @@ json_t *hooks_with_known_names(json_t *config)
     return renamed;
 }
 
+json_t *hooks_check(json_t *config, const struct json_path *path, json_t *problems)
+{
+    json_t *checked = object_schema_read(&hook_config_schema, config, path, problems);
+
+    for (int event = 0; event < HOOK_N_EVENTS; event++) {
+        const char *member = hook_event_member((enum hook_event)event);
+        const struct json_path at = {path, member, 0};
+        json_auto_t *hooks = hooks_find(checked, (enum hook_event)event, NULL);
+        CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+
+        if (json_array_size(hooks) <= HOOKS_MAX)
+            continue;
+        strbuf_appendf(&words, "there are %zu hooks; an event may have %d", json_array_size(hooks),
+                       HOOKS_MAX);
+        validation_error_add_value(problems, &at, words.text, json_object_get(config, member));
+    }
+    return checked;
+}
+
 int hooks_read(const char *text, json_t **config_out, struct error *err)
 {
     const struct json_path path = {NULL, "hooks", 0};
@@ -75,7 +94,7 @@ int hooks_read(const char *text, json_t **config_out, struct error *err)
     if (!json_is_object(file) || (inner != NULL && !json_is_object(inner)))
         return error_set(err, ERROR_INVALID, "hooks must be an object");
     renamed = hooks_with_known_names(file);
-    config = object_schema_read(&hook_config_schema, renamed, &path, problems);
+    config = hooks_check(renamed, &path, problems);
     if (json_array_size(problems) > 0) {
         CLEANUP(strbuf_done) struct strbuf where = STRBUF_INIT;
 

@@ -13,6 +13,7 @@
 #include "model/schema/object_schema.h"
 
 struct error;
+struct json_path;
 
 /* A HookConfig as in files and start requests. */
 extern const struct object_schema hook_config_schema;
@@ -23,6 +24,16 @@ extern const struct object_schema hook_config_schema;
  * reference.
  */
 json_t *hooks_with_known_names(json_t *config) NONNULL MUST_CHECK;
+
+/* Their results are kept in memory until all of them have run. */
+#define HOOKS_MAX 64
+
+/*
+ * Validates a HookConfig with known names and fills in defaults. Errors are appended to problems,
+ * more than HOOKS_MAX hooks for an event among them. A new reference.
+ */
+json_t *hooks_check(json_t *config, const struct json_path *path, json_t *problems)
+    __attribute__((nonnull(1, 3))) MUST_CHECK;
 
 /*
  * Reads the HookConfig of a hooks file and fills in defaults, see hooks_with_known_names(). Gives a

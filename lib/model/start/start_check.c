@@ -80,7 +80,7 @@ void start_check_extras(json_t *values, const struct json_path *body, json_t *pr
                 problems);
     check_pattern(json_object_get(values, "agent"), &agent, problems);
     if (json_is_object(config)) {
-        json_auto_t *checked = object_schema_read(&hook_config_schema, config, &hooks, problems);
+        json_auto_t *checked = hooks_check(config, &hooks, problems);
 
         if (checked != NULL)
             json_put(values, "hook_config", json_incref(checked));

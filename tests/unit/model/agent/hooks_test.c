@@ -101,6 +101,27 @@ static void a_file_that_is_no_json_is_refused(void **state)
     assert_null(config);
 }
 
+static void an_event_has_a_limited_number_of_hooks(void **state)
+{
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        json_auto_t *config = NULL;
+        struct error err = ERROR_INIT;
+
+        /* In two groups: they count together. */
+        strbuf_append(&text, "{\"Stop\": [{\"hooks\": [{}]}, {\"matcher\": \"a\", \"hooks\": [{}");
+        for (int i = 0; i < HOOKS_MAX - 2 + more; i++)
+            strbuf_append(&text, ", {}");
+        strbuf_append(&text, "]}], \"PreToolUse\": [{\"hooks\": [{}]}]}");
+        assert_int_equal(hooks_read(text.text, &config, &err), more == 0 ? 0 : -1);
+        if (more > 0)
+            assert_string_equal(err.message,
+                                "[\"hooks\",\"stop\"]: Value error, there are 65 hooks;"
+                                " an event may have 64");
+    }
+}
+
 int hooks_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +129,7 @@ int hooks_tests(void)
         cmocka_unit_test(outer_object_is_optional_and_defaults_are_filled_in),
         cmocka_unit_test(wrong_files_are_refused_with_the_place),
         cmocka_unit_test(a_file_that_is_no_json_is_refused),
+        cmocka_unit_test(an_event_has_a_limited_number_of_hooks),
     };
 
     return cmocka_run_group_tests_name("model/hooks", tests, NULL, NULL);

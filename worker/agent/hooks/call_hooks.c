@@ -32,6 +32,15 @@ void call_verdicts_done(struct call_verdicts *verdicts)
     mem_free(verdicts->items);
 }
 
+static size_t count_bytes(const struct event_list *events)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < events->n; i++)
+        n += json_dumpb(events->items[i].json, NULL, 0, JSON_COMPACT);
+    return n;
+}
+
 int call_hooks_before(struct agent *agent, const char *tool_name, const json_t *action,
                       struct call_verdict *verdict, struct error *err)
 {
@@ -46,6 +55,7 @@ int call_hooks_before(struct agent *agent, const char *tool_name, const json_t *
 
     if (hook_run_all(agent, &occasion, &verdict->events, &outcome, err) < 0)
         return -1;
+    verdict->n_bytes = count_bytes(&verdict->events);
     verdict->is_blocked = outcome.is_blocked;
     strbuf_append(&verdict->reason, outcome.reason.len > 0 ? outcome.reason.text : BLOCKED_TEXT);
     return 0;

@@ -24,6 +24,7 @@ struct error;
 struct call_verdict {
     struct uuid action_id; /* of its event, whether or not it has hooks */
     struct event_list events;
+    size_t n_bytes; /* of the events' JSON */
     bool is_blocked;
     struct strbuf reason;
 };

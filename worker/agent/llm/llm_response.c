@@ -37,6 +37,11 @@
 /* So many answers in a row whose call cannot be read end a run. */
 #define BAD_CALLS_MAX 5
 #define SUPERSEDED_TEXT "Superseded by a new user message"
+/* Of the executions of hooks before the calls of one answer, which are stored together. */
+#define HOOKS_MAX_BYTES (16 * 1024 * 1024)
+#define HOOKS_TOO_LARGE_TEXT                                                                       \
+    "The hooks before the calls of one answer printed more than 16 MB. Let them print less, and "  \
+    "run the conversation again."
 #define CALL_ID_PREFIX "call_"
 #define RESPONSE_ID_PREFIX "chatcmpl-"
 #define FRESH_ID_BYTES (sizeof(RESPONSE_ID_PREFIX) + UUID_HEX_BYTES) /* of the longer prefix */
@@ -333,11 +338,13 @@ static void plan_problem(const struct agent *agent, const struct llm_reply *repl
 
 /*
  * Asks the hooks about the calls before anything is stored of them. A stop loses the answer, as it
- * would have during the model's call.
+ * would have during the model's call. ERROR_UNAVAILABLE has a message for the user.
  */
 static int ask_hooks(struct agent *agent, const struct llm_reply *reply,
                      struct call_verdicts *verdicts, struct error *err)
 {
+    size_t n_bytes = 0;
+
     if (!hook_run_has(agent, HOOK_PRE_TOOL_USE))
         return 0;
     for (size_t i = 0; i < verdicts->n; i++) {
@@ -349,6 +356,9 @@ static int ask_hooks(struct agent *agent, const struct llm_reply *reply,
         if (check.action != NULL && check.tool != NULL &&
             call_hooks_before(agent, check.tool->name, check.action, &verdicts->items[i], err) < 0)
             return -1;
+        n_bytes += verdicts->items[i].n_bytes;
+        if (n_bytes > HOOKS_MAX_BYTES)
+            return error_set(err, ERROR_UNAVAILABLE, HOOKS_TOO_LARGE_TEXT);
     }
     return 0;
 }

@@ -120,6 +120,42 @@ static void each_valid_call_of_an_answer_has_its_own_verdict(void **state)
     assert_int_equal(stub_n_runs(fixture->stub), n_runs + 3);
 }
 
+/* Two calls with 64 hooks that print 50 KB each are within the limit, the sixth one is not. */
+static void hooks_of_an_answer_that_print_too_much_end_the_run(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    struct uuid within = UUID_INIT;
+    struct uuid beyond = UUID_INIT;
+    size_t n_runs = 0;
+
+    for (int i = 0; i < 50000; i++)
+        strbuf_append_char(&answer, 'x');
+    stub_answer_hook_text(fixture->stub, "loud", 0, answer.text);
+    strbuf_append(&config, "{\"hook_config\": {\"pre_tool_use\": [{\"hooks\": [" RUNS("loud"));
+    for (int i = 1; i < 64; i++)
+        strbuf_append(&config, ", " RUNS("loud"));
+    strbuf_append(&config, "]}]}}");
+    within = run_new_conversation(fixture, TURN(CALLS(THINK ", " THINK) ", " SAYS), config.text);
+    run_to_end(fixture, &within);
+    assert_row(fixture, &within, "finished/-/-");
+    beyond = run_new_conversation(fixture,
+                                  TURN(CALLS(THINK ", " THINK ", " THINK ", " THINK ", " THINK
+                                                   ", " THINK ", " COMMAND("a")) ", " SAYS),
+                                  config.text);
+    n_runs = stub_n_runs(fixture->stub);
+    run_to_end(fixture, &beyond);
+    assert_row(fixture, &beyond, "error/-/-");
+    assert_event_at(fixture, &beyond, "ConversationErrorEvent", 0, "detail",
+                    "\"The hooks before the calls of one answer printed more than 16 MB. Let them"
+                    " print less, and run the conversation again.\"");
+    hooks_event(fixture, &beyond, "ActionEvent", 0, &answer);
+    assert_string_equal(answer.text, "");
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 6 * 64);
+    assert_paid(&beyond);
+}
+
 static void invalid_call_asks_no_hook(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -487,6 +523,7 @@ int call_hooks_tests(void)
         cmocka_unit_test(block_without_a_reason_has_one),
         cmocka_unit_test(call_that_no_hook_blocks_runs),
         cmocka_unit_test(each_valid_call_of_an_answer_has_its_own_verdict),
+        cmocka_unit_test(hooks_of_an_answer_that_print_too_much_end_the_run),
         cmocka_unit_test(invalid_call_asks_no_hook),
         cmocka_unit_test(blocked_finish_does_not_end_the_run),
         cmocka_unit_test(message_while_a_hook_runs_keeps_its_verdict),

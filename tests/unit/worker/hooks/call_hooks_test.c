@@ -153,7 +153,6 @@ static void hooks_of_an_answer_that_print_too_much_end_the_run(void **state)
     hooks_event(fixture, &beyond, "ActionEvent", 0, &answer);
     assert_string_equal(answer.text, "");
     assert_int_equal(stub_n_runs(fixture->stub), n_runs + 6 * 64);
-    assert_paid(&beyond);
 }
 
 static void invalid_call_asks_no_hook(void **state)

@@ -50,14 +50,21 @@ function once(make) {
   return () => (made ??= make());
 }
 
+/** Whether the slide with that step is the shown one, and has stopped moving. */
+function isSlideAtRest(step) {
+  const slide = document.querySelector(`[data-testid="${step}"]`)?.closest('[data-active="true"]');
+  return Boolean(slide) && slide.getAnimations().length === 0;
+}
+
 /** The first start of the page, with its first message. */
 export const started = once(async () => {
   fake.setScenario(MODEL, [command('echo hello'), { text: 'Hello yourself.' }]);
   await page.goto(site.url);
   await at('confirm-telemetry-preferences').click();
   await at('onboarding-agent-next').click();
-  // The toggle is there before the settings are, and goes back when they arrive.
+  // The form slides in: a click is lost if its button moves on between press and release.
   await at('llm-settings-form-basic').waitFor();
+  await page.waitForFunction(isSlideAtRest, 'onboarding-step-setup-llm');
   await at('sdk-section-advanced-toggle').click();
   await at('llm-custom-model-input').fill(`openai/${MODEL}`);
   await at('base-url-input').fill(fake.url);

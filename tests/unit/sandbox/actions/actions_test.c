@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "sandbox/actions/journal.h"
 #include "sandbox/core/action_config.h"
+#include "sandbox/core/action_limits.h"
 #include "sandbox/core/action_server.h"
 #include "sandbox/core/event_loop.h"
 #include "sandbox/git/credentials.h"
@@ -25,6 +26,8 @@
 
 #define ONE "11111111-2222-4333-8444-555555555555"
 #define TWO "99999999-2222-4333-8444-555555555555"
+#define NUMBERED "88888888-2222-4333-8444-%012d"
+#define NUMBERED_0 "88888888-2222-4333-8444-000000000000"
 
 struct bench {
     struct action_config config;
@@ -33,6 +36,7 @@ struct bench {
     char made[48];    /* the file that the actions make */
     char git[48];     /* the folder counts as a repository: none is made in it */
     char journal[48]; /* the journal's file */
+    int n_edits;
 };
 
 static int set_up(void **state)
@@ -114,24 +118,33 @@ static int ask(struct bench *bench, const struct call *call, struct strbuf *answ
     return status;
 }
 
-/* An action of conversation ONE that does not end at once; the head is the request's. */
-static struct server_request *begin(struct bench *bench, struct http_head *head, const char *id,
-                                    const char *body)
+/* An action that does not end at once; the head is the request's. */
+static struct server_request *begin_in(struct bench *bench, struct http_head *head,
+                                       const char *conversation, const struct call *call)
 {
-    static const char text[] =
-        "PUT /actions HTTP/1.1\r\nX-Deft-Conversation: " ONE "\r\nX-Deft-Fence: 1\r\n\r\n";
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     struct server_request *request = NULL;
     struct error err = ERROR_INIT;
     size_t used = 0;
 
-    assert_int_equal(http_head_read(head, text, strlen(text), &used, &err), 0);
+    strbuf_appendf(&text,
+                   "PUT /actions HTTP/1.1\r\nX-Deft-Conversation: %s\r\nX-Deft-Fence: "
+                   "1\r\n\r\n",
+                   conversation);
+    assert_int_equal(http_head_read(head, text.text, text.len, &used, &err), 0);
     request = server_request_new(&bench->server, head);
     request->answered = on_answered;
-    request->param = mem_dup_text(id);
-    strbuf_append(&request->body, body);
+    request->param = mem_dup_text(call->id);
+    strbuf_append(&request->body, call->body);
     actions_handle_put(request);
     assert_false(request->is_answered);
     return request;
+}
+
+static struct server_request *begin(struct bench *bench, struct http_head *head, const char *id,
+                                    const char *body)
+{
+    return begin_in(bench, head, ONE, &(struct call){.id = id, .body = body});
 }
 
 #define SCOPE(conversation, fence)                                                                 \
@@ -309,6 +322,102 @@ static void what_names_no_action_is_refused(void **state)
     }
 }
 
+/* --- conversations --- */
+
+/* The editor's action, in the numbered conversation; args are members after the path. */
+static void edit_in(struct bench *bench, int number, const char *args, struct strbuf *answer)
+{
+    CLEANUP(strbuf_done) struct strbuf headers = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
+    struct call call = {.handle = actions_handle_put};
+
+    strbuf_appendf(&headers, "X-Deft-Conversation: " NUMBERED "\r\nX-Deft-Fence: 1\r\n", number);
+    strbuf_appendf(
+        &body, "{\"tool\":\"file_editor\",\"working_dir\":\"%s\",\"args\":{\"path\":\"%s\",%s}}",
+        bench->folder, bench->made, args);
+    strbuf_appendf(&id, "e%d", bench->n_edits++);
+    call.id = id.text;
+    call.headers = headers.text;
+    call.body = body.text;
+    assert_int_equal(ask(bench, &call, answer), 200);
+}
+
+static void assert_edited(struct bench *bench, int number, const char *args, const char *is_error)
+{
+    CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
+
+    edit_in(bench, number, args, &answer);
+    assert_json_at(answer.text, "observation.is_error", is_error);
+}
+
+#define VIEW "\"command\":\"view\""
+#define REPLACE(old, new)                                                                          \
+    "\"command\":\"str_replace\",\"old_str\":\"" old "\",\"new_str\":\"" new "\""
+#define UNDO "\"command\":\"undo_edit\""
+#define LONG_GLOB "{\"tool\":\"glob\",\"args\":{\"pattern\":\"*\"}}"
+
+/* An editor forgets its edits with its conversation's session. */
+static void least_recent_conversation_gives_way(void **state)
+{
+    struct bench *bench = *state;
+    CLEANUP(http_head_done) struct http_head head = HTTP_HEAD_INIT;
+    struct server_request *busy =
+        begin_in(bench, &head, NUMBERED_0, &(struct call){.id = "busy", .body = LONG_GLOB});
+
+    assert_edited(bench, 1, "\"command\":\"create\",\"file_text\":\"x\"", "false");
+    assert_edited(bench, 2, REPLACE("x", "yx"), "false");
+    assert_edited(bench, 3, REPLACE("y", "zy"), "false");
+    assert_edited(bench, 4, REPLACE("z", "wz"), "false");
+    assert_edited(bench, 2, VIEW, "false");
+    assert_edited(bench, 1, VIEW, "false");
+    for (int i = 5; i <= MAX_CONVERSATIONS; i++)
+        assert_edited(bench, i, VIEW, "false");
+    /* The oldest works; of the others, 3 was not used for the longest time. */
+    assert_false(busy->is_answered);
+    assert_edited(bench, 2, UNDO, "false");
+    assert_edited(bench, 4, UNDO, "false");
+    assert_edited(bench, 3, UNDO, "true");
+    assert_false(busy->is_answered);
+    actions_free(TAKE_PTR(bench->server.actions));
+    assert_true(busy->is_answered);
+    server_request_free(busy);
+}
+
+/* Also all together: what works is not ended for the next one. */
+static void busy_conversations_are_bounded(void **state)
+{
+    struct bench *bench = *state;
+    struct http_head *heads = mem_alloc_array(MAX_CONVERSATIONS, sizeof(*heads));
+    struct server_request **busy = mem_alloc_array(MAX_CONVERSATIONS, sizeof(*busy));
+    struct call more = {actions_handle_put, "more", SCOPE(TWO, "1"), NULL};
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    char text[UUID_TEXT_BYTES];
+
+    append_make(bench, "x", &body);
+    more.body = body.text;
+    for (int i = 0; i < MAX_CONVERSATIONS; i++) {
+        (void)snprintf(text, sizeof(text), NUMBERED, i);
+        heads[i] = (struct http_head)HTTP_HEAD_INIT;
+        busy[i] = begin_in(bench, &heads[i], text, &(struct call){.id = text, .body = LONG_GLOB});
+    }
+    assert_asked(bench, &more, 429, "too many conversations in this sandbox");
+    assert_int_equal(access(bench->made, F_OK), -1);
+    /* One that ends leaves its place. */
+    assert_asked(bench, &(struct call){actions_handle_forget, text, "", NULL}, 200, "true");
+    assert_true(busy[MAX_CONVERSATIONS - 1]->is_answered);
+    assert_false(busy[0]->is_answered);
+    assert_state(bench, &more, "\"finished\"");
+    actions_free(TAKE_PTR(bench->server.actions));
+    for (int i = 0; i < MAX_CONVERSATIONS; i++) {
+        assert_true(busy[i]->is_answered);
+        server_request_free(busy[i]);
+        http_head_done(&heads[i]);
+    }
+    mem_free(busy);
+    mem_free(heads);
+}
+
 /* The status decides the worker's next step: 409 ends its run, 503 is tried again. */
 static void errors_have_their_statuses(void **state)
 {
@@ -335,6 +444,8 @@ int actions_tests(void)
         TEST(id_of_another_action_is_a_conflict),
         TEST(forgotten_conversation_begins_anew),
         TEST(command_waits_for_the_repository),
+        TEST(least_recent_conversation_gives_way),
+        TEST(busy_conversations_are_bounded),
         TEST(what_names_no_action_is_refused),
         cmocka_unit_test(errors_have_their_statuses),
     };

@@ -265,6 +265,36 @@ static void forgotten_conversation_begins_anew(void **state)
     assert_state(bench, &call, "\"unknown\"");
 }
 
+/* Tool and arguments, in any order of their members; folder and variables may differ. */
+static void action_is_known_by_its_tool_and_arguments(void **state)
+{
+    static const struct {
+        const char *begin;
+        const char *end; /* after the path */
+        int status;
+    } cases[] = {
+        {"{\"tool\":\"file_editor\",\"args\":{\"command\":\"create\",\"path\":\"",
+         "\",\"file_text\":\"x\"}}", 200},
+        {"{\"env\":{\"A\":\"b\"},\"args\":{\"file_text\":\"x\",\"command\":\"create\",\"path\":\"",
+         "\"},\"working_dir\":\"/other\",\"tool\":\"file_editor\"}", 200},
+        {"{\"tool\":\"terminal\",\"args\":{\"command\":\"create\",\"path\":\"",
+         "\",\"file_text\":\"x\"}}", 409},
+        {"{\"tool\":\"file_editor\",\"args\":{\"command\":\"create\",\"path\":\"",
+         "\",\"file_text\":\"x\",\"more\":1}}", 409},
+    };
+    struct bench *bench = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+        struct call call = {actions_handle_put, "a1", SCOPE(ONE, "1"), NULL};
+
+        strbuf_appendf(&body, "%s%s%s", cases[i].begin, bench->made, cases[i].end);
+        call.body = body.text;
+        assert_asked(bench, &call, cases[i].status,
+                     cases[i].status == 200 ? "\"is_error\":false" : "already has this id");
+    }
+}
+
 /* A command in a folder that is being cloned would find half of it. */
 static void command_waits_for_the_repository(void **state)
 {
@@ -278,6 +308,11 @@ static void command_waits_for_the_repository(void **state)
 
     assert_non_null(journal_find(bench->server.journal, "r1"));
     assert_null(journal_find(bench->server.journal, "t1"));
+    /* One that waits has its id already. */
+    assert_asked(bench,
+                 &(struct call){actions_handle_put, "t1", SCOPE(ONE, "1"),
+                                "{\"tool\":\"terminal\",\"args\":{\"command\":\"false\"}}"},
+                 409, "another action already has this id");
     /* Its end answers both: what did not begin may be sent again. */
     actions_free(TAKE_PTR(bench->server.actions));
     assert_true(preparing->is_answered && command->is_answered);
@@ -442,6 +477,7 @@ int actions_tests(void)
         TEST(fence_only_rises),
         TEST(action_runs_once_and_its_result_is_kept),
         TEST(id_of_another_action_is_a_conflict),
+        TEST(action_is_known_by_its_tool_and_arguments),
         TEST(forgotten_conversation_begins_anew),
         TEST(command_waits_for_the_repository),
         TEST(least_recent_conversation_gives_way),

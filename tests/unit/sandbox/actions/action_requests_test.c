@@ -28,6 +28,7 @@ static void answer_is_waited_for_and_kept(void **state)
     int clients[] = {put, again, get};
     CLEANUP(strbuf_done) struct strbuf first = STRBUF_INIT;
 
+    bench->server.last_action_ms = -1;
     assert_answers(bench, "GET /actions/a1", CALLS_HEADERS, NULL, 200, "",
                    "{\"state\":\"running\"}");
     assert_answers(bench, "GET /actions/a1?wait=0", CALLS_HEADERS, NULL, 200, "",
@@ -37,6 +38,8 @@ static void answer_is_waited_for_and_kept(void **state)
     assert_answers(bench, "PUT /actions/a1", CALLS_HEADERS,
                    "{\"tool\":\"terminal\",\"args\":{\"command\":\"other\"}}", 409, "detail",
                    "\"another action already has this id\"");
+    assert_true(bench->server.last_action_ms > 0);
+    bench->server.last_action_ms = -1;
     bench_write(bench, "go", "");
     for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
         CLEANUP(bench_reply_done) struct bench_reply reply = bench_receive(bench, clients[i]);
@@ -46,6 +49,7 @@ static void answer_is_waited_for_and_kept(void **state)
             strbuf_append(&first, reply.body.text);
         assert_string_equal(reply.body.text, first.text);
     }
+    assert_true(bench->server.last_action_ms > 0);
     {
         CLEANUP(bench_reply_done) struct bench_reply kept =
             bench_ask(bench, "GET /actions/a1", CALLS_HEADERS, NULL);
@@ -196,6 +200,14 @@ static void repository_is_prepared_by_an_action(void **state)
                               bench->workspace),
                    200, "observation.branch", "\"main\"");
     assert_true(bench_has(bench, "new/.git/HEAD"));
+    /* Only the step makes one. */
+    assert_answers(bench, "PUT /actions/h1", CALLS_HEADERS,
+                   bench_text(bench,
+                              "{\"tool\":\"repository\",\"working_dir\":\"%s/other\",\"args\":{"
+                              "\"step\":\"hooks\"}}",
+                              bench->workspace),
+                   200, "state", "\"finished\"");
+    assert_false(bench_has(bench, "other"));
     assert_answers(bench, "PUT /actions/r2", CALLS_HEADERS,
                    "{\"tool\":\"repository\",\"args\":{\"step\":\"x\"}}", 400, "detail",
                    "\"args.step must be clone, init or hooks\"");

@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "sandbox/actions/journal.h"
 #include "sandbox/core/action_limits.h"
+#include "sandbox/git/credentials.h"
 #include "unit/sandbox/actions/action_tests.h"
 #include "unit/sandbox/terminal/terminal_calls.h"
 
@@ -140,6 +143,41 @@ static void actions_are_their_conversations_own(void **state)
     assert_answers(bench, "DELETE /actions/none", "", NULL, 200, "", "{\"success\":true}");
 }
 
+/* The folder of each action is there when it runs, whatever an earlier one has done to it. */
+static void folder_of_an_action_is_made_when_it_is_missing(void **state)
+{
+    static const char *const folders[] = {"new/a", "new/b", "new/b"};
+    struct action_bench *bench = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        if (i > 0)
+            bench_shell(bench, i == 1 ? "mkdir new/b" : "rm -rf new");
+        assert_answers(bench, bench_text(bench, "PUT /actions/f%zu", i), CALLS_HEADERS,
+                       bench_text(bench,
+                                  "{\"tool\":\"list_directory\",\"working_dir\":\"%s/%s\","
+                                  "\"args\":{\"dir_path\":\".\"}}",
+                                  bench->workspace, folders[i]),
+                       200, "observation.is_error", "false");
+        assert_true(bench_has(bench, bench_text(bench, "%s/.git/HEAD", folders[i])));
+    }
+}
+
+static void password_in_a_result_is_masked(void **state)
+{
+    struct action_bench *bench = *state;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(
+        credentials_keep(bench->server.credentials,
+                         &(struct credential_order){"https://host", "ann", "correct-horse", 60000},
+                         &err),
+        0);
+    bench_write(bench, "file", "a correct-horse b");
+    assert_answers(bench, "PUT /actions/r1", CALLS_HEADERS,
+                   "{\"tool\":\"read_file\",\"args\":{\"file_path\":\"file\"}}", 200,
+                   "observation." TEXT, "\"a <secret-hidden> b\"");
+}
+
 /* A clone whose server does not answer. */
 static void interrupt_ends_the_preparation_of_a_repository(void **state)
 {
@@ -166,6 +204,36 @@ static void interrupt_ends_the_preparation_of_a_repository(void **state)
     }
 }
 
+/* One that does not answer. */
+static void browser_runs_one_call_at_a_time(void **state)
+{
+    static const char body[] = "{\"tool\":\"browser_list_tabs\",\"args\":{}}";
+    struct action_bench *bench = *state;
+    int first = -1;
+    int second = -1;
+
+    bench_write(bench, "chromium",
+                bench_text(bench, "#!/bin/sh\necho >> %s/on\nexec sleep 60\n", bench->workspace));
+    bench_shell(bench, "chmod +x chromium");
+    mem_free((char *)(uintptr_t)bench->config.browser);
+    bench->config.browser = mem_dup_text(bench_path(bench, "chromium"));
+    first = bench_send(bench, "PUT /actions/b1", CALLS_HEADERS, body);
+    second = bench_send(bench, "PUT /actions/b2", CALLS_HEADERS, body);
+    while (!bench_has(bench, "on") || journal_find(bench->server.journal, "b1") == NULL)
+        assert_answers(bench, "GET /alive", "", NULL, 200, "status", "\"ok\"");
+    assert_answers(bench, "GET /actions/b2", CALLS_HEADERS, NULL, 200, "state", "\"running\"");
+    assert_null(journal_find(bench->server.journal, "b2"));
+    assert_answers(bench, "POST /conversations/" CALLS_CONVERSATION "/interrupt", "", "", 200,
+                   "success", "true");
+    {
+        CLEANUP(bench_reply_done) struct bench_reply ended = bench_receive(bench, first);
+        CLEANUP(bench_reply_done) struct bench_reply waiting = bench_receive(bench, second);
+
+        assert_reply(ended, 200, "observation." TEXT, "\"The call was interrupted.\"");
+        assert_reply(waiting, 200, "state", "\"interrupted\"");
+    }
+}
+
 int action_tools_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +241,9 @@ int action_tools_tests(void)
         BENCH_TEST(program_of_the_setting_is_the_browser),
         BENCH_TEST(arguments_have_limits),
         BENCH_TEST(ids_have_a_limit),
+        BENCH_TEST(browser_runs_one_call_at_a_time),
+        BENCH_TEST(folder_of_an_action_is_made_when_it_is_missing),
+        BENCH_TEST(password_in_a_result_is_masked),
         BENCH_TEST(interrupt_ends_the_preparation_of_a_repository),
         BENCH_TEST(actions_are_their_conversations_own),
     };

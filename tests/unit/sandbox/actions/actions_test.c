@@ -29,6 +29,8 @@
 #define NUMBERED "88888888-2222-4333-8444-%012d"
 #define NUMBERED_0 "88888888-2222-4333-8444-000000000000"
 
+enum { WITHIN_MS = 20000 };
+
 struct bench {
     struct action_config config;
     struct action_server server;
@@ -147,6 +149,7 @@ static struct server_request *begin(struct bench *bench, struct http_head *head,
     return begin_in(bench, head, ONE, &(struct call){.id = id, .body = body});
 }
 
+#define GLOB "{\"tool\":\"glob\",\"args\":{\"pattern\":\"*\"}}"
 #define SCOPE(conversation, fence)                                                                 \
     "X-Deft-Conversation: " conversation "\r\nX-Deft-Fence: " fence "\r\n"
 
@@ -220,6 +223,7 @@ static void action_runs_once_and_its_result_is_kept(void **state)
     call.body = body.text;
     assert_int_equal(ask(bench, &call, &first), 200);
     assert_json_at(first.text, "state", "\"finished\"");
+    assert_int_equal(journal_find(bench->server.journal, "a1")->fence, 1);
     assert_int_equal(unlink(bench->made), 0);
     assert_int_equal(ask(bench, &call, &second), 200);
     assert_string_equal(second.text, first.text);
@@ -321,6 +325,45 @@ static void command_waits_for_the_repository(void **state)
     server_request_free(command);
 }
 
+static void on_late(void *owner)
+{
+    (void)owner;
+    fail_msg("nothing happened");
+}
+
+static void await_answer(struct bench *bench, const struct server_request *request)
+{
+    struct event_loop_timer late = {.expired = on_late};
+
+    event_loop_timer_set(bench->server.loop, &late, WITHIN_MS);
+    while (!request->is_answered)
+        event_loop_dispatch(bench->server.loop);
+    event_loop_timer_clear(bench->server.loop, &late);
+}
+
+static void few_file_tools_run_at_once(void **state)
+{
+    struct bench *bench = *state;
+    struct http_head heads[MAX_FILE_TASKS + 1];
+    struct server_request *requests[MAX_FILE_TASKS + 1];
+    char id[8];
+
+    for (int i = 0; i <= MAX_FILE_TASKS; i++) {
+        (void)snprintf(id, sizeof(id), "f%d", i);
+        heads[i] = (struct http_head)HTTP_HEAD_INIT;
+        requests[i] = begin(bench, &heads[i], id, GLOB);
+        assert_int_equal(journal_find(bench->server.journal, id) != NULL, i < MAX_FILE_TASKS);
+    }
+    /* The end of one begins the next. */
+    await_answer(bench, requests[MAX_FILE_TASKS]);
+    for (int i = 0; i <= MAX_FILE_TASKS; i++) {
+        await_answer(bench, requests[i]);
+        assert_json_at(requests[i]->reply.text, "state", "\"finished\"");
+        server_request_free(requests[i]);
+        http_head_done(&heads[i]);
+    }
+}
+
 static void what_names_no_action_is_refused(void **state)
 {
     static const struct {
@@ -390,7 +433,6 @@ static void assert_edited(struct bench *bench, int number, const char *args, con
 #define REPLACE(old, new)                                                                          \
     "\"command\":\"str_replace\",\"old_str\":\"" old "\",\"new_str\":\"" new "\""
 #define UNDO "\"command\":\"undo_edit\""
-#define LONG_GLOB "{\"tool\":\"glob\",\"args\":{\"pattern\":\"*\"}}"
 
 /* An editor forgets its edits with its conversation's session. */
 static void least_recent_conversation_gives_way(void **state)
@@ -398,7 +440,7 @@ static void least_recent_conversation_gives_way(void **state)
     struct bench *bench = *state;
     CLEANUP(http_head_done) struct http_head head = HTTP_HEAD_INIT;
     struct server_request *busy =
-        begin_in(bench, &head, NUMBERED_0, &(struct call){.id = "busy", .body = LONG_GLOB});
+        begin_in(bench, &head, NUMBERED_0, &(struct call){.id = "busy", .body = GLOB});
 
     assert_edited(bench, 1, "\"command\":\"create\",\"file_text\":\"x\"", "false");
     assert_edited(bench, 2, REPLACE("x", "yx"), "false");
@@ -434,7 +476,7 @@ static void busy_conversations_are_bounded(void **state)
     for (int i = 0; i < MAX_CONVERSATIONS; i++) {
         (void)snprintf(text, sizeof(text), NUMBERED, i);
         heads[i] = (struct http_head)HTTP_HEAD_INIT;
-        busy[i] = begin_in(bench, &heads[i], text, &(struct call){.id = text, .body = LONG_GLOB});
+        busy[i] = begin_in(bench, &heads[i], text, &(struct call){.id = text, .body = GLOB});
     }
     assert_asked(bench, &more, 429, "too many conversations in this sandbox");
     assert_int_equal(access(bench->made, F_OK), -1);
@@ -451,6 +493,30 @@ static void busy_conversations_are_bounded(void **state)
     }
     mem_free(busy);
     mem_free(heads);
+}
+
+/* No call waits for its command, but a later one will ask for the rest. */
+static void conversation_whose_command_runs_is_kept(void **state)
+{
+    static const char command[] =
+        "{\"tool\":\"terminal\",\"args\":{\"command\":\"sleep 60\",\"timeout\":0}}";
+    static const char key[] =
+        "{\"tool\":\"terminal\",\"args\":{\"command\":\"C-c\",\"is_input\":true,\"timeout\":60}}";
+    struct bench *bench = *state;
+    CLEANUP(http_head_done) struct http_head first = HTTP_HEAD_INIT;
+    CLEANUP(http_head_done) struct http_head second = HTTP_HEAD_INIT;
+    struct server_request *request = begin(bench, &first, "t1", command);
+
+    await_answer(bench, request);
+    assert_json_at(request->reply.text, "observation.exit_code", "-1");
+    server_request_free(request);
+    assert_edited(bench, 0, "\"command\":\"create\",\"file_text\":\"x\"", "false");
+    for (int i = 1; i <= MAX_CONVERSATIONS; i++)
+        assert_edited(bench, i, VIEW, "false");
+    request = begin(bench, &second, "t2", key);
+    await_answer(bench, request);
+    assert_json_at(request->reply.text, "observation.exit_code", "130");
+    server_request_free(request);
 }
 
 /* The status decides the worker's next step: 409 ends its run, 503 is tried again. */
@@ -482,6 +548,8 @@ int actions_tests(void)
         TEST(command_waits_for_the_repository),
         TEST(least_recent_conversation_gives_way),
         TEST(busy_conversations_are_bounded),
+        TEST(conversation_whose_command_runs_is_kept),
+        TEST(few_file_tools_run_at_once),
         TEST(what_names_no_action_is_refused),
         cmocka_unit_test(errors_have_their_statuses),
     };

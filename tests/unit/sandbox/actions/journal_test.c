@@ -1,9 +1,11 @@
 #include "sandbox/actions/journal.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -175,6 +177,22 @@ static void any_torn_end_is_survived(void **state)
     }
 }
 
+static void append_many(struct strbuf *body, size_t len)
+{
+    strbuf_append_char(body, '"');
+    while (body->len < len - 1)
+        strbuf_append_char(body, 'x');
+    strbuf_append_char(body, '"');
+}
+
+static off_t size_of(const struct journal_folder *folder)
+{
+    struct stat info;
+
+    assert_int_equal(stat(folder->file, &info), 0);
+    return info.st_size;
+}
+
 static void a_flipped_bit_ends_the_journal(void **state)
 {
     const struct journal_folder *folder = *state;
@@ -193,6 +211,76 @@ static void a_flipped_bit_ends_the_journal(void **state)
     write_journal(folder, whole.text, whole.len);
     journal = journal_open(folder->dir, interrupted);
     assert_null(journal_find(journal, "a"));
+    /* What follows is cut off: it must not come back after a new record. */
+    assert_int_equal(size_of(folder), 0);
+    journal_close(journal);
+}
+
+static void repeated_start_is_one_action(void **state)
+{
+    const struct journal_folder *folder = *state;
+    CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
+    struct uuid conversation = entry_of("x", 0).conversation;
+    struct journal *journal = journal_open(folder->dir, interrupted);
+    struct error err = ERROR_INIT;
+
+    start(journal, "a", 1);
+    journal_close(journal);
+    assert_int_equal(file_read(folder->file, 100000, &whole, &err), 0);
+    strbuf_append(&whole, whole.text);
+    write_journal(folder, whole.text, whole.len);
+    journal = journal_open(folder->dir, interrupted);
+    assert_result(journal, "a", interrupted);
+    journal_forget(journal, &conversation);
+    assert_null(journal_find(journal, "a"));
+    journal_close(journal);
+}
+
+static void limit_files(rlim_t size_bytes, rlim_t *was)
+{
+    struct rlimit limit = {0};
+
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    *was = limit.rlim_cur;
+    limit.rlim_cur = size_bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* A full disk: the result stays in memory until the file is rewritten. */
+static void result_that_cannot_be_written_is_kept(void **state)
+{
+    const struct journal_folder *folder = *state;
+    struct journal *journal = journal_open(folder->dir, interrupted);
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct journal_entry other = entry_of("b", 1);
+    struct error err = ERROR_INIT;
+    off_t size_bytes = 0;
+    rlim_t was = 0;
+
+    start(journal, "a", 1);
+    assert_true(uuid_parse("99999999-2222-4333-8444-555555555555", &other.conversation));
+    size_bytes = size_of(folder);
+    limit_files((rlim_t)size_bytes + 5, &was);
+    journal_finish(journal, "a", "{\"n\":1}");
+    assert_int_equal(journal_start(journal, &other, &err), -1);
+    limit_files(was, &was);
+    /* Nothing is left of what was written in part. */
+    assert_int_equal(size_of(folder), size_bytes);
+    assert_null(journal_find(journal, "b"));
+    assert_result(journal, "a", "{\"n\":1}");
+    append_many(&body, 1024 * 1024);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(journal_start(journal, &other, &err), 0);
+        journal_finish(journal, "b", body.text);
+        journal_forget(journal, &other.conversation);
+    }
+    assert_true(size_of(folder) < 5 * 1024 * 1024);
+    for (int i = 0; i < 2; i++) {
+        assert_result(journal, "a", "{\"n\":1}");
+        journal_close(journal);
+        journal = journal_open(folder->dir, interrupted);
+    }
     journal_close(journal);
 }
 
@@ -201,7 +289,6 @@ static void the_oldest_results_go_first_and_the_file_stays_small(void **state)
     const struct journal_folder *folder = *state;
     struct journal *journal = journal_open(folder->dir, interrupted);
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
-    struct stat info;
     char id[16];
 
     while (body.len < 1000)
@@ -224,16 +311,7 @@ static void the_oldest_results_go_first_and_the_file_stays_small(void **state)
     assert_non_null(journal_find(journal, "first"));
     assert_result(journal, id, body.text);
     journal_close(journal);
-    assert_int_equal(stat(folder->file, &info), 0);
-    assert_true(info.st_size < 16 * 1024 * 1024);
-}
-
-static void append_many(struct strbuf *body, size_t len)
-{
-    strbuf_append_char(body, '"');
-    while (body->len < len - 1)
-        strbuf_append_char(body, 'x');
-    strbuf_append_char(body, '"');
+    assert_true(size_of(folder) < 16 * 1024 * 1024);
 }
 
 /* The file is rewritten with what is left, which reads as before, also by the next process. */
@@ -246,9 +324,11 @@ static void space_of_forgotten_results_is_given_back(void **state)
     struct journal_entry kept = entry_of("kept", 7);
     struct journal_entry begun = entry_of("begun", 8);
     struct error err = ERROR_INIT;
-    struct stat info;
+    struct uuid fenced = UUID_INIT;
 
     append_many(&body, 1024 * 1024);
+    assert_true(uuid_parse("77777777-2222-4333-8444-555555555555", &fenced));
+    journal_raise_fence(journal, &fenced, 6);
     assert_true(uuid_parse("99999999-2222-4333-8444-555555555555", &kept.conversation));
     begun.conversation = kept.conversation;
     assert_int_equal(journal_start(journal, &kept, &err), 0);
@@ -267,10 +347,11 @@ static void space_of_forgotten_results_is_given_back(void **state)
         assert_true(journal_find(journal, "kept")->acknowledged);
         assert_string_equal(journal_find(journal, "kept")->hash, "abc");
         assert_int_equal(journal_fence(journal, &kept.conversation), 8);
+        assert_int_equal(journal_fence(journal, &fenced), 6);
+        assert_false(journal_find(journal, "begun")->acknowledged);
         assert_int_equal(journal_find(journal, "begun")->state,
                          i == 0 ? JOURNAL_STARTED : JOURNAL_FINISHED);
-        assert_int_equal(stat(folder->file, &info), 0);
-        assert_true(info.st_size < 6 * 1024 * 1024);
+        assert_true(size_of(folder) < 6 * 1024 * 1024);
         journal_close(journal);
         journal = journal_open(folder->dir, interrupted);
     }
@@ -370,6 +451,9 @@ int journal_tests(void)
                                         remove_folder),
         cmocka_unit_test_setup_teardown(any_torn_end_is_survived, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_flipped_bit_ends_the_journal, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(repeated_start_is_one_action, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(result_that_cannot_be_written_is_kept, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(the_oldest_results_go_first_and_the_file_stays_small,
                                         make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_forgotten_conversation_leaves_nothing, make_folder,

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -216,6 +217,27 @@ static void repository_is_prepared_by_an_action(void **state)
                    400, "detail", "\"env must map variable names to strings\"");
 }
 
+/* git refuses to work in the files of another user, unless it is told that they are safe. */
+static void folder_of_another_user_is_called_safe(void **state)
+{
+    struct action_bench *bench = *state;
+
+    if (geteuid() != 0)
+        skip();
+    bench_shell(bench, "mkdir other; chown 12345 other");
+    for (int i = 0; i < 2; i++)
+        assert_answers(bench, bench_text(bench, "PUT /actions/r%d", i), CALLS_HEADERS,
+                       bench_text(bench,
+                                  "{\"tool\":\"repository\",\"working_dir\":\"%s/other\",\"args\":{"
+                                  "\"step\":\"init\"}}",
+                                  bench->workspace),
+                       200, "observation.branch", "\"main\"");
+    assert_string_equal(bench_shell_line(bench, "git config --global --get-all safe.directory"),
+                        bench_path(bench, "other"));
+    assert_string_equal(
+        bench_shell_line(bench, "git config --global --get-all safe.directory | wc -l"), "1");
+}
+
 /* A file tool's result crosses two processes. */
 static void large_result_of_a_file_tool_arrives(void **state)
 {
@@ -273,6 +295,7 @@ int action_requests_tests(void)
         BENCH_TEST(forgotten_conversation_ends_its_command),
         BENCH_TEST(results_are_acknowledged),
         BENCH_TEST(repository_is_prepared_by_an_action),
+        BENCH_TEST(folder_of_another_user_is_called_safe),
         BENCH_TEST(large_result_of_a_file_tool_arrives),
     };
 

@@ -6,12 +6,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "sandbox/core/action_limits.h"
+#include "sandbox/core/fork_task.h"
 #include "unit/sandbox/actions/action_tests.h"
 #include "unit/sandbox/terminal/terminal_calls.h"
 
@@ -343,6 +345,42 @@ static void late_command_is_killed_with_its_group(void **state)
     bench_shell(bench, UNLOCKED);
 }
 
+/* One that is stopped has not ended. */
+static void stopped_command_is_late(void **state)
+{
+    struct action_bench *bench = *state;
+
+    assert_hook(bench,
+                "{\"tool\":\"hook\",\"args\":{\"input\":\"\",\"timeout\":1,\"command\":"
+                "\"kill -STOP $$\"}}",
+                ".error", "\"The hook took longer than 1 seconds and was ended.\"");
+}
+
+/* Else an interrupt could kill another process that got its number. */
+static void command_is_not_named_after_its_end(void **state)
+{
+    static const char *const folders[] = {"/", "/proc/none"};
+    struct action_bench *bench = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        json_auto_t *args =
+            json_loads("{\"command\":\"true\",\"input\":\"\",\"timeout\":30}", 0, NULL);
+        const struct hook_call call = {.args = args,
+                                       .working_dir = folders[i],
+                                       .workspace = bench->workspace,
+                                       .credentials = bench->server.credentials,
+                                       .session = fork_task_session_new()};
+        json_auto_t *observation = NULL;
+
+        assert_non_null(call.session);
+        *call.session = -1;
+        observation = hook_tool_run(&call);
+        assert_int_equal(json_int_or(observation, "exit_code", 7), i == 0 ? 0 : -1);
+        assert_int_equal(*call.session, 0);
+        assert_int_equal(munmap(call.session, sizeof(*call.session)), 0);
+    }
+}
+
 static void background_program_does_not_delay_the_result(void **state)
 {
     struct action_bench *bench = *state;
@@ -514,6 +552,8 @@ int hook_tool_tests(void)
         BENCH_TEST(much_output_takes_little_memory),
         BENCH_TEST(password_in_output_is_masked),
         BENCH_TEST(late_command_is_killed_with_its_group),
+        BENCH_TEST(stopped_command_is_late),
+        BENCH_TEST(command_is_not_named_after_its_end),
         BENCH_TEST(background_program_does_not_delay_the_result),
         BENCH_TEST(background_program_that_prints_without_end_does_not_either),
         BENCH_TEST(detached_command_goes_on),

@@ -226,8 +226,8 @@ static void repeated_start_is_one_action(void **state)
 
     start(journal, "a", 1);
     journal_close(journal);
-    assert_int_equal(file_read(folder->file, 100000, &whole, &err), 0);
-    strbuf_append(&whole, whole.text);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(file_read(folder->file, 100000, &whole, &err), 0);
     write_journal(folder, whole.text, whole.len);
     journal = journal_open(folder->dir, interrupted);
     assert_result(journal, "a", interrupted);

@@ -156,6 +156,7 @@ static void check_shell(void)
     CLEANUP(mem_freep) char *wanted = NULL;
     CLEANUP(mem_freep) char *other = NULL;
     CLEANUP(mem_freep) char *missing = NULL;
+    CLEANUP(mem_freep) char *elsewhere = NULL;
 
     must(mkdtemp(folder) != NULL, folder);
     strbuf_appendf(&path, "%s/bash", folder);
@@ -172,6 +173,10 @@ static void check_shell(void)
     other = child_process_find_shell();
     set("SHELL", "/none/bash");
     missing = child_process_find_shell();
+    set("PATH", "");
+    elsewhere = child_process_find_shell();
+    must(text_equal(elsewhere, access("/bin/bash", X_OK) == 0 ? "/bin/bash" : elsewhere),
+         "a shell that is not in PATH");
     must(text_equal(wanted, path.text), "not the wanted shell");
     must(text_equal(other, usual) && text_equal(missing, usual), "not the usual shell");
     folder_remove(folder);

@@ -26,6 +26,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/strbuf.h"
+#include "sandbox/actions/journal_file.h"
 #include "sandbox/core/account.h"
 #include "sandbox/core/action_config.h"
 #include "sandbox/core/folder.h"
@@ -149,6 +150,41 @@ static void server_is_both_users_and_has_no_right_besides(void **state)
     run(become_both);
 }
 
+static void on_line(void *owner, json_t *record, int64_t offset, size_t len)
+{
+    (void)owner;
+    (void)record;
+    (void)offset;
+    (void)len;
+}
+
+/* Of the folder that is the server's; files are the commands' again afterwards. */
+static void keep_journal(const char *folder)
+{
+    const struct action_config config = {
+        .server_uid = SERVER, .command_uid = COMMANDS, .gid = GROUP, .journal_dir = folder};
+    const struct journal_reader reader = {NULL, on_line};
+    CLEANUP(strbuf_done) struct strbuf empty = STRBUF_INIT;
+    struct journal_file file = {.fd = -1};
+    struct error err = ERROR_INIT;
+
+    CHECK(chmod(folder, S_IRWXU) == 0);
+    CHECK(identity_take(&config, &err) == 0);
+    CHECK(journal_file_open(&file, folder, &reader, &err) == 0);
+    CHECK(is_user(SERVER, COMMANDS, SERVER));
+    CHECK(journal_file_replace(&file, &empty, &err) == 0);
+    CHECK(is_user(SERVER, COMMANDS, SERVER));
+    journal_file_close(&file);
+    identity_open_as_server();
+    CHECK(owner_of(folder, "journal") == SERVER);
+}
+
+static void journal_is_the_servers_alone(void **state)
+{
+    (void)state;
+    run(keep_journal);
+}
+
 static void become_commands(const char *folder)
 {
     const struct action_config config = {
@@ -241,6 +277,7 @@ int identity_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(server_is_both_users_and_has_no_right_besides),
+        cmocka_unit_test(journal_is_the_servers_alone),
         cmocka_unit_test(program_cannot_become_the_server_again),
         cmocka_unit_test(account_of_the_image_is_given_with_what_is_its_own),
     };

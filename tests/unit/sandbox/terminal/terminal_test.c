@@ -40,6 +40,7 @@ static void command_is_observed(void **state)
     assert_reply(reply, 200, "observation.metadata.suffix", COMPLETED("3"));
     assert_reply(reply, 200, "observation.metadata.working_dir",
                  bench_text(bench, "\"%s\"", bench->workspace));
+    assert_reply(reply, 200, "observation.timeout", "false");
     assert_reply(reply, 200, "observation.metadata.hostname", bench_text(bench, "\"%s\"", host));
     assert_reply(reply, 200, "observation.metadata.username",
                  bench_text(bench, "\"%s\"", bench_shell_line(bench, "id -un")));

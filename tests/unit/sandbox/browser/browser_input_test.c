@@ -126,6 +126,30 @@ static void link_is_opened_in_a_new_tab(void **state)
                      "s3 Page.navigate {\"url\":\"http://a/\"}\n");
 }
 
+/* Only an address, and only when a new tab is asked for. */
+static void other_links_are_clicked(void **state)
+{
+    static const struct {
+        const char *args;
+        struct fake_answer answers[4];
+    } cases[] = {
+        {"{\"index\":3}", {FOUND, FACTS("{\\\"href\\\":\\\"http://a/\\\"}"), FACTS("1"), END}},
+        {"{\"index\":3,\"new_tab\":true}",
+         {FOUND, FACTS("{\\\"href\\\":\\\"javascript:x()\\\"}"), FACTS("1"), END}},
+        {"{\"index\":3,\"new_tab\":true}", {FOUND, FACTS("{}"), FACTS("1"), END}},
+    };
+    struct browser_bench bench;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        begin(&bench, cases[i].answers);
+        assert_int_equal(call(&bench, input_click, cases[i].args, &err), 0);
+        assert_string_equal(bench.reply.text.text, "Clicked element 3");
+        end(&bench, FIND CALL("PRESS", "") SETTLE);
+    }
+}
+
 static void new_tab_of_a_click_is_told(void **state)
 {
     static const struct fake_answer answers[] = {FOUND,
@@ -308,6 +332,7 @@ int browser_input_tests(void)
         cmocka_unit_test(element_is_clicked_in_its_middle),
         cmocka_unit_test(hidden_element_is_pressed_by_a_script),
         cmocka_unit_test(link_is_opened_in_a_new_tab),
+        cmocka_unit_test(other_links_are_clicked),
         cmocka_unit_test(new_tab_of_a_click_is_told),
         cmocka_unit_test(element_that_is_not_there_is_an_error),
         cmocka_unit_test(text_is_set_or_typed),

@@ -152,6 +152,27 @@ static void line_of_the_sandbox_is_replaced_by_the_order(void **state)
     assert_reply(reply, 200, "replies[0].n", "1");
 }
 
+/* What is sent to it then cannot be written. */
+static void program_that_closes_its_input_is_an_error(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply reply =
+        talk(bench, "read a; exec 0<&-; echo '{\"id\":1}'; exec sleep 60",
+             "[{\"id\":1},{\"id\":2}]", "");
+
+    assert_reply(reply, 400, "detail", "\"The program ended without a reply\"");
+}
+
+static void variable_that_is_no_text_is_not_set(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply reply =
+        talk(bench, "read a; echo \"{\\\"id\\\":1,\\\"n\\\":$(env | grep -c ^VAR)}\"",
+             "[{\"id\":1}]", ",\"env\":{\"VAR1\":7,\"VAR2\":null,\"VAR3\":\"\"}");
+
+    assert_reply(reply, 200, "replies[0].n", "1");
+}
+
 int mcp_replies_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +182,8 @@ int mcp_replies_tests(void)
         BENCH_TEST(pages_are_bounded),
         BENCH_TEST(program_that_does_not_reply_is_an_error),
         BENCH_TEST(arguments_variables_and_complaints_are_bounded),
+        BENCH_TEST(program_that_closes_its_input_is_an_error),
+        BENCH_TEST(variable_that_is_no_text_is_not_set),
         BENCH_TEST(line_of_the_sandbox_is_replaced_by_the_order),
     };
 

@@ -41,6 +41,7 @@ static void nonsense_is_no_port(void **state)
                                         "0: FF:FFFFF 0:0 0A",
                                         "0: 00000000:-1 0:0 0A",
                                         "0: 00000000:1435",
+                                        "0: 000000000000000000000000000000000:1 0:0 0A",
                                         "0: 000000000000000000000000000000000000:1 0:0 0A"};
     CLEANUP(mem_freep) char *listens = mem_alloc(PORTS_MAX);
 

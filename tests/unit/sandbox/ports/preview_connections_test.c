@@ -26,7 +26,12 @@
 
 #include <cmocka.h>
 
-enum { WITHIN_MS = 20000, HEAD_MAX_BYTES = 64 * 1024 };
+enum {
+    WITHIN_MS = 20000,
+    HEAD_MAX_BYTES = 64 * 1024,
+    MAX_CONNECTIONS_OPEN = 256,
+    MAX_TURNS = 2000
+};
 
 union address {
     struct sockaddr any;
@@ -122,9 +127,12 @@ static void hear(struct bench *bench, int fd, size_t len, struct strbuf *out)
 {
     char bytes[4096];
     ssize_t n = 1;
+    int n_turns = 0;
 
     strbuf_reset(out);
     while (n != 0 && out->len < len) {
+        if (++n_turns > MAX_TURNS)
+            fail_msg("nothing happened in many turns");
         n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
         if (n > 0)
             strbuf_append_bytes(out, bytes, (size_t)n);
@@ -289,6 +297,27 @@ static void head_has_a_limit(void **state)
     fail_msg("a head of any size is read");
 }
 
+static void ended_connections_leave_their_places(void **state)
+{
+    struct bench *bench = *state;
+    union address address;
+    CLEANUP(fd_close) int listener = listen_on(AF_INET, &address);
+    CLEANUP(fd_close) int client = -1;
+    CLEANUP(fd_close) int program = -1;
+
+    for (int i = 0; i <= MAX_CONNECTIONS_OPEN; i++) {
+        fd_close(&client);
+        client = connect_client(bench);
+        assert_int_equal(shutdown(client, SHUT_WR), 0);
+        assert_ends(bench, client);
+    }
+    fd_close(&client);
+    client = connect_client(bench);
+    say_head(client, port_of(&address));
+    program = accept_program(bench, listener);
+    assert_heard(bench, program, "GET / HTTP/1.1\r\nHost: x\r\n\r\nbody");
+}
+
 /* It owns the socket also then. */
 static void listener_that_cannot_be_watched_is_an_error(void **state)
 {
@@ -334,6 +363,7 @@ int preview_connections_tests(void)
         cmocka_unit_test_setup_teardown(body_behind_the_head_arrives_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(request_for_no_program_is_closed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(head_has_a_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ended_connections_leave_their_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(listener_that_cannot_be_watched_is_an_error, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(connections_end_with_the_listener, set_up, tear_down),

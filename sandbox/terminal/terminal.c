@@ -340,7 +340,7 @@ void terminal_interrupt(struct terminal *terminal)
         return;
     terminal->control = 'C';
     type_interrupt(terminal);
-    if (terminal->escalation == 0)
+    if (terminal->escalation_timer.due_ms == 0) /* else a repeated interrupt would postpone it */
         event_loop_timer_set(terminal->loop, &terminal->escalation_timer, PRESS_AGAIN_MS);
 }
 

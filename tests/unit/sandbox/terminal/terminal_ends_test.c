@@ -61,6 +61,28 @@ static void shell_that_ends_between_calls_is_told_later(void **state)
     }
 }
 
+/* The next one needs its folder, as the first did. */
+static void shell_after_an_ended_one_needs_its_folder(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply reply = {0, STRBUF_INIT, STRBUF_INIT};
+
+    bench_write(bench, "file", "x");
+    assert_terminal(bench,
+                    "{\"command\":\"echo $$ > pid; while [ ! -e go ]; do sleep 0.01; done; "
+                    "exit\",\"timeout\":0}",
+                    "exit_code", "-1");
+    run_elsewhere(bench, "while [ ! -e pid ]; do sleep 0.01; done; echo > go; "
+                         "while kill -0 $(cat pid) 2>/dev/null; do sleep 0.01; done");
+    reply = call_terminal(bench, "{\"command\":\"pwd\"}",
+                          bench_text(bench, ",\"working_dir\":\"%s/file/d\"", bench->workspace));
+    assert_reply(reply, 200, "observation." TEXT,
+                 bench_text(bench,
+                            "\"The working directory cannot be created: %s/file is not a "
+                            "directory\"",
+                            bench->workspace));
+}
+
 static void shell_that_ends_at_its_prompt_is_replaced(void **state)
 {
     struct action_bench *bench = *state;
@@ -127,6 +149,15 @@ static void shell_that_closes_its_descriptors_goes_on(void **state)
     assert_terminal(bench, "{\"command\":\"echo b\"}", TEXT, "\"b\"");
 }
 
+/* Descriptor 62 is the terminal on which the marker is printed: the record alone tells the end. */
+static void shell_without_its_terminal_goes_on(void **state)
+{
+    struct action_bench *bench = *state;
+
+    assert_terminal(bench, "{\"command\":\"exec 62>&-; echo a; (exit 3)\"}", "exit_code", "3");
+    assert_terminal(bench, "{\"command\":\"echo b\"}", TEXT, "\"b\"");
+}
+
 static void reset_forgets_a_running_command(void **state)
 {
     struct action_bench *bench = *state;
@@ -157,10 +188,12 @@ int terminal_ends_tests(void)
 {
     const struct CMUnitTest tests[] = {
         BENCH_TEST(shell_that_ends_between_calls_is_told_later),
+        BENCH_TEST(shell_after_an_ended_one_needs_its_folder),
         BENCH_TEST(shell_that_ends_at_its_prompt_is_replaced),
         BENCH_TEST(shell_that_does_not_start_is_tried_twice),
         BENCH_TEST(interrupt_ends_a_start),
         BENCH_TEST(shell_that_closes_its_descriptors_goes_on),
+        BENCH_TEST(shell_without_its_terminal_goes_on),
         BENCH_TEST(reset_forgets_a_running_command),
         BENCH_TEST(key_is_told_of_its_command_alone),
     };

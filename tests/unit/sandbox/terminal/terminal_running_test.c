@@ -5,12 +5,15 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "sandbox/terminal/terminal_text.h"
 #include "unit/sandbox/terminal/terminal_calls.h"
 #include "unit/sandbox/terminal/terminal_tests.h"
+
+enum { LATE_MS = 20000 };
 
 #define INTERRUPT "POST /conversations/" CALLS_CONVERSATION "/interrupt"
 #define PREVIOUS "\"[Below is the output of the previous command.]\\n\""
@@ -182,6 +185,16 @@ static void later_output_of_a_job_is_read_by_an_empty_command(void **state)
     assert_terminal(bench, "{\"command\":\"\"}", TEXT, "\"job\"");
 }
 
+/* Neither silence nor the call's timeout ends that wait: the command itself has ended. */
+static void wait_for_a_job_has_its_own_limit(void **state)
+{
+    struct action_bench *bench = *state;
+
+    bench->config.no_change_ms = 600;
+    assert_terminal(bench, "{\"command\":\"set +m; sleep 60 &\"}", "exit_code", "0");
+    assert_terminal(bench, "{\"command\":\"sleep 60 &\",\"timeout\":0.6}", "exit_code", "0");
+}
+
 /* --- interrupts --- */
 
 /* Answers requests until the file of the workspace is there. */
@@ -271,6 +284,53 @@ static void reset_ends_an_interrupt(void **state)
     }
 }
 
+/* It does not end with the time at which the wait would have ended. */
+static void command_after_an_interrupted_wait_runs_to_its_end(void **state)
+{
+    struct action_bench *bench = *state;
+    int waiting = call_begin(bench, "{\"command\":\"set +m; echo > on; sleep 60 &\"}", "");
+
+    await_file(bench, "on");
+    /* By then the shell has its prompt again. */
+    assert_answers(bench, "POST /api/bash/execute_bash_command", "", "{\"command\":\"true\"}", 200,
+                   "exit_code", "0");
+    assert_answers(bench, INTERRUPT, "", "", 200, "success", "true");
+    {
+        CLEANUP(bench_reply_done) struct bench_reply reply = bench_receive(bench, waiting);
+
+        assert_reply(reply, 200, "state", "\"finished\"");
+    }
+    assert_terminal(bench, "{\"command\":\"sleep 0.95; echo b\"}", TEXT, "\"b\"");
+}
+
+/* A user who asks again and again does not postpone the end. */
+static void repeated_interrupts_end_the_command(void **state)
+{
+    struct action_bench *bench = *state;
+    int running =
+        bench_send(bench, "PUT /actions/a1", CALLS_HEADERS,
+                   "{\"tool\":\"terminal\",\"args\":{\"command\":\"sh -c \\\"trap '' INT; "
+                   "echo > on; while :; do sleep 0.05; done\\\"\"}}");
+    int64_t end_ms = 0;
+    bool is_running = true;
+
+    await_file(bench, "on");
+    end_ms = clock_monotonic_ms() + LATE_MS;
+    while (is_running) {
+        CLEANUP(bench_reply_done) struct bench_reply reply = {0, STRBUF_INIT, STRBUF_INIT};
+
+        assert_true(clock_monotonic_ms() < end_ms);
+        assert_answers(bench, INTERRUPT, "", "", 200, "success", "true");
+        reply = bench_ask(bench, "GET /actions/a1", CALLS_HEADERS, NULL);
+        is_running = strstr(reply.body.text, "running") != NULL;
+    }
+    {
+        CLEANUP(bench_reply_done) struct bench_reply reply = bench_receive(bench, running);
+
+        assert_reply(reply, 200, "observation.exit_code", "143");
+    }
+}
+
 static void interrupt_while_nothing_runs_does_nothing(void **state)
 {
     struct action_bench *bench = *state;
@@ -294,9 +354,12 @@ int terminal_running_tests(void)
         BENCH_TEST(foreground_timeout_is_capped),
         BENCH_TEST(first_output_of_a_background_job_is_waited_for),
         BENCH_TEST(later_output_of_a_job_is_read_by_an_empty_command),
+        BENCH_TEST(wait_for_a_job_has_its_own_limit),
         BENCH_TEST(interrupt_ends_the_command_and_those_that_wait),
         BENCH_TEST(command_that_ignores_interrupts_is_ended),
         BENCH_TEST(reset_ends_an_interrupt),
+        BENCH_TEST(command_after_an_interrupted_wait_runs_to_its_end),
+        BENCH_TEST(repeated_interrupts_end_the_command),
         BENCH_TEST(interrupt_while_nothing_runs_does_nothing),
     };
 

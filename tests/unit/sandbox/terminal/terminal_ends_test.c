@@ -61,6 +61,14 @@ static void shell_that_ends_between_calls_is_told_later(void **state)
     }
 }
 
+static void job_that_prints_does_not_hold_the_end_of_its_shell(void **state)
+{
+    struct action_bench *bench = *state;
+
+    assert_terminal(bench, "{\"command\":\"yes & sleep 0.1; exit 3\"}", "exit_code", "3");
+    assert_terminal(bench, "{\"command\":\"echo on\"}", TEXT, "\"on\"");
+}
+
 /* The next one needs its folder, as the first did. */
 static void shell_after_an_ended_one_needs_its_folder(void **state)
 {
@@ -189,6 +197,7 @@ int terminal_ends_tests(void)
     const struct CMUnitTest tests[] = {
         BENCH_TEST(shell_that_ends_between_calls_is_told_later),
         BENCH_TEST(shell_after_an_ended_one_needs_its_folder),
+        BENCH_TEST(job_that_prints_does_not_hold_the_end_of_its_shell),
         BENCH_TEST(shell_that_ends_at_its_prompt_is_replaced),
         BENCH_TEST(shell_that_does_not_start_is_tried_twice),
         BENCH_TEST(interrupt_ends_a_start),

@@ -87,6 +87,15 @@ static void static_command_has_its_own_shell(void **state)
     assert_reply(shared, 200, "content", "\"7\"");
 }
 
+/* Only the terminal tool refuses what is more like a list than a command. */
+static void literal_is_a_command(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply reply = run(bench, "['a'");
+
+    assert_reply(reply, 200, "extras.metadata.exit_code", "127");
+}
+
 static void several_commands_are_an_error(void **state)
 {
     struct action_bench *bench = *state;
@@ -353,6 +362,7 @@ int legacy_actions_tests(void)
         BENCH_TEST(command_is_observed),
         BENCH_TEST(shell_keeps_its_state),
         BENCH_TEST(static_command_has_its_own_shell),
+        BENCH_TEST(literal_is_a_command),
         BENCH_TEST(several_commands_are_an_error),
         BENCH_TEST(refusal_of_the_shell_is_an_observation),
         BENCH_TEST(timeout_ends_the_wait),

@@ -155,6 +155,8 @@ static void shell_that_closes_its_descriptors_goes_on(void **state)
     assert_reply(reply, 200, "observation." SUFFIX,
                  "\"\\n[The command completed but the exit code could not be determined.]\"");
     assert_terminal(bench, "{\"command\":\"echo b\"}", TEXT, "\"b\"");
+    assert_terminal(bench, "{\"command\":\"echo c\"}", SUFFIX,
+                    "\"\\n[The command completed but the exit code could not be determined.]\"");
 }
 
 /* Descriptor 62 is the terminal on which the marker is printed: the record alone tells the end. */

@@ -154,6 +154,7 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/browser/browser_pages_test.c \
 	tests/unit/sandbox/browser/browser_storage_test.c \
 	tests/unit/sandbox/browser/browser_test.c \
+	tests/unit/sandbox/browser/page_content_test.c \
 	tests/unit/sandbox/browser/page_state_test.c \
 	tests/unit/sandbox/terminal/filter_limits_test.c \
 	tests/unit/sandbox/terminal/terminal_filter_test.c \

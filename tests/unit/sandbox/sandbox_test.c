@@ -16,6 +16,7 @@ int main(void)
     n_failed += browser_pages_tests();
     n_failed += browser_storage_tests();
     n_failed += browser_tests();
+    n_failed += page_content_tests();
     n_failed += page_state_tests();
     n_failed += terminal_filter_tests();
     n_failed += filter_limits_tests();

@@ -18,6 +18,7 @@ int browser_input_tests(void);
 int browser_pages_tests(void);
 int browser_storage_tests(void);
 int browser_tests(void);
+int page_content_tests(void);
 int page_state_tests(void);
 int terminal_filter_tests(void);
 int filter_limits_tests(void);

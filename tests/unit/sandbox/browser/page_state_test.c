@@ -74,6 +74,8 @@ static void elements_of_all_frames_are_numbered(void **state)
     assert_json_at(bench.reply.text.text, "other", NULL);
     assert_null(bench.reply.screenshot);
     assert_string_equal(bench.driver.notes.text, "");
+    assert_ptr_equal(page_state_find(&bench.driver, 0, &place), &bench.driver.frames[0]);
+    assert_int_equal(place, 0);
     assert_ptr_equal(page_state_find(&bench.driver, 1, &place), &bench.driver.frames[0]);
     assert_int_equal(place, 1);
     assert_ptr_equal(page_state_find(&bench.driver, 2, &place), &bench.driver.frames[2]);

@@ -13,7 +13,7 @@ WORKER_TEST_LIBS = libworkertest.a libtestsupport.a libtestcatalogue.a $(START_L
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \
-	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_hooks_test worker_jobs_test worker_pool_test worker_run_test worker_sender_test worker_step_test \
+	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_hooks_test worker_jobs_test worker_pool_test worker_process_test worker_run_test worker_sender_test worker_step_test \
 	worker_worktree_job_test
 worker_test_SOURCES = \
 	tests/unit/worker/core/run_control_test.c \
@@ -112,3 +112,8 @@ worker_step_test_SOURCES = \
 	tests/unit/worker/sandbox/sandbox_address_test.c
 worker_step_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_step_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
+worker_process_test_SOURCES = tests/unit/worker/process_test.c \
+	tests/unit/support/program.c tests/unit/support/program.h
+worker_process_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS) -DDEFT_WORKER='"$(abs_top_builddir)/deft-worker"'
+worker_process_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
+EXTRA_worker_process_test_DEPENDENCIES = deft-worker$(EXEEXT)

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/job_store.h"
 #include "store/db/db.h"
@@ -25,6 +26,7 @@
 
 enum { DEADLINE_MS = 30000, LOOK_MS = 100, SLOTS = 2, STACK_BYTES = 1 << 20 };
 
+#define HELLO "{\"turns\": [{\"steps\": [{\"text\": \"hello\"}]}]}"
 /* The model does not answer while a test runs. */
 #define SLOW "{\"turns\": [{\"steps\": [{\"text\": \"late\", \"delay_ms\": 60000}]}]}"
 
@@ -234,6 +236,136 @@ static void draining_pool_hands_over_its_run_and_its_job(void **state)
     pool_free(pool);
 }
 
+static void interrupt(struct run_fixture *fixture, const struct uuid *id)
+{
+    struct stop_chain chain = {.n = 0};
+    struct error err = ERROR_INIT;
+
+    check(conversation_store_request_stop(fixture->context.db, id, "interrupt", &chain, &err),
+          &err);
+}
+
+/* More wait than there are slots, of the pool and of their user; no heartbeat comes. */
+static void waiting_runs_follow_one_another(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct pool *pool = open_pool(fixture);
+    const int64_t n_slots = fixture->context.settings.run_limits.n_slots;
+    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
+    struct uuid ids[SLOTS + 2];
+
+    fixture->context.settings.run_limits.n_slots = 1;
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+        ids[i] = run_new_conversation(fixture, HELLO, "{}");
+    pool_claim_work(pool);
+    while (test_sql_count("SELECT count(*) FROM conversations WHERE wanted_at IS NOT NULL") > 0 &&
+           clock_monotonic_ms() < deadline_ms)
+        serve_once(pool);
+    wait_until_empty(pool);
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+        assert_row(fixture, &ids[i], "finished/-/-");
+    fixture->context.settings.run_limits.n_slots = n_slots;
+    pool_free(pool);
+}
+
+/* Both are the first run of their conversation. */
+static void lost_lease_ends_no_other_run(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct pool *pool = open_pool(fixture);
+    struct uuid lost = run_new_conversation(fixture, SLOW, "{}");
+    struct uuid kept = run_new_conversation(fixture, SLOW, "{}");
+    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
+
+    pool_claim_work(pool);
+    wait_until_held(pool, &lost);
+    wait_until_held(pool, &kept);
+    wait_until_begun(fixture, pool, &kept);
+    change_row(&lost, "lease_owner = gen_random_uuid(), lease_fence = lease_fence + 1,"
+                      " lease_expires_at = now() + interval '1 hour'");
+    pool_renew_leases(pool);
+    while (pool_holds(pool, lost.text) && clock_monotonic_ms() < deadline_ms)
+        serve_once(pool);
+    assert_false(pool_holds(pool, lost.text));
+    assert_true(pool_holds(pool, kept.text));
+    assert_true(pool_holds(pool, ""));
+    interrupt(fixture, &kept);
+    pool_renew_leases(pool);
+    wait_until_empty(pool);
+    assert_false(pool_holds(pool, ""));
+    assert_row(fixture, &kept, "paused/-/-");
+    assert_row(fixture, &lost, "running/wanted/leased");
+    change_row(&lost, "wanted_at = NULL, lease_owner = NULL, lease_expires_at = NULL");
+    pool_free(pool);
+}
+
+static void silent_database_ends_no_run(void **state)
+{
+    const struct db_options dead = {
+        .url = "host=/nonexistent", .application = "deft-test", .n_connections = 1};
+    CLEANUP(db_freep) struct db *dead_db = NULL;
+    struct run_fixture *fixture = *state;
+    struct pool *pool = open_pool(fixture);
+    struct uuid id = run_new_conversation(fixture, SLOW, "{}");
+    struct error err = ERROR_INIT;
+
+    check(db_open(&dead, &dead_db, &err), &err);
+    pool_claim_work(pool);
+    wait_until_held(pool, &id);
+    wait_until_begun(fixture, pool, &id);
+    fixture->context.lease_db = dead_db;
+    pool_renew_leases(pool);
+    fixture->context.lease_db = fixture->context.db;
+    interrupt(fixture, &id);
+    pool_renew_leases(pool);
+    wait_until_empty(pool);
+    assert_row(fixture, &id, "paused/-/-");
+    pool_free(pool);
+}
+
+static void work_is_looked_for_again_after_a_thread_did_not_start(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct pool *pool = open_pool(fixture);
+    struct uuid id = run_new_conversation(fixture, HELLO, "{}");
+
+    fixture->context.settings.stack_bytes = 1;
+    for (int i = 0; i <= SLOTS; i++)
+        pool_claim_work(pool);
+    assert_true(pool_is_empty(pool));
+    assert_row(fixture, &id, "running/wanted/-");
+    fixture->context.settings.stack_bytes = STACK_BYTES;
+    pool_claim_work(pool);
+    wait_until_empty(pool);
+    assert_row(fixture, &id, "finished/-/-");
+    pool_free(pool);
+}
+
+static void failed_look_frees_its_slot(void **state)
+{
+    const struct db_options dead = {
+        .url = "host=/nonexistent", .application = "deft-test", .n_connections = 1};
+    CLEANUP(db_freep) struct db *dead_db = NULL;
+    struct run_fixture *fixture = *state;
+    struct db *db = fixture->context.db;
+    struct pool *pool = open_pool(fixture);
+    struct uuid id = run_new_conversation(fixture, HELLO, "{}");
+    struct error err = ERROR_INIT;
+
+    check(db_open(&dead, &dead_db, &err), &err);
+    fixture->context.db = dead_db;
+    for (int i = 0; i <= SLOTS; i++) {
+        pool_claim_work(pool);
+        wait_until_empty(pool);
+    }
+    fixture->context.db = db;
+    assert_row(fixture, &id, "running/wanted/-");
+    pool_claim_work(pool);
+    wait_until_empty(pool);
+    assert_row(fixture, &id, "finished/-/-");
+    pool_free(pool);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +373,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(request_to_stop_reaches_the_run),
         cmocka_unit_test(lease_of_a_run_is_extended),
         cmocka_unit_test(draining_pool_claims_nothing),
+        cmocka_unit_test(waiting_runs_follow_one_another),
+        cmocka_unit_test(lost_lease_ends_no_other_run),
+        cmocka_unit_test(silent_database_ends_no_run),
+        cmocka_unit_test(work_is_looked_for_again_after_a_thread_did_not_start),
+        cmocka_unit_test(failed_look_frees_its_slot),
         cmocka_unit_test(draining_pool_hands_over_its_run_and_its_job),
     };
 

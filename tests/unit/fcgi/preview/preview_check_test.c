@@ -83,6 +83,13 @@ static void request_is_sent_to_the_sandbox_and_nowhere_else(void **state)
     } cases[] = {
         {"http://10.1.2.3:8000", "10.1.2.3:5173\r\n", NULL},
         {"http://127.0.0.1:40001", "127.0.0.2:40001\r\n", "5173\r\n"},
+        {"http://127.0.0.1:65535", "127.0.0.2:65535\r\n", "5173\r\n"},
+        {"http://100.100.100.100:8000/", "100.100.100.100:5173\r\n", NULL},
+        {"http://10.1.2.3", "10.1.2.3:5173\r\n", NULL},
+        {"http://169.253.1.2:8000", "169.253.1.2:5173\r\n", NULL},
+        {"http://1000.100.100.100:8000", NULL, NULL},
+        {"http://100.100.100.100.:8000", NULL, NULL},
+        {"http://100.100.100.100.100:8000", NULL, NULL},
         {"http://127.0.0.1", NULL, NULL},
         {"http://127.0.0.1:0", NULL, NULL},
         {"http://127.0.0.1:65536", NULL, NULL},
@@ -132,6 +139,17 @@ static void pages_of_others_may_link_to_a_preview_and_nothing_more(void **state)
         {{"HTTP_ORIGIN=http://" OTHER_HOST, "X=", "X=", "X="}, false},
         {{"HTTP_ORIGIN=http://localhost:3000", "HTTP_SEC_FETCH_SITE=same-site", "X=", "X="}, false},
         {{"HTTP_ORIGIN=null", "X=", "X=", "X="}, false},
+        {{"HTTP_ORIGIN=http://work-1-" SANDBOX ".sandbox.localhost:3000", "X=", "X=", "X="}, true},
+        {{"HTTP_ORIGIN=https://" HOST, "X=", "X=", "X="}, false},
+        {{"HTTP_ORIGIN=http://" HOST "0", "X=", "X=", "X="}, false},
+        {{"HTTP_ORIGIN=http://" HOST ".evil.example", "X=", "X=", "X="}, false},
+        {{"HTTP_ORIGIN=http://5173-" SANDBOX ".sandbox.evil.example", "X=", "X=", "X="}, false},
+        {{"HTTP_ORIGIN=http://5173-" SANDBOX ".localhost:3000", "X=", "X=", "X="}, false},
+        {{"HTTP_ORIGIN=http://5173." SANDBOX ".sandbox.localhost:3000", "X=", "X=", "X="}, false},
+        {{"HTTP_ORIGIN=http://1-" SANDBOX ".sandbox.localhost:3000", "X=", "X=", "X="}, true},
+        {{"HTTP_ORIGIN=http://-" SANDBOX ".sandbox.localhost:3000", "X=", "X=", "X="}, false},
+        {{"HTTP_ORIGIN=http://" SANDBOX ".sandbox.localhost:3000", "X=", "X=", "X="}, false},
+        {{"HTTP_ORIGIN=http://5173-a" SANDBOX ".sandbox.localhost:3000", "X=", "X=", "X="}, false},
         {{"HTTP_SEC_FETCH_SITE=same-origin", "X=", "X=", "X="}, true},
         {{"HTTP_SEC_FETCH_SITE=none", "X=", "X=", "X="}, true},
         {{"HTTP_SEC_FETCH_SITE=same-site", "X=", "X=", "X="}, false},
@@ -141,6 +159,18 @@ static void pages_of_others_may_link_to_a_preview_and_nothing_more(void **state)
         {{"HTTP_SEC_FETCH_SITE=cross-site", "HTTP_SEC_FETCH_MODE=navigate",
           "HTTP_SEC_FETCH_DEST=document", "DEFT_PREVIEW_METHOD=GET"},
          true},
+        {{"HTTP_SEC_FETCH_SITE=cross-site", "HTTP_SEC_FETCH_MODE=navigate",
+          "HTTP_SEC_FETCH_DEST=document", "DEFT_PREVIEW_METHOD=HEAD"},
+         true},
+        {{"HTTP_SEC_FETCH_SITE=cross-site", "HTTP_SEC_FETCH_MODE=navigate",
+          "HTTP_SEC_FETCH_DEST=document", "X="},
+         false},
+        {{"HTTP_SEC_FETCH_SITE=cross-site", "HTTP_SEC_FETCH_MODE=navigate",
+          "X=", "DEFT_PREVIEW_METHOD=GET"},
+         false},
+        {{"HTTP_SEC_FETCH_SITE=cross-site", "X=", "HTTP_SEC_FETCH_DEST=document",
+          "DEFT_PREVIEW_METHOD=GET"},
+         false},
         {{"HTTP_SEC_FETCH_SITE=cross-site", "HTTP_SEC_FETCH_MODE=navigate",
           "HTTP_SEC_FETCH_DEST=document", "DEFT_PREVIEW_METHOD=POST"},
          false},
@@ -201,6 +231,50 @@ static void cookie_is_for_one_port_of_one_sandbox(void **state)
         assert_int_equal(unknown.status, 401);
         assert_int_equal(elsewhere.status, 401);
         assert_refused(&of_server, "port");
+    }
+}
+
+/* Each parameter is needed; the name of a sandbox is sixteen letters. */
+static void origin_without_its_parts_shows_nothing(void **state)
+{
+    static const char label[] = "DEFT_PREVIEW_LABEL=5173";
+    static const char *const wrong[][3] = {
+        {"X=", sandbox_param, host_param},
+        {label, "X=", host_param},
+        {label, sandbox_param, "X="},
+        {label, "DEFT_PREVIEW_SANDBOX=abcdefghijklmno", host_param},
+        {label, "DEFT_PREVIEW_SANDBOX=abcdefghijklmnopq", host_param},
+        {label, "DEFT_PREVIEW_SANDBOX=abcdefghijklmno1", host_param},
+        {label, sandbox_param, "HTTP_HOST=localhost:3000"},
+        {"DEFT_PREVIEW_LABEL=0", sandbox_param, host_param},
+        {"DEFT_PREVIEW_LABEL=nope", sandbox_param, host_param},
+    };
+    char cookie[96];
+
+    allow(state, cookie);
+    move_to("http://10.1.2.3:8000");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        const char *params[] = {"DEFT_ORIGIN=preview",     wrong[i][0], wrong[i][1], wrong[i][2],
+                                "DEFT_PREVIEW_METHOD=GET", cookie,      NULL};
+        CLEANUP(test_answer_done) struct test_answer answer = ask(state, params);
+        CLEANUP(test_answer_done) struct test_answer silent =
+            test_dispatch_with(*state, params, "GET", "/silent", NULL);
+
+        assert_refused(&answer, "port");
+        assert_int_equal(silent.status, 502);
+        if (i + 2 < sizeof(wrong) / sizeof(wrong[0])) {
+            CLEANUP(test_answer_done) struct test_answer left =
+                test_dispatch_with(*state, params, "GET", "/leave", NULL);
+            CLEANUP(test_answer_done) struct test_answer entered =
+                test_dispatch_with(*state, params, "GET", "/enter?pass=x&to=/", NULL);
+            CLEANUP(test_answer_done) struct test_answer refused =
+                test_dispatch_with(*state, params, "GET", "/refused", NULL);
+
+            assert_int_equal(left.status, 401);
+            assert_int_equal(entered.status, 403);
+            assert_null(strstr(entered.body.text, "href"));
+            assert_int_equal(refused.status, 404);
+        }
     }
 }
 
@@ -328,6 +402,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(request_is_sent_to_the_sandbox_and_nowhere_else),
         cmocka_unit_test(pages_of_others_may_link_to_a_preview_and_nothing_more),
         cmocka_unit_test(cookie_is_for_one_port_of_one_sandbox),
+        cmocka_unit_test(origin_without_its_parts_shows_nothing),
         cmocka_unit_test(sandbox_that_a_user_stopped_stays_so),
         cmocka_unit_test(sign_in_leads_back_to_the_preview_and_nowhere_else),
         cmocka_unit_test(navigations_alone_are_led_to_the_sign_in),

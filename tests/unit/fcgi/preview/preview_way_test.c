@@ -445,6 +445,39 @@ static void paused_sandbox_is_resumed(void **state)
     test_stop_runtime_api(*state, runtime);
 }
 
+/* The service may say so and not do it; as many requests may wait afterwards as before. */
+static void sandbox_that_was_not_resumed_has_a_reason(void **state)
+{
+    static const struct test_reply done[] = {TEST_SAYS("200 OK", "{}")};
+    char cookie[200];
+    struct place place;
+    struct test_server *runtime = NULL;
+    size_t n_slots = 0;
+
+    add_sandbox(state, "http://10.1.2.3:8000");
+    place = place_of(state, "5173", 5173);
+    enter(state, &place, "5173", "http", cookie);
+    change_sandbox(state, "status = 'paused', desired = 'running'");
+    runtime = test_start_runtime_api(*state, done, 1);
+    n_slots = test_take_waits(*state);
+    {
+        ASK(busy, &place, "/check", cookie);
+
+        assert_int_equal(busy.status, 403);
+        assert_header(&busy, "X-Deft-Why", "failed");
+        assert_int_equal(test_server_n_requests(runtime), 0);
+    }
+    test_give_waits(*state, n_slots);
+    for (size_t i = 0; i <= n_slots; i++) {
+        ASK(answer, &place, "/check", cookie);
+
+        assert_int_equal(answer.status, 403);
+        assert_header(&answer, "X-Deft-Why", "failed");
+        assert_int_equal(test_server_n_requests(runtime), i + 1);
+    }
+    test_stop_runtime_api(*state, runtime);
+}
+
 static void editor_is_started_by_its_page(void **state)
 {
     static const struct {
@@ -460,7 +493,9 @@ static void editor_is_started_by_its_page(void **state)
         {"DEFT_PREVIEW_METHOD=GET", "DEFT_PREVIEW_TARGET=/", "HTTP_UPGRADE=websocket", false},
     };
     static const struct test_reply replies[] = {TEST_SAYS("200 OK", "{\"program\":\"code\"}")};
+    size_t n_slots = test_take_waits(*state);
 
+    test_give_waits(*state, n_slots);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct test_server *server = test_start_sandbox(*state, replies, 1);
         char cookie[200];
@@ -482,6 +517,8 @@ static void editor_is_started_by_its_page(void **state)
             assert_asked(server, 0, "POST /editor/start HTTP");
         test_server_stop(server);
     }
+    assert_int_equal(test_take_waits(*state), n_slots);
+    test_give_waits(*state, n_slots);
 }
 
 /* --- pages --- */
@@ -573,6 +610,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wrong_cookies_do_not_hide_the_right_one),
         cmocka_unit_test(sandboxes_that_do_not_run_have_a_reason),
         cmocka_unit_test(paused_sandbox_is_resumed),
+        cmocka_unit_test(sandbox_that_was_not_resumed_has_a_reason),
         cmocka_unit_test(editor_is_started_by_its_page),
         cmocka_unit_test(each_refusal_has_a_page),
         cmocka_unit_test(pages_say_what_to_do),

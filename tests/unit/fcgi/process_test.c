@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "auth/wrong_keys.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/test_server.h"
@@ -390,6 +391,51 @@ static void models_are_called_as_configured(void **state)
     stop(&program);
 }
 
+/* Addresses that users give may be private only where no other user is. */
+static void mode_decides_on_private_models(void **state)
+{
+    static const struct test_reply refusal[] = {
+        {.bytes = "HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}"}};
+    static const char *const modes[] = {"", "local"};
+    char credential[120];
+    RUN(key, "--new-key", "laptop");
+
+    (void)state;
+    (void)snprintf(credential, sizeof(credential), "HTTP_X_SESSION_API_KEY=%.*s",
+                   (int)strcspn(key.out.text, "\n"), key.out.text);
+    for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+        struct test_server *model = test_server_start(refusal, 1, NULL);
+        CLEANUP(strbuf_done) struct strbuf asked = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+        struct program program;
+
+        strbuf_appendf(&asked,
+                       "{\"llm\":{\"model\":\"openai/x\",\"api_key\":\"k\",\"base_url\":\"%s\"}}",
+                       test_server_url(model, "/v1"));
+        process_set("DEFT_MODE", modes[i]);
+        program = serve();
+        post("/api/profiles/test/validate", credential, asked.text, &body);
+        stop(&program);
+        assert_json_at(body.text, "valid", "false");
+        assert_int_equal(test_server_n_requests(model) > 0, i == 1);
+        test_server_stop(model);
+    }
+    assert_int_equal(unsetenv("DEFT_MODE"), 0);
+}
+
+/* Each address has a number of guesses, over all sockets. */
+static void wrong_keys_are_counted(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct program program = serve();
+
+    (void)state;
+    for (size_t i = 0; i < WRONG_KEYS_PER_MINUTE; i++)
+        ask(i % 2, "/api/conversations/count", "HTTP_X_SESSION_API_KEY=wrong", 401, &body);
+    ask(0, "/api/conversations/count", "HTTP_X_SESSION_API_KEY=wrong", 429, &body);
+    stop(&program);
+}
+
 /* A request that waits for another service is answered before the process ends. */
 static void requests_under_way_are_answered_at_the_end(void **state)
 {
@@ -449,6 +495,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(sockets_without_a_path_are_none),
         cmocka_unit_test(new_key_opens_the_api),
         cmocka_unit_test(models_are_called_as_configured),
+        cmocka_unit_test(mode_decides_on_private_models),
+        cmocka_unit_test(wrong_keys_are_counted),
         cmocka_unit_test(requests_under_way_are_answered_at_the_end),
         cmocka_unit_test(deferred_start_refuses_requests),
     };

@@ -190,6 +190,31 @@ static void each_end_of_a_sub_agent_has_its_words(void **state)
     }
 }
 
+/* A sub-agent's cost is that of its task, and is counted once. */
+static void cost_of_a_sub_agent_is_shown_with_its_result(void **state)
+{
+    static const char usage[] = "value.usage_to_metrics.task:task_00000001.accumulated_cost";
+    struct claimed_agent claimed;
+    struct uuid child = UUID_INIT;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    begin(&claimed, state, TASK(""));
+    run_call(&claimed, last_call(&claimed.agent));
+    child = child_of(&claimed);
+    set_status(&child, "finished");
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET stats = '{\"usage_to_metrics\":{\"agent\":"
+                   "{\"accumulated_cost\":0.5},\"condenser\":{\"accumulated_cost\":0.25}}}'"
+                   " WHERE id = '%s'",
+                   child.text);
+    test_sql(sql.text);
+    claim_again(&claimed);
+    run_call(&claimed, last_call(&claimed.agent));
+    assert_step_event(&claimed, "ConversationStateUpdateEvent", "key", "\"stats\"");
+    assert_step_event(&claimed, "ConversationStateUpdateEvent", usage, "0.75");
+    claimed_agent_end(&claimed);
+}
+
 /* The run was stopped together with its sub-agent, and goes on: so does the sub-agent. */
 static void sub_agent_that_was_stopped_with_its_caller_runs_again(void **state)
 {
@@ -406,6 +431,7 @@ int task_call_tests(void)
         cmocka_unit_test(sub_agent_is_stored_and_waited_for),
         cmocka_unit_test(title_of_a_sub_agent_is_its_description_or_prompt),
         cmocka_unit_test(each_end_of_a_sub_agent_has_its_words),
+        cmocka_unit_test(cost_of_a_sub_agent_is_shown_with_its_result),
         cmocka_unit_test(sub_agent_that_was_stopped_with_its_caller_runs_again),
         cmocka_unit_test(pause_of_both_stores_no_result),
         cmocka_unit_test(sub_agent_under_way_is_waited_for_again),

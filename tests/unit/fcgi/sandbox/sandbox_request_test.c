@@ -20,6 +20,7 @@
 #include "fake_sandbox.h"
 #include "fcgi/core/reply.h"
 #include "fixture.h"
+#include "model/conversation/conversation.h"
 #include "support/json_path.h"
 #include "support/pg.h"
 #include "support/sql.h"
@@ -223,6 +224,49 @@ static void sandbox_that_does_not_run_is_not_asked(void **state)
     }
 }
 
+/* A conversation with a sandbox of its own is named, and says what that is made of. */
+static void own_sandbox_is_started_for_its_conversation(void **state)
+{
+    static const struct test_reply full[] = {
+        TEST_SAYS("429 Too Many Requests", "{\"detail\":\"full\"}")};
+    char own_session[] = "c-own";
+    const struct fixture *fixture = *state;
+    struct test_server *service = test_start_runtime_api(*state, full, 1);
+    struct conversation conversation = CONVERSATION_INIT;
+    json_auto_t *spec = json_object();
+    json_t *container = json_object();
+    char owner[50] = "";
+    char id[50] = "";
+
+    json_put(spec, "container", container);
+    json_put_text(container, "memory", "64m");
+    conversation.id = uuid_random();
+    conversation.runtime_session = own_session;
+    conversation.spec = spec;
+    (void)snprintf(owner, sizeof(owner), "\"%s\"", fixture->alice.text);
+    (void)snprintf(id, sizeof(id), "\"%s\"", conversation.id.text);
+    conversation.runtime_kind = RUNTIME_DOCKER;
+    {
+        ASK(own, sandbox_request_send, .owner.conversation = &conversation);
+        assert_int_equal(own.err.code, ERROR_RATE_LIMITED);
+    }
+    conversation.runtime_kind = RUNTIME_LOCAL;
+    {
+        ASK(shared, sandbox_request_send, .owner.conversation = &conversation);
+        assert_int_equal(shared.err.code, ERROR_RATE_LIMITED);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        assert_asked_json(service, i, "session_id", "\"c-own\"");
+        assert_asked_json(service, i, "owner_id", owner);
+        assert_asked_json(service, i, "wait_ms", "120000");
+    }
+    assert_asked_json(service, 0, "conversation_id", id);
+    assert_asked_json(service, 1, "conversation_id", NULL);
+    assert_asked(service, 0, "67108864");
+    assert_not_asked(service, 1, "67108864");
+    test_stop_runtime_api(*state, service);
+}
+
 /* As many requests may wait afterwards as before. */
 static void requests_wait_in_slots(void **state)
 {
@@ -280,6 +324,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(statuses_become_errors),
         cmocka_unit_test(sandbox_that_is_gone_is_started_again),
         cmocka_unit_test(sandbox_that_does_not_run_is_not_asked),
+        cmocka_unit_test(own_sandbox_is_started_for_its_conversation),
         cmocka_unit_test(requests_wait_in_slots),
         cmocka_unit_test(failures_are_told_as_a_bad_gateway),
     };

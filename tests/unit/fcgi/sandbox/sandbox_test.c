@@ -54,6 +54,32 @@ static void scoped_command_runs_in_the_workspace(void **state)
     test_server_stop(server);
 }
 
+/* The sandbox holds a conversation's calls to its folder, which links may leave. */
+static void scoped_calls_say_where_they_must_stay(void **state)
+{
+    static const char inside[] = "\r\nX-Deft-Inside: %2Fworkspace%2Fproject\r\n";
+    const struct test_reply replies[] = {{.bytes = page}};
+    struct test_server *server = test_start_sandbox(*state, replies, 1);
+    struct test_path path = test_conversation(*state);
+    char scope[80];
+    DISPATCH(command, ALICE, "POST", test_under(&path, "/bash/start_bash_command"),
+             "{\"command\":\"ls\"}");
+    DISPATCH(file, ALICE, "GET", test_under(&path, "/file/download?path=/workspace/project/a"),
+             NULL);
+    DISPATCH(shared, ALICE, "GET", "/api/file/download?path=/workspace/project/a", NULL);
+
+    (void)snprintf(scope, sizeof(scope), "\r\nX-Deft-Scope: %s\r\n", path.id.text);
+    assert_int_equal(command.status, 200);
+    assert_int_equal(file.status, 200);
+    assert_int_equal(shared.status, 200);
+    assert_asked(server, 1, inside);
+    assert_asked(server, 1, scope);
+    assert_asked(server, test_server_n_requests(server) - 2, inside);
+    assert_not_asked(server, test_server_n_requests(server) - 1, "X-Deft-Inside");
+    assert_not_asked(server, test_server_n_requests(server) - 1, "X-Deft-Scope");
+    test_server_stop(server);
+}
+
 static void bad_commands_never_reach_a_sandbox(void **state)
 {
     static const char *const bodies[] = {
@@ -181,11 +207,12 @@ static void upload_is_whole_or_cut_off(void **state)
         const char *length;
         const char *body;
         bool is_whole;
+        const char *sent;
     } rows[] = {
-        {"CONTENT_LENGTH=3", "abc", true},
-        {"CONTENT_LENGTH=4", "abc", false},
-        {"CONTENT_LENGTH=0", "", true},
-        {"CONTENT_LENGTH=", "abc", true},
+        {"CONTENT_LENGTH=3", "abc", true, "\r\nContent-Length: 3\r\n"},
+        {"CONTENT_LENGTH=4", "abc", false, NULL},
+        {"CONTENT_LENGTH=0", "", true, "\r\nTransfer-Encoding: chunked\r\n"},
+        {"CONTENT_LENGTH=", "abc", true, "\r\nTransfer-Encoding: chunked\r\n"},
     };
     const struct test_reply replies[] = {{.bytes = alive}, {.bytes = page}};
 
@@ -195,6 +222,8 @@ static void upload_is_whole_or_cut_off(void **state)
 
         if ((status == 200) != rows[i].is_whole)
             fail_msg("%s: %d", rows[i].length, status);
+        if (rows[i].is_whole)
+            assert_asked(server, 1, rows[i].sent);
         test_server_stop(server);
     }
 }
@@ -500,6 +529,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_are_passed_on_with_the_sandboxs_key),
         cmocka_unit_test(scoped_command_runs_in_the_workspace),
+        cmocka_unit_test(scoped_calls_say_where_they_must_stay),
         cmocka_unit_test(bad_commands_never_reach_a_sandbox),
         cmocka_unit_test(sandboxes_leave_threads_to_other_requests),
         cmocka_unit_test(paths_outside_the_workspace_are_refused),

@@ -165,7 +165,8 @@ static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stu
     while (clock_monotonic_ms() < until_ms && stub->n_interrupts == n_before &&
            stub->n_releases == n_releases && !stub->is_stopping)
         (void)condition_wait_until(&stub->changed, &stub->lock, until_ms);
-    if (is_hook(request))
+    if (is_hook(request) ||
+        json_object_get(json_object_get(stub->hook_answers, command), "state") != NULL)
         return hook_reply_locked(stub, command);
     if (stub->n_interrupts > n_before)
         return text_reply(kind, command, "^C", 130);
@@ -244,6 +245,7 @@ static void restart_locked(struct stub *stub) REQUIRES(stub -> lock)
 static json_t *start_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
 {
     stub->n_starts++;
+    condition_wake_all(&stub->changed);
     if (json_is_true(json_object_get(request, "is_doubted"))) {
         stub->n_doubts++;
         if (stub->is_hung)
@@ -648,6 +650,19 @@ bool stub_wait_for_runs(struct stub *stub, size_t n)
     while (stub->n_runs < n && condition_wait_until(&stub->changed, &stub->lock, deadline_ms))
         ;
     is_reached = stub->n_runs >= n;
+    lock_release(&stub->lock);
+    return is_reached;
+}
+
+bool stub_wait_for_starts(struct stub *stub, size_t n)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + RUNS_WITHIN_MS;
+    bool is_reached = false;
+
+    lock_take(&stub->lock);
+    while (stub->n_starts < n && condition_wait_until(&stub->changed, &stub->lock, deadline_ms))
+        ;
+    is_reached = stub->n_starts >= n;
     lock_release(&stub->lock);
     return is_reached;
 }

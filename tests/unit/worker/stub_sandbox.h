@@ -34,7 +34,8 @@ void stub_set_command(struct stub *stub, int exit_code, const char *text) NONNUL
 void stub_set_files(struct stub *stub, const char *reply) NONNULL;
 /*
  * From now on a hook with that command answers so: members of its observation, as JSON, or the
- * whole reply if it has a "state". Any other hook ends with 0 and prints nothing.
+ * whole reply if it has a "state". Any other hook ends with 0 and prints nothing. A whole reply is
+ * that of a terminal command, too.
  */
 void stub_answer_hook(struct stub *stub, const char *command, const char *answer) NONNULL;
 /* The same with plain text on standard output. */
@@ -75,5 +76,7 @@ void stub_last_directory(struct stub *stub, char path_out[200]) NONNULL;
 size_t stub_n_acknowledged(struct stub *stub) NONNULL;
 /* Waits until n actions were begun; false after a minute. */
 bool stub_wait_for_runs(struct stub *stub, size_t n) NONNULL;
+/* Waits until the sandbox was asked for n times; false after a minute. */
+bool stub_wait_for_starts(struct stub *stub, size_t n) NONNULL;
 
 #endif

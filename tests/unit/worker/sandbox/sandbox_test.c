@@ -219,6 +219,52 @@ static void working_directory_is_made_once(void **state)
     claimed_agent_end(&claimed);
 }
 
+/* While the model is asked; then it is waited for, not asked for again. */
+static void sandbox_is_started_before_it_is_needed(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(fixture, UNUSED_SCRIPT, "{}");
+    size_t n_starts = stub_n_starts(fixture->stub);
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    claimed_agent_begin(&claimed, fixture, &id);
+    assert_int_equal(stub_n_starts(fixture->stub), n_starts);
+    sandbox_begin(claimed.agent.sandbox);
+    sandbox_begin(claimed.agent.sandbox);
+    assert_true(stub_wait_for_starts(fixture->stub, n_starts + 1));
+    assert_int_equal(sandbox_ready(claimed.agent.sandbox, &err), 0);
+    sandbox_begin(claimed.agent.sandbox);
+    assert_int_equal(sandbox_ready(claimed.agent.sandbox, &err), 0);
+    assert_int_equal(stub_n_starts(fixture->stub), n_starts + 1);
+    claimed_agent_end(&claimed);
+}
+
+/* A run whose tools and hooks need none has no sandbox. */
+static void sandbox_is_for_what_needs_it(void **state)
+{
+    static const struct {
+        const char *more;
+        bool has_sandbox;
+    } rows[] = {
+        {"{}", true},
+        {"{\"agent\": {\"tools\": []}}", false},
+        {"{\"agent\": {\"tools\": [{\"name\": \"task_tracker\"}]}}", false},
+        {"{\"agent\": {\"tools\": []},"
+         " \"hook_config\": {\"stop\": [{\"hooks\": [{\"command\": \"x\"}]}]}}",
+         true},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct uuid id = run_new_conversation(*state, UNUSED_SCRIPT, rows[i].more);
+        struct claimed_agent claimed;
+
+        claimed_agent_begin(&claimed, *state, &id);
+        assert_int_equal(claimed.agent.sandbox != NULL, rows[i].has_sandbox);
+        claimed_agent_end(&claimed);
+    }
+}
+
 static void no_sandbox_may_be_freed(void **state)
 {
     (void)state;
@@ -236,6 +282,8 @@ int sandbox_tests(void)
         cmocka_unit_test(acknowledgements_are_sent_in_batches),
         cmocka_unit_test(interrupt_and_end_of_a_conversation_reach_the_sandbox),
         cmocka_unit_test(working_directory_is_made_once),
+        cmocka_unit_test(sandbox_is_started_before_it_is_needed),
+        cmocka_unit_test(sandbox_is_for_what_needs_it),
         cmocka_unit_test(no_sandbox_may_be_freed),
     };
 

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "store/user/document_store.h"
 #include "support/json_path.h"
+#include "support/sql.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/messages.h"
@@ -172,6 +174,60 @@ static void hooks_are_kept_and_told(void **state)
     claimed_agent_end(&claimed);
 }
 
+static void install_skill(const struct run_fixture *fixture, const char *name, const char *body)
+{
+    const struct document_scope scope = {.db = fixture->context.db,
+                                         .keyring = &fixture->context.keyring,
+                                         .user_id = fixture->user_id};
+    CLEANUP(document_done) struct document skill = document_new(COLLECTION_INSTALLED_SKILLS, name);
+    struct error err = ERROR_INIT;
+
+    json_decref(skill.body);
+    if (json_parse(body, strlen(body), &skill.body, &err) < 0 ||
+        document_store_put(&scope, &skill, 0, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+#define INSTALLED(name) "\"skills\": [{\"name\": \"" name "\", \"content\": \"Of " name ".\"}]"
+
+/* The user's own data is not for an agent that a sandbox's key started. */
+static void skills_of_the_user_are_read_for_the_users_own_agents(void **state)
+{
+    static const struct {
+        const char *more;
+        const char *session;
+        bool is_read;
+    } rows[] = {
+        {"{\"agent\": {\"agent_context\": {\"load_user_skills\": true}}}", "u-test", true},
+        {"{\"agent\": {\"agent_context\": {\"load_user_skills\": true}}}", "s-test", false},
+        {"{\"agent\": {\"agent_context\": {\"load_memory\": true}}}", "u-test", false},
+    };
+    struct run_fixture *fixture = *state;
+
+    install_skill(fixture, "on", "{" INSTALLED("mine") "}");
+    install_skill(fixture, "off", "{\"enabled\": false, " INSTALLED("other") "}");
+    stub_set_files(fixture->stub, "{}");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct uuid id = run_new_conversation(fixture, SAYS, rows[i].more);
+        CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf spec = STRBUF_INIT;
+        struct claimed_agent claimed;
+        struct error err = ERROR_INIT;
+
+        strbuf_appendf(&sql, "UPDATE conversations SET runtime_session = '%s' WHERE id = '%s'",
+                       rows[i].session, id.text);
+        test_sql(sql.text);
+        claimed_agent_begin(&claimed, fixture, &id);
+        if (project_reading_settle(&claimed.agent, &err) < 0)
+            fail_msg("%s", err.message);
+        json_append_text(&spec, claimed.agent.conversation.spec);
+        assert_json_at(spec.text, "project_skills[0].name", rows[i].is_read ? "\"mine\"" : NULL);
+        assert_json_at(spec.text, "project_skills[1]", NULL);
+        claimed_agent_end(&claimed);
+    }
+    test_sql("DELETE FROM documents WHERE collection = 'installed_skills'");
+}
+
 int project_reading_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +239,7 @@ int project_reading_tests(void)
         cmocka_unit_test(skills_are_kept_for_later_messages),
         cmocka_unit_test(secrets_in_files_are_masked),
         cmocka_unit_test(hooks_are_kept_and_told),
+        cmocka_unit_test(skills_of_the_user_are_read_for_the_users_own_agents),
     };
 
     return cmocka_run_group_tests_name("worker/project_reading", tests, run_fixture_set_up,

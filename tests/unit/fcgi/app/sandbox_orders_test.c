@@ -180,6 +180,88 @@ static void surplus_sandboxes_are_paused_first(void **state)
     test_stop_runtime_api(*state, runtime);
 }
 
+/* Three that run, the oldest first in ids. */
+static void add_three(void **state, char ids[3][40])
+{
+    const struct fixture *fixture = *state;
+
+    test_sql("DELETE FROM runtimes");
+    for (int i = 0; i < 3; i++) {
+        char session[20];
+        char sql[200];
+
+        (void)snprintf(session, sizeof(session), "s-%d", i);
+        add(state, session);
+        (void)snprintf(sql, sizeof(sql),
+                       "UPDATE runtimes SET created_at = now() - interval '%d minutes', since ="
+                       " now() - interval '%d minutes' WHERE session_id = '%s'",
+                       30 - i, 30 - i, session);
+        test_sql(sql);
+        (void)snprintf(ids[i], 40, "\"%s\"", fixture->sandbox_id);
+    }
+}
+
+/* A new one needs room, too, and is kept as its image is now; a pause needs none. */
+static void room_is_made_for_what_is_to_run(void **state)
+{
+    struct fixture *fixture = *state;
+    struct test_reply reply = {.ending = TEST_CLOSE};
+    struct test_server *runtime = NULL;
+    char ids[3][40];
+    char bytes[200];
+    char path[100];
+
+    add_three(state, ids);
+    (void)snprintf(bytes, sizeof(bytes), "HTTP/1.1 200 OK\r\n\r\n{\"runtime_id\":%s}", ids[2]);
+    reply.bytes = bytes;
+    fixture->settings.sandbox_most = 3;
+    runtime = test_start_runtime_api(*state, &reply, 1);
+    {
+        ASK(made, ALICE, "POST", SANDBOXES);
+        assert_int_equal(made.status, 200);
+    }
+    assert_int_equal(test_server_n_requests(runtime), 2);
+    assert_asked(runtime, 0, "POST /pause HTTP");
+    assert_asked_json(runtime, 0, "runtime_id", ids[0]);
+    assert_asked(runtime, 1, "POST /start HTTP");
+    assert_asked_json(runtime, 1, "keeps_image", "true");
+    fixture->settings.sandbox_most = 1;
+    (void)snprintf(path, sizeof(path), SANDBOXES "/%.16s/pause", ids[1] + 1);
+    {
+        ASK(paused, ALICE, "POST", path);
+        assert_answer_json(&paused, 200, SUCCESS);
+    }
+    assert_int_equal(test_server_n_requests(runtime), 3);
+    assert_asked_json(runtime, 2, "runtime_id", ids[1]);
+    fixture->settings.sandbox_most = 5;
+    test_stop_runtime_api(*state, runtime);
+}
+
+/* One that is gone by then takes no room; any other failure leaves things as they are. */
+static void room_that_cannot_be_made_starts_nothing(void **state)
+{
+    static const struct test_reply gone[] = {TEST_SAYS("404 Not Found", "{\"detail\":\"gone\"}"),
+                                             TEST_SAYS("200 OK", "{}")};
+    static const struct test_reply busy[] = {
+        TEST_SAYS("503 Service Unavailable", "{\"detail\":\"busy\"}"), TEST_SAYS("200 OK", "{}")};
+    struct fixture *fixture = *state;
+    char ids[3][40];
+    char path[100];
+
+    add_three(state, ids);
+    fixture->settings.sandbox_most = 2;
+    (void)snprintf(path, sizeof(path), SANDBOXES "/%.16s/resume", ids[2] + 1);
+    for (int i = 0; i < 2; i++) {
+        struct test_server *runtime = test_start_runtime_api(*state, i == 0 ? gone : busy, 2);
+        ASK(answer, ALICE, "POST", path);
+
+        assert_int_equal(answer.status, i == 0 ? 200 : 503);
+        assert_int_equal(test_server_n_requests(runtime), i == 0 ? 2 : 1);
+        test_stop_runtime_api(*state, runtime);
+    }
+    fixture->settings.sandbox_most = 5;
+}
+
 static void sandbox_is_created_of_a_known_image(void **state)
 {
     const struct fixture *fixture = *state;
@@ -414,6 +496,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(query_names_the_sandbox_before_the_path),
         cmocka_unit_test(failures_of_the_runtime_are_told),
         cmocka_unit_test(surplus_sandboxes_are_paused_first),
+        cmocka_unit_test(room_is_made_for_what_is_to_run),
+        cmocka_unit_test(room_that_cannot_be_made_starts_nothing),
         cmocka_unit_test(sandbox_is_created_of_a_known_image),
         cmocka_unit_test(sandbox_of_a_conversation_is_released),
         cmocka_unit_test(shared_sandbox_is_not_released),

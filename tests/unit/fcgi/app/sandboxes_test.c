@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "auth/wrong_keys.h"
 #include "base/crypto.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -532,6 +533,33 @@ static void a_sandbox_reads_its_users_secrets_while_it_runs(void **state)
     }
 }
 
+/* Its route says why; a user's key is not the sandbox's. */
+static void wrong_keys_for_secrets_are_counted(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sandbox sandbox = add(*state, (struct row){.status = "running"});
+    char path[100] = "";
+    char alices[128] = "";
+
+    (void)snprintf(path, sizeof(path), SANDBOXES "/%s/settings/secrets", sandbox.id);
+    (void)snprintf(alices, sizeof(alices), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
+    {
+        ANSWER(users, ask(*state, alices, "GET", path));
+        assert_answer_json(&users, 401, "{\"detail\":\"Invalid session API key\"}");
+    }
+    fixture->context.wrong_keys = wrong_keys_new();
+    for (int i = 0; i <= WRONG_KEYS_PER_MINUTE; i++) {
+        ANSWER(wrong, ask(*state, "HTTP_X_SESSION_API_KEY=nonsense", "GET", path));
+        assert_int_equal(wrong.status, i < WRONG_KEYS_PER_MINUTE ? 401 : 429);
+    }
+    {
+        ANSWER(right, by_key(*state, &sandbox, path));
+        assert_int_equal(right.status, 200);
+    }
+    wrong_keys_free(fixture->context.wrong_keys);
+    fixture->context.wrong_keys = NULL;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -551,6 +579,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_is_probed_when_too_many_wait),
         cmocka_unit_test(malformed_cursors_mean_the_first_page),
         cmocka_unit_test(a_sandbox_reads_its_users_secrets_while_it_runs),
+        cmocka_unit_test(wrong_keys_for_secrets_are_counted),
     };
 
     (void)argc;

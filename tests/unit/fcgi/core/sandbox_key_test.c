@@ -528,6 +528,7 @@ static void each_reading_of_a_secret_is_on_record_for_its_owner(void **state)
     }
     assert_reads(*state, ALICE, path, "READ_ME");
     assert_reads(*state, ALICE, path, "\"next_page_id\":null");
+    assert_reads(*state, ALICE, "/api/v1/sandboxes/abcdefghijklmnop/secret-reads", "\"items\":[]");
 }
 
 /* The last readings that Bob sees, as "name sandbox,". */

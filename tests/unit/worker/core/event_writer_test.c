@@ -3,12 +3,18 @@
  */
 #include "worker/agent/core/event_writer.h"
 
+#include <string.h>
+
 #include <jansson.h>
 
+#include "base/json.h"
 #include "base/strbuf.h"
 #include "model/event/event.h"
+#include "store/conversation/branch_store.h"
 #include "store/conversation/conversation_store.h"
 #include "support/sql.h"
+#include "worker/agent/agent_run.h"
+#include "worker/agent/core/agent.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent_test.h"
@@ -205,6 +211,111 @@ static void changes_by_others_are_noted(void **state)
     claimed_agent_end(&claimed);
 }
 
+#define SAYS "{\"turns\": [{\"steps\": [{\"text\": \"hello\"}]}]}"
+
+static void change_row(const struct uuid *id, const char *columns)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "UPDATE conversations SET %s WHERE id = '%s'", columns, id->text);
+    test_sql(sql.text);
+}
+
+/* Its user stepped back to the first message. */
+static void branch_that_was_left_is_not_read(void **state)
+{
+    struct run_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
+    struct uuid id = run_new_conversation(fixture, SAYS, "{}");
+    struct claimed_agent claimed;
+    json_auto_t *event = NULL;
+    struct error err = ERROR_INIT;
+
+    run_last_event(fixture, &id, "MessageEvent", &message);
+    check(json_parse(message.text, message.len, &event, &err), &err);
+    run_to_end(fixture, &id);
+    check(branch_store_navigate(fixture->context.db, &id, json_text_or(event, "id", NULL), &err),
+          &err);
+    run_again(fixture, &id);
+    claimed_agent_begin(&claimed, fixture, &id);
+    assert_false(history_has_answer(&claimed.agent.history));
+    claimed_agent_end(&claimed);
+}
+
+/* They belong to the conversation that the copy was made of. */
+static void open_calls_of_the_source_of_a_copy_are_not_read(void **state)
+{
+    static const struct {
+        const char *fork;
+        size_t n_pending;
+    } rows[] = {{"{\"n_events\": 1}", 1}, {"{\"n_events\": 1000}", 0}};
+    struct run_fixture *fixture = *state;
+    struct claimed_agent claimed;
+    struct uuid id = UUID_INIT;
+
+    claimed_agent_begin_pending(&claimed, fixture, CALLS(COMMAND("x")));
+    id = claimed.agent.lease.conversation_id;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        CLEANUP(strbuf_done) struct strbuf change = STRBUF_INIT;
+        CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
+
+        agent_done(&claimed.agent);
+        run_control_done(&claimed.control);
+        strbuf_appendf(&change, "spec = jsonb_set(spec::jsonb, '{forked_from}', '%s')::text",
+                       rows[i].fork);
+        change_row(&id, change.text);
+        run_expire_lease(&id);
+        claimed_agent_begin(&claimed, fixture, &id);
+        history_find_pending(&claimed.agent.history, &pending);
+        assert_int_equal(pending.n, rows[i].n_pending);
+    }
+    claimed_agent_end(&claimed);
+}
+
+/* A client, or another worker, has settled it. */
+static void call_has_one_result(void **state)
+{
+    CLEANUP(event_list_done) struct event_list others = EVENT_LIST_INIT;
+    CLEANUP(event_list_done) struct event_list own = EVENT_LIST_INIT;
+    CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf last = STRBUF_INIT;
+    struct claimed_agent claimed;
+    struct call_ref ref;
+    struct error err = ERROR_INIT;
+
+    claimed_agent_begin_pending(&claimed, *state, CALLS(COMMAND("x")));
+    history_find_pending(&claimed.agent.history, &pending);
+    assert_int_equal(pending.n, 1);
+    ref = call_ref_of(&claimed.agent.history.items[pending.items[0]]);
+    event_add_agent_error(&others, &ref, "of another");
+    event_add_agent_error(&own, &ref, "of this one");
+    write_unheard(&claimed, &others);
+    assert_int_equal(event_writer_append(&claimed.agent, &own, NULL, &err), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    run_last_event(*state, &claimed.agent.lease.conversation_id, "AgentErrorEvent", &last);
+    assert_non_null(strstr(last.text, "of another"));
+    claimed_agent_end(&claimed);
+}
+
+static void end_of_a_run_with_a_goal_asks_for_its_judge(void **state)
+{
+    static const char SQL_JUDGES[] = "SELECT count(*) FROM jobs WHERE kind = 'goal'";
+    struct run_fixture *fixture = *state;
+    struct uuid without = run_new_conversation(fixture, SAYS, "{}");
+    struct uuid with = UUID_INIT;
+
+    run_to_end(fixture, &without);
+    assert_int_equal(test_sql_count(SQL_JUDGES), 0);
+    with = run_new_conversation(fixture, SAYS, "{}");
+    change_row(&with, "spec = jsonb_set(spec::jsonb, '{goal}', '{\"active\": true, \"status\":"
+                      " \"running\", \"iteration\": 1, \"max_iterations\": 3, \"objective\":"
+                      " \"green tests\", \"verdict\": null}')::text");
+    run_to_end(fixture, &with);
+    assert_row(fixture, &with, "finished/-/-");
+    assert_int_equal(test_sql_count(SQL_JUDGES), 1);
+    test_sql("DELETE FROM jobs WHERE kind = 'goal'");
+}
+
 int event_writer_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +326,10 @@ int event_writer_tests(void)
         cmocka_unit_test(lease_of_another_worker_ends_the_writes),
         cmocka_unit_test(refused_answer_is_planned_again_on_the_row_as_it_is),
         cmocka_unit_test(changes_by_others_are_noted),
+        cmocka_unit_test(branch_that_was_left_is_not_read),
+        cmocka_unit_test(open_calls_of_the_source_of_a_copy_are_not_read),
+        cmocka_unit_test(call_has_one_result),
+        cmocka_unit_test(end_of_a_run_with_a_goal_asks_for_its_judge),
     };
 
     return cmocka_run_group_tests_name("worker/event_writer", tests, run_fixture_set_up,

@@ -11,7 +11,7 @@ FCGI_TEST_LIBS = \
 	libfcgifixture.a libtestsupport.a libtestcatalogue.a $(FCGI_HANDLER_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += \
-	fcgi_process_test fcgi_key_command_test fcgi_sandbox_request_test fcgi_sandbox_retry_test fcgi_sign_in_test fcgi_user_documents_test fcgi_conversation_refusals_test fcgi_conversation_run_test fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_init_test fcgi_request_test \
+	fcgi_process_test fcgi_key_command_test fcgi_sandbox_request_test fcgi_sandbox_retry_test fcgi_cors_test fcgi_sign_in_test fcgi_user_documents_test fcgi_conversation_refusals_test fcgi_conversation_run_test fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_init_test fcgi_request_test \
 	fcgi_openai_test fcgi_openapi_test fcgi_preview_check_test fcgi_router_test fcgi_sandbox_test fcgi_sandbox_key_test fcgi_sandboxes_test fcgi_settings_test fcgi_socket_access_test fcgi_wait_slots_test fcgi_workspace_path_test \
 	fcgi_choices_test fcgi_profiles_test fcgi_settings_patch_test fcgi_conversation_parts_test fcgi_sandbox_orders_test fcgi_request_values_test fcgi_server_test fcgi_preview_way_test fcgi_listing_test fcgi_reply_test fcgi_same_origin_test fcgi_install_test fcgi_mcp_probe_test fcgi_mcp_sign_in_test fcgi_mcp_token_test fcgi_plugins_test fcgi_repository_test fcgi_skills_test fcgi_workspace_calls_test fcgi_workspace_test
 fcgi_conversations_test_SOURCES = tests/unit/fcgi/agent/conversation/conversations_test.c
@@ -156,3 +156,6 @@ fcgi_sign_in_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_user_documents_test_SOURCES = tests/unit/fcgi/settings/user_documents_test.c
 fcgi_user_documents_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_user_documents_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_cors_test_SOURCES = tests/unit/fcgi/core/cors_test.c
+fcgi_cors_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_cors_test_LDADD = $(FCGI_TEST_LIBS)

@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "store/conversation/conversation_store.h"
 #include "support/pg.h"
 #include "worker/agent/calls/call_batch.h"
 #include "worker/agent/core/event_writer.h"
@@ -79,6 +81,41 @@ static void limit_of_one_keeps_the_order(void **state)
     assert_log(*state, &id,
                BEGUN "Action(terminal) Action(file_editor) Action(think) Observation(terminal)"
                      " Observation(file_editor) Observation(think)" ENDED);
+}
+
+/* As a client does: the row, with an event that announces it. */
+static void take_tools_away(struct run_fixture *fixture, const struct uuid *id)
+{
+    CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_write write = {.guard = GUARD_NONE};
+    json_auto_t *value = json_array();
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(conversation_store_load_any(fixture->context.db, id, &now, &err), 0);
+    json_put(conversation_agent(&now), "tools", json_array());
+    write.spec = now.spec;
+    event_add_state(&events, "agent", value);
+    assert_int_equal(conversation_store_write(fixture->context.db, &now, &events, &write, &err), 0);
+}
+
+static void change_of_a_client_counts_from_the_next_call_on(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub);
+    struct background_run run;
+
+    begin_calls(
+        &run, fixture,
+        STEPS(CALLS_OF(COMMAND("hold") ", " COMMAND("next") ", " COMMAND("last")) ", " SAYS), "{}",
+        1);
+    take_tools_away(fixture, &run.id);
+    stub_release(fixture->stub);
+    background_run_join(&run);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
+    assert_log(fixture, &run.id,
+               BEGUN "Action(terminal) Action(terminal) Action(terminal) S(agent)"
+                     " Observation(terminal) AgentError(terminal) AgentError(terminal)" ENDED);
 }
 
 static void finish_waits_for_the_calls_before_it(void **state)
@@ -253,6 +290,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(two_calls_run_at_once),
         cmocka_unit_test(results_are_stored_as_they_come),
         cmocka_unit_test(limit_of_one_keeps_the_order),
+        cmocka_unit_test(change_of_a_client_counts_from_the_next_call_on),
         cmocka_unit_test(finish_waits_for_the_calls_before_it),
         cmocka_unit_test(interrupt_ends_all_calls),
         cmocka_unit_test(pause_lets_all_calls_end),

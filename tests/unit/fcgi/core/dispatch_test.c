@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "fcgi/core/cors.h"
 #include "fcgi/core/router.h"
 #include "fixture.h"
 #include "store/user/user_store.h"
@@ -165,43 +164,6 @@ static void every_answer_carries_the_protecting_headers(void **state)
     assert_non_null(strstr(answer.head.text, "Cache-Control: no-store"));
     assert_non_null(strstr(answer.head.text, "X-Request-Id: "));
     assert_null(strstr(answer.head.text, "Access-Control-Allow-Origin"));
-}
-
-static void pages_of_this_machine_may_read_answers(void **state)
-{
-    const char *params[] = {"DEFT_ORIGIN=agent", "HTTP_ORIGIN=http://localhost:3000", NULL};
-    const char *foreign[] = {"DEFT_ORIGIN=agent", "HTTP_ORIGIN=http://localhost.evil.test", NULL};
-    const char *app[] = {"DEFT_ORIGIN=app", "HTTP_ORIGIN=http://localhost:3001", NULL};
-    DISPATCH_WITH(allowed, params, "GET", "/api/conversations/count", NULL);
-    DISPATCH_WITH(refused, foreign, "GET", "/health", NULL);
-    DISPATCH_WITH(other, app, "GET", "/health", NULL);
-
-    assert_int_equal(allowed.status, 401);
-    assert_non_null(
-        strstr(allowed.head.text, "Access-Control-Allow-Origin: http://localhost:3000\r\n"));
-    assert_null(strstr(refused.head.text, "Access-Control-Allow-Origin"));
-    assert_null(strstr(other.head.text, "Access-Control-Allow-Origin"));
-}
-
-static void preflights_are_answered(void **state)
-{
-    const char *allowed[] = {"DEFT_ORIGIN=agent", "HTTP_ORIGIN=http://127.0.0.1:9",
-                             "HTTP_ACCESS_CONTROL_REQUEST_METHOD=POST",
-                             "HTTP_ACCESS_CONTROL_REQUEST_HEADERS=x-session-api-key", NULL};
-    const char *refused[] = {"DEFT_ORIGIN=agent", "HTTP_ORIGIN=https://evil.test",
-                             "HTTP_ACCESS_CONTROL_REQUEST_METHOD=POST", NULL};
-    /* Pages of the network must not reach into this machine, whoever they are. */
-    const char *inward[] = {"DEFT_ORIGIN=agent", "HTTP_ORIGIN=http://127.0.0.1:9",
-                            "HTTP_ACCESS_CONTROL_REQUEST_METHOD=POST",
-                            "HTTP_ACCESS_CONTROL_REQUEST_PRIVATE_NETWORK=true", NULL};
-    DISPATCH_WITH(ok, allowed, "OPTIONS", "/api/conversations", NULL);
-    DISPATCH_WITH(private, inward, "OPTIONS", "/api/conversations", NULL);
-    DISPATCH_WITH(no, refused, "OPTIONS", "/api/conversations", NULL);
-
-    assert_answer(&ok, 200, "OK");
-    assert_non_null(strstr(ok.head.text, "Access-Control-Allow-Headers: x-session-api-key\r\n"));
-    assert_answer(&no, 400, "Disallowed CORS origin");
-    assert_answer(&private, 400, "Disallowed CORS origin");
 }
 
 static void wrong_keys_are_limited_for_the_address_of_the_connection(void **state)
@@ -563,23 +525,6 @@ static void server_info_has_what_clients_compare(void **state)
     assert_non_null(strstr(answer.body.text, "conversation_runtime_routes_v1"));
 }
 
-static void origins_are_those_of_the_list_and_of_this_machine(void **state)
-{
-    static const char list[] = " https://one.test  https://two.test:8443 ";
-
-    (void)state;
-    assert_true(cors_origin_is_allowed("https://one.test", list));
-    assert_true(cors_origin_is_allowed("https://two.test:8443", list));
-    assert_true(cors_origin_is_allowed("http://localhost:1", ""));
-    assert_false(cors_origin_is_allowed("https://two.test", list));
-    assert_true(cors_origin_is_allowed("https://one.test:443", list));
-    assert_false(cors_origin_is_allowed("http://one.test", list));
-    assert_false(cors_origin_is_allowed("https://one.test/", list));
-    assert_false(cors_origin_is_allowed("https://one.test.evil", list));
-    assert_false(cors_origin_is_allowed("null", list));
-    assert_false(cors_origin_is_allowed("", list));
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -592,9 +537,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(oversized_bodies_are_refused),
         cmocka_unit_test(bodies_that_break_off_are_refused),
         cmocka_unit_test(every_answer_carries_the_protecting_headers),
-        cmocka_unit_test(pages_of_this_machine_may_read_answers),
-        cmocka_unit_test(origins_are_those_of_the_list_and_of_this_machine),
-        cmocka_unit_test(preflights_are_answered),
         cmocka_unit_test(wrong_keys_are_limited_for_the_address_of_the_connection),
         cmocka_unit_test(link_signs_in_once_and_the_session_ends),
         cmocka_unit_test(link_of_another_user_asks_first),

@@ -113,6 +113,9 @@ static void assert_raced(void **state, const char *method, const char *path, con
 static void begin(void **state)
 {
     static const char *const rows[][3] = {
+        /* Beside the settings, in their collection. */
+        {"POST", "/api/workspaces",
+         "{\"workspaces\":[{\"id\":\"a\",\"name\":\"a\",\"path\":\"/a\"}]}"},
         {"PATCH", "/api/settings",
          "{\"agent_settings_diff\":{\"llm\":{\"model\":\"openai/own\"}}}"},
         {"PUT", "/api/settings/secrets", "{\"name\":\"RACED\",\"value\":\"a-long-value\"}"},
@@ -121,8 +124,6 @@ static void begin(void **state)
         {"POST", "/api/agent-profiles/one", "{\"llm_profile_ref\":\"one\"}"},
         {"POST", "/api/meta-profiles/one",
          "{\"classifier_model\":\"one\",\"classes\":[{\"description\":\"d\",\"model\":\"one\"}]}"},
-        {"POST", "/api/workspaces",
-         "{\"workspaces\":[{\"id\":\"a\",\"name\":\"a\",\"path\":\"/a\"}]}"},
     };
 
     forget_all();

@@ -117,6 +117,7 @@ static void failures_of_the_runtime_are_told(void **state)
         int status;
     } rows[] = {
         {TEST_SAYS("404 Not Found", "{\"detail\":\"gone\"}"), 404},
+        {TEST_SAYS("429 Too Many Requests", "{\"detail\":\"full\"}"), 429},
         {TEST_SAYS("503 Service Unavailable", "{\"detail\":\"busy\"}"), 503},
         {TEST_SAYS("500 Internal Server Error", "{}"), 503},
     };

@@ -127,6 +127,50 @@ static void only_a_session_signs_out(void **state)
     }
 }
 
+/* The whole entry: what is wrong, where, and the value that was sent, but no token. */
+static void each_problem_shows_what_was_sent_unless_it_is_secret(void **state)
+{
+    static const struct {
+        const char *body;
+        const char *problem;
+    } rows[] = {
+        {"", "{\"type\":\"missing\",\"loc\":[\"body\"],\"msg\":\"Field required\",\"input\":null}"},
+        {"[1]", "{\"type\":\"model_attributes_type\",\"loc\":[\"body\"],\"input\":[1],\"msg\":"
+                "\"Input should"
+                " be a valid dictionary or object to extract fields from\"}"},
+        {"{\"a\":1}",
+         "{\"type\":\"missing\",\"loc\":[\"body\",\"token\"],\"msg\":\"Field required\",\"input\":"
+         "\"<redacted>\"}"},
+        {"{\"token\":1}",
+         "{\"type\":\"string_type\",\"loc\":[\"body\",\"token\"],\"msg\":\"Input should be a valid"
+         " string\",\"input\":\"<redacted>\"}"},
+        {"{\"token\":\"\"}",
+         "{\"type\":\"string_too_short\",\"loc\":[\"body\",\"token\"],\"msg\":"
+         "\"String should have at"
+         " least 1 character\",\"input\":\"<redacted>\",\"ctx\":{\"min_length\":1}}"},
+        {"{\"token\":\"a\",\"replace\":\"x\"}",
+         "{\"type\":\"bool_type\",\"loc\":[\"body\",\"replace\"],\"msg\":\"Input should be a valid"
+         " boolean\",\"input\":\"x\"}"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        ASK(answer, "X=", "POST", SIGN_IN, rows[i].body);
+
+        assert_int_equal(answer.status, 422);
+        assert_json_at(answer.body.text, "detail[0]", rows[i].problem);
+        assert_json_at(answer.body.text, "detail[1]", NULL);
+    }
+    {
+        CLEANUP(test_answer_done) struct test_answer answer =
+            test_dispatch(*state, ALICE, "GET", "/api/conversations/xyz", NULL);
+
+        assert_int_equal(answer.status, 422);
+        assert_json_at(answer.body.text, "detail[0]",
+                       "{\"type\":\"uuid_parsing\",\"loc\":[\"path\",\"conversation_id\"],\"msg\":"
+                       "\"Input should be a valid UUID\",\"input\":\"xyz\"}");
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +178,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(body_is_an_object_with_the_right_kinds),
         cmocka_unit_test(wrong_links_are_counted_and_right_ones_are_not),
         cmocka_unit_test(only_a_session_signs_out),
+        cmocka_unit_test(each_problem_shows_what_was_sent_unless_it_is_secret),
     };
 
     (void)argc;

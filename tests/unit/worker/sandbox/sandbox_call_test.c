@@ -172,6 +172,36 @@ static void refusal_is_no_result_for_a_worker_that_lost_its_lease(void **state)
     claimed_agent_end(&claimed);
 }
 
+/* Then the time of any other call is given. */
+static void time_that_is_no_limit_is_not_taken(void **state)
+{
+    static const char *const times[] = {"0", "1000000"};
+    struct run_fixture *fixture = *state;
+    const int64_t timeout_ms = fixture->context.settings.tool_timeout_ms;
+
+    fixture->context.settings.tool_timeout_ms = 1000;
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        CLEANUP(call_problem_done) struct call_problem problem = CALL_PROBLEM_INIT;
+        CLEANUP(strbuf_done) struct strbuf script = STRBUF_INIT;
+        size_t n_interrupts = stub_n_interrupts(fixture->stub);
+        struct claimed_agent claimed;
+        json_auto_t *observation = NULL;
+        struct error err = ERROR_INIT;
+
+        strbuf_appendf(&script, CALLS(CALL("terminal", "{\"command\": \"hold\", \"timeout\": %s}")),
+                       times[i]);
+        claimed_agent_begin_pending(&claimed, fixture, script.text);
+        if (run_command(&claimed.agent, &observation, &problem, &err) < 0)
+            fail_msg("%s: %s", times[i], err.message);
+        assert_null(observation);
+        assert_string_equal(problem.text.text,
+                            "The call was cut off: it gave no result within 1 seconds.");
+        assert_int_equal(stub_n_interrupts(fixture->stub), n_interrupts + 1);
+        claimed_agent_end(&claimed);
+    }
+    fixture->context.settings.tool_timeout_ms = timeout_ms;
+}
+
 int sandbox_call_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +209,7 @@ int sandbox_call_tests(void)
         cmocka_unit_test(call_notes_its_sandbox_and_runs),
         cmocka_unit_test(call_without_a_result_has_a_reason),
         cmocka_unit_test(long_reason_is_cut),
+        cmocka_unit_test(time_that_is_no_limit_is_not_taken),
         cmocka_unit_test(refusal_is_no_result_for_a_worker_that_lost_its_lease),
     };
 

@@ -89,6 +89,7 @@ static void judge_is_shown_the_goal_and_what_happened(void **state)
     assert_non_null(strstr(asked, "You judge whether a coding agent has reached a goal."));
     assert_non_null(strstr(asked, "The goal:\\ngreen tests\\n\\nWhat happened:\\n{"));
     assert_non_null(strstr(asked, "tested twice"));
+    assert_non_null(strstr(asked, "}\\n{")); /* a message per line */
     assert_null(strstr(asked, "\\\"system\\\""));
     job_test_end(&test);
 }

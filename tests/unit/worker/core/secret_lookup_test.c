@@ -137,6 +137,7 @@ static void remote_secret_is_fetched_for_a_command_that_names_it(void **state)
     assert_non_null(strstr(sent, "X-Key: hush-12\r\n"));
     assert_non_null(strstr(sent, "X-Plain: for all\r\n"));
     assert_secret(&claimed, "REMOTE", "from-afar");
+    assert_null(claimed.control.cancel); /* a stop has nothing left to cut */
     assert_masked(&claimed, "from-afar");
     secret_lookup_named(&claimed.agent, "echo $REMOTE");
     assert_secret(&claimed, "REMOTE", "renewed-value");

@@ -81,7 +81,9 @@ static void each_has_a_bounded_number_the_latest(void **state)
         refusals[i].last_us = 1000000 * (int64_t)(i + 2);
     }
     refusals[REFUSALS_MAX + 20] = refusal_of(&other);
-    add(fixture, refusals, REFUSALS_MAX + 21);
+    /* Only the sandboxes with new ones are trimmed. */
+    add(fixture, &refusals[REFUSALS_MAX + 20], 1);
+    add(fixture, refusals, REFUSALS_MAX + 20);
     found = list(fixture, &runtime);
     others = list(fixture, &other);
     assert_int_equal(json_array_size(found), REFUSALS_MAX);

@@ -83,6 +83,29 @@ static void number_of_configurations_is_limited_but_not_their_changes(void **sta
     assert_string_equal(list.items[1].image, "image:b2");
 }
 
+static void change_replaces_all_of_a_configuration(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(warm_config_list_done) struct warm_config_list list = {.items = NULL};
+    CLEANUP(mem_freep) char *text = NULL;
+    struct error err = ERROR_INIT;
+
+    test_sql("INSERT INTO warm_configs (name, image, memory_bytes, nano_cpus, count, config,"
+             " updated_at) VALUES ('a', 'image:old', 1, 2, 3, '{}', now() - interval '1 hour')");
+    assert_done(put(fixture, "a", "image:a", 1, &err), &err);
+    assert_done(warm_config_store_list(fixture->db, &list, &err), &err);
+    assert_int_equal(list.n, 1);
+    assert_string_equal(list.items[0].image, "image:a");
+    assert_int_equal(list.items[0].memory_bytes, 1LL << 33);
+    assert_int_equal(list.items[0].nano_cpus, 5000000000LL);
+    assert_int_equal(list.items[0].count, 7);
+    text = json_dumps(list.items[0].config, 0);
+    assert_json_at(text, "", "{\"as\": \"image:a\"}");
+    assert_int_equal(test_sql_count("SELECT count(*) FROM warm_configs"
+                                    " WHERE updated_at > now() - interval '10 minutes'"),
+                     1);
+}
+
 static void configuration_is_removed_once(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -168,6 +191,19 @@ static void add_key(const struct store_fixture *fixture, const char *name, int64
     assert_done(runtime_key_store_add(fixture->db, &tenant, name, name, &err), &err);
 }
 
+/* The key's name is its hash here, too. */
+static void assert_id_at(const struct store_fixture *fixture, const char *json, const char *path,
+                         const char *name)
+{
+    CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+    struct tenant tenant = TENANT_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(runtime_key_store_find(fixture->db, name, &tenant, &err), &err);
+    strbuf_appendf(&expected, "\"%s\"", tenant.id.text);
+    assert_json_at(json, path, expected.text);
+}
+
 static void live_keys_are_listed(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -178,17 +214,23 @@ static void live_keys_are_listed(void **state)
     assert_string_equal(json.text, "[]");
     add_key(fixture, "first", 3);
     add_key(fixture, "gone", 3);
+    add_key(fixture, "third", 1);
     add_key(fixture, "second", 0);
+    /* Keys of one moment are ordered by name. */
+    test_sql("UPDATE runtime_keys SET created_at = now() WHERE name IN ('second', 'third')");
     test_sql("UPDATE runtime_keys SET revoked_at = now() WHERE name = 'gone'");
     strbuf_reset(&json);
     assert_done(admin_store_list_keys(fixture->db, 5, &json, &err), &err);
+    assert_id_at(fixture, json.text, "[0].id", "first");
+    assert_id_at(fixture, json.text, "[1].id", "second");
     assert_json_at(json.text, "[0].name", "\"first\"");
     assert_json_at(json.text, "[0].key_value", "null");
     assert_json_at(json.text, "[0].max_runtimes", "3");
     assert_json_at(json.text, "[0].remaining_credits", "null");
     assert_json_at(json.text, "[1].name", "\"second\"");
     assert_json_at(json.text, "[1].max_runtimes", "5");
-    assert_json_at(json.text, "[2]", NULL);
+    assert_json_at(json.text, "[2].name", "\"third\"");
+    assert_json_at(json.text, "[3]", NULL);
 }
 
 static void revoked_key_has_a_number_but_finds_no_tenant(void **state)
@@ -256,6 +298,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(configurations_are_listed_by_name, remove_all),
         cmocka_unit_test_setup(number_of_configurations_is_limited_but_not_their_changes,
                                remove_all),
+        cmocka_unit_test_setup(change_replaces_all_of_a_configuration, remove_all),
         cmocka_unit_test_setup(configuration_is_removed_once, remove_all),
         cmocka_unit_test_setup(challenge_is_tried_once, remove_all),
         cmocka_unit_test_setup(failures_of_a_period_are_limited, remove_all),

@@ -150,6 +150,7 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/egress/firewall_log_test.c \
 	tests/unit/runtime/egress/firewall_test.c \
 	tests/unit/runtime/egress/iptables_test.c \
+	tests/unit/runtime/egress/nflog_parse_test.c \
 	tests/unit/runtime/egress/nflog_test.c \
 	tests/unit/runtime/runtime_test.c tests/unit/runtime/runtime_test.h \
 	$(RUNTIME_SOURCES)

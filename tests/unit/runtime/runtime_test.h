@@ -27,6 +27,7 @@ int test_image_source(void);
 int test_iptables(void);
 int test_log_demux(void);
 int test_nflog(void);
+int test_nflog_parse(void);
 int test_pool_sizing(void);
 int test_prealloc(void);
 int test_runtime_lock(void);

@@ -239,6 +239,45 @@ static void what_is_a_day_old_goes_when_something_new_comes(void **state)
     assert_int_equal(test_sql_count("SELECT count(*) FROM mcp_sign_ins"), 1);
 }
 
+static void what_is_a_day_old_goes_a_hundred_at_a_time(void **state)
+{
+    struct test_document_scope test;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    store_open_document_scope(*state, &test);
+    test_sql("DELETE FROM mcp_sign_ins");
+    strbuf_appendf(
+        &sql,
+        "INSERT INTO mcp_sign_ins (id, user_id, state_hash, status, body, sealed, created_at)"
+        " SELECT gen_random_uuid(), '%s', 'old ' || n, 'pending', '{}', '',"
+        " now() - interval '1 day' - n * interval '1 minute'"
+        " FROM generate_series(1, 150) n",
+        test.scope.user_id.text);
+    test_sql(sql.text);
+    test.scope.user_id = test_user(test.scope.db);
+    (void)add(&test, "state-hundred");
+    assert_int_equal(test_sql_count("SELECT count(*) FROM mcp_sign_ins"), 51);
+    assert_int_equal(test_sql_count("SELECT count(*) FROM mcp_sign_ins"
+                                    " WHERE state_hash IN ('old 51', 'old 50')"),
+                     1);
+}
+
+static void sign_in_does_not_wait_for_rows_that_another_removes(void **state)
+{
+    struct test_document_scope test;
+    struct test_tx *tx = NULL;
+
+    store_open_document_scope(*state, &test);
+    (void)add(&test, "state-removed");
+    test_sql("UPDATE mcp_sign_ins SET created_at = now() - interval '25 hours'");
+    test.scope.user_id = test_user(test.scope.db);
+    tx = test_tx_begin();
+    test_tx_sql(tx, "DELETE FROM mcp_sign_ins");
+    (void)add(&test, "state-beside-removed");
+    test_tx_commit(tx);
+    assert_int_equal(test_sql_count("SELECT count(*) FROM mcp_sign_ins"), 1);
+}
+
 static void state_is_good_for_a_quarter_of_an_hour(void **state)
 {
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in taken = MCP_SIGN_IN_INIT;
@@ -266,6 +305,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_state_has_its_name),
         cmocka_unit_test(sign_in_is_empty_after_it_is_freed),
         cmocka_unit_test(what_is_a_day_old_goes_when_something_new_comes),
+        cmocka_unit_test(what_is_a_day_old_goes_a_hundred_at_a_time),
+        cmocka_unit_test(sign_in_does_not_wait_for_rows_that_another_removes),
         cmocka_unit_test(state_is_good_for_a_quarter_of_an_hour),
     };
 

@@ -237,6 +237,28 @@ static void what_is_over_goes_a_hundred_at_a_time(void **state)
     assert_int_equal(count_over("sign_in_links"), 0);
 }
 
+static void sign_in_does_not_wait_for_rows_that_another_removes(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    struct uuid first = add_link(fixture, DAY_S);
+    struct uuid second = add_link(fixture, DAY_S);
+    struct uuid over = new_hash();
+    struct uuid session = new_hash();
+    struct test_tx *tx = NULL;
+    struct error err = ERROR_INIT;
+
+    assert_done(user_store_use_link(fixture->db, first.text, over.text, LONG_AGO_S, &err), &err);
+    (void)add_link(fixture, LONG_AGO_S);
+    tx = test_tx_begin();
+    test_tx_sql(tx, "DELETE FROM sign_in_links WHERE expires_at <= now()");
+    test_tx_sql(tx, "DELETE FROM sessions WHERE expires_at <= now()");
+    (void)add_link(fixture, DAY_S);
+    assert_done(user_store_use_link(fixture->db, second.text, session.text, DAY_S, &err), &err);
+    test_tx_commit(tx);
+    assert_int_equal(count_over("sessions"), 0);
+    assert_int_equal(count_over("sign_in_links"), 0);
+}
+
 static void key_is_revoked_by_its_user_alone_and_once(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -408,6 +430,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(session_ends_by_time_or_by_sign_out),
         cmocka_unit_test(what_is_over_goes_when_something_new_comes),
         cmocka_unit_test(what_is_over_goes_a_hundred_at_a_time),
+        cmocka_unit_test(sign_in_does_not_wait_for_rows_that_another_removes),
         cmocka_unit_test(key_finds_its_user_until_it_is_revoked),
         cmocka_unit_test(key_is_revoked_by_its_user_alone_and_once),
         cmocka_unit_test(ended_credentials_are_none_for_the_gateway_either),

@@ -179,6 +179,7 @@ static void what_runs_in_the_builds_own_network_passes(void **state)
         "FROM ghcr.io/astral-sh/uv:latest AS uv\nFROM python:3.12\nCOPY "
         "--from=ghcr.io/astral-sh/uv /uv /bin/",
         "FROM index.docker.io/library/a",
+        "# syntax=\nFROM a",
         "ARG VERSION=1.2\nFROM ubuntu:${VERSION}\nARG VERSION\nRUN echo $VERSION",
         "ARG BASE=docker.io/library/a\nARG TAG\nFROM ${BASE}:${TAG:-latest}",
         "ARG REGISTRY=ghcr.io\nFROM --platform=$BUILDPLATFORM ${REGISTRY}/a/b AS x",
@@ -205,8 +206,9 @@ static void what_runs_in_the_builds_own_network_passes(void **state)
 
 static void each_image_is_listed_once(void **state)
 {
-    static const char text[] = "# syntax=docker/dockerfile:1\nARG A=one\nFROM $A/x\nFROM two/y AS "
-                               "b\nFROM two/y\nCOPY --from=three/z a b\n";
+    static const char text[] =
+        "# syntax=docker/dockerfile:1 more words\nARG A=one\nFROM $A/x\nFROM two/y AS "
+        "b\nFROM two/y\nCOPY --from=three/z a b\n";
     static const char *const expected[] = {"docker/dockerfile:1", "one/x", "two/y", "three/z"};
     struct error err = ERROR_INIT;
     json_auto_t *images = list(text, &err);

@@ -153,6 +153,42 @@ static void view_of_another_branch_is_not_used(void **state)
     assert_int_equal(history.parent_seq, 1);
 }
 
+static void place_view(const struct stored_log *log, int64_t branch_seq, int64_t parent_seq)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE condensed_views SET branch_seq = %lld, parent_seq = %lld"
+                   " WHERE conversation_id = '%s'",
+                   (long long)branch_seq, (long long)parent_seq, log->conversation.id.text);
+    test_sql(sql.text);
+}
+
+/* A branch without events may be replaced by one that begins at the same event, after another. */
+static void branch_of_a_view_is_its_beginning_and_what_comes_before(void **state)
+{
+    static const struct {
+        int64_t branch_seq;
+        int64_t parent_seq;
+        size_t n;
+    } cases[] = {{N_EVENTS + 1, 2, 0}, {N_EVENTS, 1, 0}, {N_EVENTS + 1, 1, N_EVENTS - 1}};
+    const struct store_fixture *fixture = *state;
+    CLEANUP(stored_log_done) struct stored_log log = stored_log_new(fixture);
+    struct error err = ERROR_INIT;
+
+    store_view(fixture, &log);
+    assert_done(branch_store_navigate(fixture->db, &log.conversation.id,
+                                      log.history.items[0].id.text, &err),
+                &err);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(history_done) struct history history = HISTORY_INIT;
+
+        place_view(&log, cases[i].branch_seq, cases[i].parent_seq);
+        history = load_view(fixture, &log);
+        assert_int_equal(history.n, cases[i].n);
+    }
+}
+
 static void view_that_lacks_an_event_is_not_used(void **state)
 {
     CLEANUP(stored_log_done) struct stored_log log = stored_log_new(*state);
@@ -219,6 +255,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(log_without_a_view_is_loaded_whole),
         cmocka_unit_test(view_comes_back_as_it_was),
         cmocka_unit_test(view_of_another_branch_is_not_used),
+        cmocka_unit_test(branch_of_a_view_is_its_beginning_and_what_comes_before),
         cmocka_unit_test(view_that_lacks_an_event_is_not_used),
         cmocka_unit_test(view_of_a_deleted_conversation_is_not_stored),
         cmocka_unit_test(view_is_not_stored_by_a_wrong_owner_fence_or_time_each),

@@ -184,6 +184,52 @@ static void only_the_last_conversation_takes_its_own_sandbox_along(void **state)
     }
 }
 
+static void make_child(const struct conversation *child, const struct conversation *parent,
+                       const char *is_sub_agent)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET parent_id = '%s', is_sub_agent = %s WHERE id = '%s'",
+                   parent->id.text, is_sub_agent, child->id.text);
+    test_sql(sql.text);
+}
+
+static bool is_there(const struct conversation *conversation)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "SELECT count(*) FROM conversations WHERE id = '%s'",
+                   conversation->id.text);
+    return test_sql_count(sql.text) == 1;
+}
+
+/* A deletion that fails in between can be repeated: the conversation asked for goes last. */
+static void sub_agents_are_deleted_before_the_conversation_above(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation root = store_create(fixture);
+    CLEANUP(conversation_done) struct conversation agent = store_create(fixture);
+    CLEANUP(conversation_done) struct conversation below = store_create(fixture);
+    CLEANUP(conversation_done) struct conversation plain = store_create(fixture);
+    struct error err = ERROR_INIT;
+
+    make_child(&agent, &root, "true");
+    make_child(&below, &agent, "true");
+    make_child(&plain, &root, "false");
+    test_sql("CREATE FUNCTION refuse_parent() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN"
+             " IF EXISTS (SELECT 1 FROM conversations WHERE parent_id = OLD.id AND is_sub_agent)"
+             " THEN RAISE EXCEPTION ''its sub-agents are there''; END IF; RETURN OLD; END'");
+    test_sql("CREATE TRIGGER refuse_parent BEFORE DELETE ON conversations FOR EACH ROW"
+             " EXECUTE FUNCTION refuse_parent()");
+    assert_done(conversation_store_delete(fixture->db, &fixture->scope, &root.id, &err), &err);
+    test_sql("DROP FUNCTION refuse_parent CASCADE");
+    assert_false(is_there(&root));
+    assert_false(is_there(&agent));
+    assert_false(is_there(&below));
+    assert_true(is_there(&plain));
+}
+
 static void stranger_deletes_nothing_and_stops_nothing(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -210,6 +256,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(append_that_has_begun_goes_with_the_conversation),
         cmocka_unit_test(append_that_comes_too_late_writes_nothing),
         cmocka_unit_test(only_the_last_conversation_takes_its_own_sandbox_along),
+        cmocka_unit_test(sub_agents_are_deleted_before_the_conversation_above),
         cmocka_unit_test(stranger_deletes_nothing_and_stops_nothing),
     };
 

@@ -142,6 +142,34 @@ static void few_events_wait_and_a_full_buffer_does_not(void **state)
     assert_batch(fixture, &second, 1, 3);
 }
 
+/* A worker's appends do not touch the conversation's row. */
+static void events_of_a_run_are_due_when_they_fill_a_buffer(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation conversation = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim run = store_claim(fixture, &conversation);
+    CLEANUP(webhook_claim_done) struct webhook_claim first = {.webhook = NULL};
+    CLEANUP(webhook_claim_done) struct webhook_claim second = {.webhook = NULL};
+
+    look(fixture);
+    assert_true(claim(fixture, &first));
+    tell_and_take(fixture, &first, 0);
+    for (int i = 0; i < 3; i++) {
+        CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+        struct error err = ERROR_INIT;
+
+        look(fixture);
+        assert_false(claim(fixture, &second));
+        event_add_pause(&events);
+        assert_done(
+            conversation_store_append(fixture->db, &run.lease, &run.conversation, &events, &err),
+            &err);
+    }
+    look(fixture);
+    assert_true(claim(fixture, &second));
+    assert_batch(fixture, &second, 1, 3);
+}
+
 static void what_comes_during_a_delivery_is_due_after_it(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -397,6 +425,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(news_is_due_once, begin),
         cmocka_unit_test_setup(few_events_wait_and_a_full_buffer_does_not, begin),
+        cmocka_unit_test_setup(events_of_a_run_are_due_when_they_fill_a_buffer, begin),
         cmocka_unit_test_setup(what_comes_during_a_delivery_is_due_after_it, begin),
         cmocka_unit_test_setup(older_events_were_never_promised, begin),
         cmocka_unit_test_setup(lost_lease_changes_nothing, begin),

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "model/limits.h"
 #include "store/conversation/conversation_store.h"
 #include "store/store_fixture.h"
 #include "support/json_path.h"
@@ -20,6 +21,18 @@ static int remove_all(void **state)
     (void)state;
     test_sql("DELETE FROM jobs");
     return 0;
+}
+
+/* Jobs with a lease that has begun lately, and is not longer than a lease is. */
+static int64_t count_leased(void)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "SELECT count(*) FROM jobs WHERE lease_expires_at BETWEEN"
+                   " now() - interval '1 hour' AND now() + interval '%d milliseconds'",
+                   (int)LEASE_MS);
+    return test_sql_count(sql.text);
 }
 
 /* A job for a conversation of its own; its key. */
@@ -64,10 +77,7 @@ static void job_is_claimed_once_and_whole(void **state)
     assert_json_at(payload, "", "{\"a\": [1]}");
     assert_false(claim(fixture, &other, &none));
     assert_null(none.kind);
-    assert_int_equal(test_sql_count("SELECT count(*) FROM jobs WHERE lease_expires_at"
-                                    " BETWEEN now() + interval '1 second' AND now() + interval"
-                                    " '1 minute'"),
-                     1);
+    assert_int_equal(count_leased(), 1);
 }
 
 static void job_that_is_due_longest_comes_first(void **state)
@@ -118,9 +128,28 @@ static void abandoned_job_is_claimed_by_another(void **state)
     assert_int_equal(test_sql_count("SELECT count(*) FROM jobs WHERE lease_owner IS NOT NULL"), 1);
 }
 
+/* Workers that claim at once do not wait for each other. */
+static void job_that_another_is_claiming_is_passed_over(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(job_done) struct job job = {.kind = NULL};
+    struct uuid owner = uuid_random();
+    struct test_tx *tx = NULL;
+
+    (void)add(fixture, "title", NULL);
+    (void)add(fixture, "goal", NULL);
+    test_sql("UPDATE jobs SET due_at = now() - interval '1 hour' WHERE kind = 'title'");
+    tx = test_tx_begin();
+    test_tx_sql(tx, "SELECT 1 FROM jobs WHERE kind = 'title' FOR UPDATE");
+    assert_true(claim(fixture, &owner, &job));
+    test_tx_commit(tx);
+    assert_string_equal(job.kind, "goal");
+}
+
 static void own_leases_are_renewed(void **state)
 {
-    static const char SQL_LATE[] = "SELECT count(*) FROM jobs WHERE lease_expires_at < now()";
+    static const char SQL_LATE[] =
+        "SELECT count(*) FROM jobs WHERE lease_expires_at < now() - interval '1 hour'";
     const struct store_fixture *fixture = *state;
     CLEANUP(job_done) struct job mine = {.kind = NULL};
     CLEANUP(job_done) struct job theirs = {.kind = NULL};
@@ -132,9 +161,10 @@ static void own_leases_are_renewed(void **state)
     (void)add(fixture, "title", NULL);
     assert_true(claim(fixture, &owner, &mine));
     assert_true(claim(fixture, &other, &theirs));
-    test_sql("UPDATE jobs SET lease_expires_at = now() - interval '1 s'");
+    test_sql("UPDATE jobs SET lease_expires_at = now() - interval '2 hours'");
     assert_done(job_store_renew(fixture->db, &owner, &err), &err);
     assert_int_equal(test_sql_count(SQL_LATE), 1);
+    assert_int_equal(count_leased(), 1);
     assert_done(job_store_renew(fixture->db, &other, &err), &err);
     assert_int_equal(test_sql_count(SQL_LATE), 0);
 }
@@ -249,6 +279,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(job_is_claimed_once_and_whole, remove_all),
         cmocka_unit_test_setup(job_that_is_due_longest_comes_first, remove_all),
         cmocka_unit_test_setup(abandoned_job_is_claimed_by_another, remove_all),
+        cmocka_unit_test_setup(job_that_another_is_claiming_is_passed_over, remove_all),
         cmocka_unit_test_setup(own_leases_are_renewed, remove_all),
         cmocka_unit_test_setup(job_put_back_is_due_after_its_delay, remove_all),
         cmocka_unit_test_setup(job_without_a_result_is_removed, remove_all),

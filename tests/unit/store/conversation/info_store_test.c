@@ -242,6 +242,24 @@ static void rows_from_before_are_completed_by_their_reader(void **state)
     assert_true(row_is(&made.id, "is_leaf_known AND spec_info IS NOT NULL"));
 }
 
+static void locked_row_is_left_to_the_next_reader(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+    struct test_tx *tx = NULL;
+    json_auto_t *found = NULL;
+
+    set_row(&made.id, "spec_info = NULL, leaf_event_id = NULL, is_leaf_known = false");
+    tx = test_tx_begin();
+    test_tx_sql(tx, "SELECT 1 FROM conversations FOR UPDATE");
+    found = told(fixture, &made.id);
+    test_tx_commit(tx);
+    assert_non_null(found);
+    assert_true(row_is(&made.id, "spec_info IS NULL AND NOT is_leaf_known"));
+    assert_told_true(fixture, &made.id);
+    assert_true(row_is(&made.id, "spec_info IS NOT NULL AND is_leaf_known"));
+}
+
 static void text_of_another_specification_is_forgotten(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -554,6 +572,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(run_that_is_handed_over_or_waits_is_told),
         cmocka_unit_test(copies_and_branches_are_told),
         cmocka_unit_test(rows_from_before_are_completed_by_their_reader),
+        cmocka_unit_test(locked_row_is_left_to_the_next_reader),
         cmocka_unit_test(text_of_another_specification_is_forgotten),
         cmocka_unit_test(pages_of_each_order_and_size_show_all_once),
         cmocka_unit_test(page_of_another_users_conversation_is_the_first),

@@ -85,6 +85,7 @@ STORE_TESTS = \
 	tests/unit/store/runtime_state_test \
 	tests/unit/store/runtime_store_test \
 	tests/unit/store/sandbox_store_test \
+	tests/unit/store/schema_test \
 	tests/unit/store/secret_read_store_test \
 	tests/unit/store/settings_store_test \
 	tests/unit/store/task_store_test \
@@ -132,6 +133,9 @@ tests_unit_store_condensed_view_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_event_store_test_SOURCES = tests/unit/store/conversation/event_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_event_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_event_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_schema_test_SOURCES = tests/unit/store/db/schema_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_schema_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_schema_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_hints_test_SOURCES = tests/unit/store/db/hints_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_hints_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_hints_test_LDADD = $(STORE_TEST_LIBS)

@@ -130,6 +130,7 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/core/pool_sizing_test.c \
 	tests/unit/runtime/core/runtime_lock_test.c \
 	tests/unit/runtime/core/runtime_metrics_test.c \
+	tests/unit/runtime/core/runtime_record_test.c \
 	tests/unit/runtime/core/runtime_state_test.c \
 	tests/unit/runtime/core/service_test.c \
 	tests/unit/runtime/core/start_queue_test.c \

@@ -12,7 +12,7 @@ int main(void)
            test_egress_policy() + test_egress_settings() + test_egress_table() +
            test_failure_reason() + test_firewall() + test_firewall_log() + test_log_demux() +
            test_nflog() + test_nflog_parse() + test_pool_sizing() + test_prealloc() +
-           test_runtime_lock() + test_runtime_metrics() + test_runtime_state() + test_service() +
-           test_sandbox_users() + test_start_queue() + test_start_spec() + test_tar() +
-           test_tenant();
+           test_runtime_lock() + test_runtime_metrics() + test_runtime_record() +
+           test_runtime_state() + test_service() + test_sandbox_users() + test_start_queue() +
+           test_start_spec() + test_tar() + test_tenant();
 }

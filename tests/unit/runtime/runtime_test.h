@@ -32,6 +32,7 @@ int test_pool_sizing(void);
 int test_prealloc(void);
 int test_runtime_lock(void);
 int test_runtime_metrics(void);
+int test_runtime_record(void);
 int test_runtime_state(void);
 int test_sandbox_users(void);
 int test_service(void);

@@ -2,6 +2,7 @@
  * Guards of writes, each alone: a fence, an owner or a lease that is wrong while the others are
  * right; and conditions of statements that others would hide.
  */
+#include <pthread.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -210,6 +211,68 @@ static void navigation_is_refused_by_a_request_and_by_a_lease_each(void **state)
     assert_navigates(fixture, &made.id, ERROR_NONE);
 }
 
+/* A client's write to a conversation that no worker has. */
+struct edit {
+    const struct store_fixture *fixture;
+    struct conversation *conversation;
+    int rc;
+};
+
+static void *write_edit(void *context)
+{
+    struct edit *edit = context;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write write = {.guard = GUARD_NO_LEASE};
+    struct error err = ERROR_INIT;
+
+    event_add_pause(&events);
+    edit->rc =
+        conversation_store_write(edit->fixture->db, edit->conversation, &events, &write, &err);
+    return NULL;
+}
+
+/* Whether a worker that claims all that is there gets it. */
+static bool is_claimed(const struct store_fixture *fixture, const struct uuid *id)
+{
+    bool is_found = false;
+    bool is_claimed = true;
+
+    while (is_claimed) {
+        struct claim claim = {.conversation = CONVERSATION_INIT};
+        struct uuid owner = uuid_random();
+        struct error err = ERROR_INIT;
+
+        assert_done(conversation_store_claim(fixture->db, &owner, 1000, &is_claimed, &claim, &err),
+                    &err);
+        is_found = is_found || (is_claimed && text_equal(claim.conversation.id.text, id->text));
+        claim_done(&claim);
+    }
+    return is_found;
+}
+
+static void conversation_is_not_claimed_during_a_write_that_found_it_free(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    struct edit edit = {.fixture = fixture, .conversation = &made, .rc = -1};
+    struct test_tx *tx = NULL;
+    pthread_t thread = 0;
+
+    test_sql("CREATE FUNCTION hold_insert() RETURNS trigger LANGUAGE plpgsql AS"
+             " 'BEGIN PERFORM pg_advisory_xact_lock(3); RETURN NULL; END'");
+    test_sql("CREATE TRIGGER hold_insert BEFORE INSERT ON events EXECUTE FUNCTION hold_insert()");
+    tx = test_tx_begin();
+    test_tx_sql(tx, "SELECT pg_advisory_xact_lock(3)");
+    assert_int_equal(pthread_create(&thread, NULL, write_edit, &edit), 0);
+    test_wait_blocked();
+    assert_false(is_claimed(fixture, &made.id));
+    test_tx_commit(tx);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    test_sql("DROP FUNCTION hold_insert CASCADE");
+    assert_int_equal(edit.rc, 0);
+    assert_true(is_claimed(fixture, &made.id));
+}
+
 static void hand_over_checks_fence_and_owner_each(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -335,6 +398,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(page_does_not_begin_at_a_strangers_conversation),
         cmocka_unit_test(many_are_loaded_for_their_owner_only),
         cmocka_unit_test(navigation_is_refused_by_a_request_and_by_a_lease_each),
+        cmocka_unit_test(conversation_is_not_claimed_during_a_write_that_found_it_free),
         cmocka_unit_test(hand_over_checks_fence_and_owner_each),
         cmocka_unit_test(specification_that_changed_since_it_was_read_is_not_written_over),
         cmocka_unit_test(job_is_settled_by_the_worker_that_has_it_alone),

@@ -53,11 +53,18 @@ static void rows_at_the_borders_are_taken(void **state)
     static const char *const statements[] = {
         DISCARDED("UPDATE conversations SET lease_owner = gen_random_uuid(), lease_expires_at ="
                   " now()"),
+        DISCARDED("UPDATE conversations SET execution_status = 'idle', runtime_kind = 'local'"),
+        DISCARDED("UPDATE conversations SET execution_status = 'running', runtime_kind = 'docker'"),
+        DISCARDED("UPDATE conversations SET execution_status = 'paused'"),
+        DISCARDED("UPDATE conversations SET execution_status = 'waiting_for_confirmation'"),
+        DISCARDED("UPDATE conversations SET execution_status = 'finished'"),
+        DISCARDED("UPDATE conversations SET execution_status = 'error'"),
         DISCARDED("UPDATE conversations SET execution_status = 'stuck'"),
         DISCARDED("UPDATE conversations SET stop_requested = 'pause'"),
         DISCARDED("UPDATE conversations SET stop_requested = 'interrupt'"),
         DISCARDED(ADD_BRANCH("2")),
         DISCARDED("UPDATE users SET run_slots = 1, run_queue = 0, egress = 'list'"),
+        DISCARDED("UPDATE users SET egress = 'internet'; UPDATE users SET egress = 'none'"),
         DISCARDED(ADD_KEY("1")),
         DISCARDED(ADD_PASS("1")),
         DISCARDED(ADD_PASS("65535")),

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/lock.h"
@@ -421,6 +422,46 @@ static void socket_that_cannot_be_made_is_named(void **state)
     fastcgi_server_free(NULL);
 }
 
+/* For tests of crashes: the process ends at the named point, after the reply was sent. */
+static void process_ends_after_the_reply_that_it_is_told(void **state)
+{
+    struct place *place = *state;
+    CLEANUP(strbuf_done) struct strbuf first = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf second = STRBUF_INIT;
+    CLEANUP(heard_done) struct heard heard = {.n_bytes = 0};
+    const struct fastcgi_listener listener = {
+        .path = place->path, .n_threads = 1, .mode = 0600, .serve = serve_body, .context = &heard};
+    int ready[2] = {-1, -1};
+    char byte = 0;
+    pid_t child = 0;
+    int status = 0;
+
+    heard_init(&heard);
+    assert_int_equal(pipe(ready), 0);
+    child = fork();
+    if (child == 0) {
+        struct crash_points crash;
+        struct fastcgi_server *server = NULL;
+        struct error err = ERROR_INIT;
+
+        if (crash_points_init(&crash, "reply_sent:2", &err) < 0 ||
+            fastcgi_server_start(&listener, 1, &crash, &server, &err) < 0 ||
+            write(ready[1], "", 1) != 1)
+            _exit(1);
+        _exit((int)fastcgi_server_wait(server, clock_monotonic_ms() + 3 * (int64_t)STOP_MS));
+    }
+    fd_close(&ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    fd_close(&ready[0]);
+    ask(place->path, &first);
+    ask(place->path, &second);
+    assert_non_null(memmem(first.text, first.len, "hello", 5));
+    assert_non_null(memmem(second.text, second.len, "hello", 5));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 137);
+}
+
 /* In a process of its own: libfcgi accepts nothing more once a server of the process was closed. */
 static int run_alone(const struct CMUnitTest *test)
 {
@@ -447,6 +488,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(requests_run_on_as_many_threads_as_there_are, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(socket_without_a_listener_is_replaced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(process_ends_after_the_reply_that_it_is_told, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(socket_that_cannot_be_made_is_named, set_up, tear_down),
     };
     int n_failed = 0;

@@ -15,6 +15,15 @@
 
 enum { PATIENCE_MS = 60000 };
 
+/* A failed test may leave locks: those after it fail, too, instead of waiting without end. */
+static PGconn *open_connection(void)
+{
+    static const char *const names[] = {"dbname", "options", NULL};
+    const char *const values[] = {test_database_url(), "-c lock_timeout=60000", NULL};
+
+    return PQconnectdbParams(names, values, 1);
+}
+
 static PGresult *run(PGconn *conn, const char *sql)
 {
     PGresult *rows = NULL;
@@ -29,7 +38,7 @@ static PGresult *run(PGconn *conn, const char *sql)
 
 void test_sql(const char *sql)
 {
-    PGconn *conn = PQconnectdb(test_database_url());
+    PGconn *conn = open_connection();
 
     PQclear(run(conn, sql));
     PQfinish(conn);
@@ -37,7 +46,7 @@ void test_sql(const char *sql)
 
 int64_t test_sql_count(const char *sql)
 {
-    PGconn *conn = PQconnectdb(test_database_url());
+    PGconn *conn = open_connection();
     PGresult *rows = run(conn, sql);
     int64_t value = strtoll(PQgetvalue(rows, 0, 0), NULL, 10);
 
@@ -54,7 +63,7 @@ struct test_tx *test_tx_begin(void)
 {
     struct test_tx *tx = NEW(struct test_tx);
 
-    tx->conn = PQconnectdb(test_database_url());
+    tx->conn = open_connection();
     test_tx_sql(tx, "BEGIN");
     return tx;
 }

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "unit/runtime/docker/docker_fixture.h"
 
-enum { PATIENCE_MS = 60000 };
+enum { PATIENCE_MS = 60000, LONG_LINE_BYTES = 1024 * 1024 };
 
 /* What the back end reported: "up;", "down MESSAGE;", "KIND RUNTIME CONTAINER EXIT;". */
 struct reports {
@@ -151,6 +151,27 @@ static void events_of_containers_are_reported(void **state)
     assert_int_equal(fake_engine_count(fixture->engine, "GET /events?since="), 1);
 }
 
+static void line_that_is_too_long_is_left_out(void **state)
+{
+    struct docker_fixture *fixture = *state;
+    struct reports reports = {.fixture = NULL};
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    pthread_t thread = 0;
+
+    strbuf_append(&body, "{\"Action\":\"die\",\"Actor\":{\"ID\":\"c-long\",\"Attributes\":{"
+                         "\"deft.runtime_id\":\"r-long\",\"more\":\"");
+    while (body.len < 4UL * LONG_LINE_BYTES)
+        strbuf_append(&body, "0123456789abcdef");
+    strbuf_append(&body, "\"}}}\n" EVENT("die", "c-1", "r-1", ""));
+    hold_events(fixture, body.text);
+    thread = start(&reports, fixture);
+    await(&reports, "r-1");
+    lock_take(&reports.lock);
+    assert_string_equal(reports.text.text, "up;0 r-1 c-1 -1;");
+    lock_release(&reports.lock);
+    stop(&reports, thread);
+}
+
 static void engine_is_prepared_before_it_counts_as_up(void **state)
 {
     struct docker_fixture *fixture = *state;
@@ -248,6 +269,7 @@ int docker_events_tests(void)
 {
     const struct CMUnitTest tests[] = {
         DOCKER_TEST(events_of_containers_are_reported),
+        DOCKER_TEST(line_that_is_too_long_is_left_out),
         DOCKER_TEST(engine_is_prepared_before_it_counts_as_up),
         DOCKER_TEST(lost_engine_is_followed_again),
         DOCKER_TEST(engine_that_hangs_is_found_by_a_ping),

@@ -125,12 +125,34 @@ static void sandbox_of_the_session_is_told(void **state)
     assert_string_equal(list.items[0].sandbox.detail, "words");
 }
 
+/* The newest one of the session, and one row for each conversation. */
+static void newest_sandbox_of_the_session_is_told(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+    CLEANUP(runtime_done) struct runtime newer = store_add_runtime(fixture);
+    CLEANUP(runtime_done) struct runtime older = store_add_runtime(fixture);
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    CLEANUP(info_list_done) struct info_list list = INFO_LIST_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE runtimes SET session_id = 'session-of-two', status = CASE WHEN id = '%s'"
+                   " THEN 'running' ELSE 'stopped' END, created_at = now() - CASE WHEN id = '%s'"
+                   " THEN interval '1 hour' ELSE interval '2 hours' END WHERE id IN ('%s', '%s')",
+                   newer.id, newer.id, newer.id, older.id);
+    test_sql(sql.text);
+    set_row(&made.id, "runtime_session = 'session-of-two'");
+    list = load(fixture, &made.id);
+    assert_string_equal(list.items[0].sandbox.status, "running");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_member_of_the_row_is_told),
         cmocka_unit_test(run_without_a_worker_waits),
         cmocka_unit_test(sandbox_of_the_session_is_told),
+        cmocka_unit_test(newest_sandbox_of_the_session_is_told),
     };
 
     (void)argc;

@@ -186,6 +186,40 @@ static void what_comes_during_a_delivery_is_due_after_it(void **state)
     assert_batch(fixture, &second, 2, 4);
 }
 
+/* Workers that claim or look at once do not wait for each other. */
+static void cursor_that_another_has_locked_is_passed_over(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation one = store_create(fixture);
+    CLEANUP(conversation_done) struct conversation other = store_create(fixture);
+    CLEANUP(webhook_claim_done) struct webhook_claim first = {.webhook = NULL};
+    CLEANUP(webhook_claim_done) struct webhook_claim second = {.webhook = NULL};
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct test_tx *tx = NULL;
+    struct error err = ERROR_INIT;
+
+    look(fixture);
+    strbuf_appendf(&sql,
+                   "UPDATE webhook_cursors SET due_at = now() - interval '1 hour'"
+                   " WHERE conversation_id = '%s'; UPDATE webhooks SET scanned_to = now() -"
+                   " interval '1 second'",
+                   one.id.text);
+    test_sql(sql.text);
+    tx = test_tx_begin();
+    test_tx_sql(tx, "SELECT 1 FROM webhooks FOR UPDATE");
+    strbuf_reset(&sql);
+    strbuf_appendf(&sql, "SELECT 1 FROM webhook_cursors WHERE conversation_id = '%s' FOR UPDATE",
+                   one.id.text);
+    test_tx_sql(tx, sql.text);
+    assert_done(webhook_store_look(fixture->db, &receiver, &err), &err);
+    assert_true(claim(fixture, &first));
+    assert_string_equal(first.conversation_id.text, other.id.text);
+    assert_false(claim(fixture, &second));
+    test_tx_commit(tx);
+    assert_true(claim(fixture, &second));
+    assert_string_equal(second.conversation_id.text, one.id.text);
+}
+
 static void older_events_were_never_promised(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -428,6 +462,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(few_events_wait_and_a_full_buffer_does_not, begin),
         cmocka_unit_test_setup(events_of_a_run_are_due_when_they_fill_a_buffer, begin),
         cmocka_unit_test_setup(what_comes_during_a_delivery_is_due_after_it, begin),
+        cmocka_unit_test_setup(cursor_that_another_has_locked_is_passed_over, begin),
         cmocka_unit_test_setup(older_events_were_never_promised, begin),
         cmocka_unit_test_setup(lost_lease_changes_nothing, begin),
         cmocka_unit_test_setup(delivery_is_renewed_for_the_worker_that_has_it_alone, begin),

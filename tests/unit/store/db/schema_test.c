@@ -66,6 +66,9 @@ static void rows_at_the_borders_are_taken(void **state)
         DISCARDED("UPDATE users SET run_slots = 1, run_queue = 0, egress = 'list'"),
         DISCARDED("UPDATE users SET egress = 'internet'; UPDATE users SET egress = 'none'"),
         DISCARDED(ADD_KEY("1")),
+        DISCARDED(ADD_KEY("1") "; UPDATE runtime_keys SET egress = 'list';"
+                               " UPDATE runtime_keys SET egress = 'internet';"
+                               " UPDATE runtime_keys SET egress = 'none'"),
         DISCARDED(ADD_PASS("1")),
         DISCARDED(ADD_PASS("65535")),
         DISCARDED(ADD_PREVIEW("1")),

@@ -237,6 +237,33 @@ static void body_can_be_sent_as_a_stream(void **state)
     test_server_stop(server);
 }
 
+/* A server that reads nothing: no more is taken than the window and the sockets hold. */
+static void writer_waits_for_a_server_that_does_not_read(void **state)
+{
+    enum { PIECE_BYTES = 1024 * 1024, PIECES = 64 };
+    static const struct test_reply replies[] = {
+        {.bytes = OK_HEAD, .ending = TEST_HOLD, .is_early = true}};
+    static const char piece[PIECE_BYTES] = {'p'};
+    struct test_server *server = test_server_start(replies, 1, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/up"));
+    struct http_call *call = NULL;
+    struct error err = ERROR_INIT;
+    int n = 0;
+
+    request.method = "POST";
+    request.send_stream = true;
+    request.stream = true;
+    request.timeout_ms = 3000;
+    request.body_len = (size_t)PIECE_BYTES * PIECES;
+    assert_int_equal(fixture_start(*state, &request, &call, &err), 0);
+    while (n < PIECES && http_call_write(call, piece, sizeof(piece), &err) == 0)
+        n++;
+    assert_true(n < PIECES);
+    assert_int_equal(err.code, ERROR_TIMEOUT);
+    http_call_free(call);
+    test_server_stop(server);
+}
+
 static void body_of_unknown_length_is_sent_in_chunks(void **state)
 {
     struct test_server *server = test_server_start(plain_reply, 1, NULL);
@@ -304,6 +331,7 @@ int main(void)
         cmocka_unit_test(slow_reader_stops_the_sender),
         cmocka_unit_test(drained_connection_is_used_again),
         cmocka_unit_test(body_can_be_sent_as_a_stream),
+        cmocka_unit_test(writer_waits_for_a_server_that_does_not_read),
         cmocka_unit_test(body_of_unknown_length_is_sent_in_chunks),
         cmocka_unit_test(many_calls_run_side_by_side),
         cmocka_unit_test(all_calls_end_when_all_are_cancelled),

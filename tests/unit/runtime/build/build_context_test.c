@@ -101,6 +101,11 @@ static void the_file_at_the_root_counts(void **state)
                 {"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL}),
         ENTRIES({"././@LongLink", 'L', "Dockerfile", NULL, NULL},
                 {"short", '0', FILE_OF_ALLOWED, NULL, NULL}),
+        /* A long name is that of the next entry alone. */
+        ENTRIES({"././@LongLink", 'L', "other", NULL, NULL}, {"short", '0', "", NULL, NULL},
+                {"Dockerfile", '0', FILE_OF_ALLOWED, NULL, NULL}),
+        ENTRIES({"x", 'x', "19 path=Dockerfile\n", NULL, NULL},
+                {"short", '0', FILE_OF_ALLOWED, NULL, NULL}, {"b", '0', "", NULL, NULL}),
     };
 
     (void)state;
@@ -281,6 +286,7 @@ static void assert_patched(size_t at, const char *bytes, size_t len, const char 
     if (message != NULL)
         assert_string_equal(err.message, message);
     assert_int_equal(rc, message != NULL ? -1 : 0);
+    assert_int_equal(json_array_size(images.bases), message != NULL ? 0 : 1);
 }
 
 static void size_is_octal_between_blanks(void **state)

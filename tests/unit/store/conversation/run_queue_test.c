@@ -165,6 +165,60 @@ static void users_own_number_of_slots_counts(void **state)
 }
 
 /* It gets no slot, but its end must be told. */
+/* A worker that claims. */
+struct claimant {
+    const struct store_fixture *fixture;
+    struct claim claim;
+    bool is_claimed;
+};
+
+static void *claim_one(void *context)
+{
+    struct claimant *claimant = context;
+
+    claimant->is_claimed = claim(claimant->fixture, MANY, &claimant->claim);
+    return NULL;
+}
+
+/* The run of another user, that is: a user's claims wait for each other. */
+static void next_run_is_claimed_while_another_worker_claims_the_first(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    const struct store_fixture other = another_user(fixture);
+    CLEANUP(conversation_done) struct conversation first =
+        add(fixture, "wanted_at = " AGO("3 minutes"));
+    CLEANUP(conversation_done) struct conversation second =
+        add(&other, "wanted_at = " AGO("2 minutes"));
+    struct claimant slow = {.fixture = fixture, .claim = {.claim_count = 0}};
+    struct claimant quick = {.fixture = fixture, .claim = {.claim_count = 0}};
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct test_tx *tx = NULL;
+    pthread_t thread = 0;
+
+    strbuf_appendf(&sql,
+                   "CREATE FUNCTION hold_claim() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN"
+                   " IF OLD.id = ''%s'' THEN PERFORM pg_advisory_xact_lock(4); END IF;"
+                   " RETURN NEW; END'",
+                   first.id.text);
+    test_sql(sql.text);
+    test_sql("CREATE TRIGGER hold_claim BEFORE UPDATE ON conversations FOR EACH ROW"
+             " EXECUTE FUNCTION hold_claim()");
+    tx = test_tx_begin();
+    test_tx_sql(tx, "SELECT pg_advisory_xact_lock(4)");
+    assert_int_equal(pthread_create(&thread, NULL, claim_one, &slow), 0);
+    test_wait_blocked();
+    (void)claim_one(&quick);
+    test_tx_commit(tx);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    test_sql("DROP FUNCTION hold_claim CASCADE");
+    assert_true(quick.is_claimed);
+    assert_string_equal(quick.claim.conversation.id.text, second.id.text);
+    assert_true(slow.is_claimed);
+    assert_string_equal(slow.claim.conversation.id.text, first.id.text);
+    claim_done(&quick.claim);
+    claim_done(&slow.claim);
+}
+
 static void run_that_is_to_stop_needs_no_slot(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -394,6 +448,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(claim_tells_all_of_the_lease, remove_all),
         cmocka_unit_test_setup(fence_of_an_unknown_conversation_is_not_found, remove_all),
         cmocka_unit_test_setup(users_own_number_of_slots_counts, remove_all),
+        cmocka_unit_test_setup(next_run_is_claimed_while_another_worker_claims_the_first,
+                               remove_all),
         cmocka_unit_test_setup(run_that_is_to_stop_needs_no_slot, remove_all),
         cmocka_unit_test_setup(lease_that_is_handed_over_is_claimed_anew, remove_all),
         cmocka_unit_test_setup(heartbeat_tells_what_is_held_and_what_is_to_stop, remove_all),

@@ -211,12 +211,21 @@ static void navigation_is_refused_by_a_request_and_by_a_lease_each(void **state)
     assert_navigates(fixture, &made.id, ERROR_NONE);
 }
 
-/* A client's write to a conversation that no worker has. */
+/* What a client does to a conversation that no worker has. */
 struct edit {
     const struct store_fixture *fixture;
     struct conversation *conversation;
     int rc;
 };
+
+static void *navigate(void *context)
+{
+    struct edit *edit = context;
+    struct error err = ERROR_INIT;
+
+    edit->rc = branch_store_navigate(edit->fixture->db, &edit->conversation->id, NULL, &err);
+    return NULL;
+}
 
 static void *write_edit(void *context)
 {
@@ -250,27 +259,62 @@ static bool is_claimed(const struct store_fixture *fixture, const struct uuid *i
     return is_found;
 }
 
-static void conversation_is_not_claimed_during_a_write_that_found_it_free(void **state)
+static void assert_locked(const struct uuid *id)
 {
-    const struct store_fixture *fixture = *state;
-    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
-    struct edit edit = {.fixture = fixture, .conversation = &made, .rc = -1};
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "DO $$ BEGIN PERFORM 1 FROM conversations WHERE id = '%s' FOR NO KEY UPDATE"
+                   " NOWAIT; RAISE 'the row is not locked';"
+                   " EXCEPTION WHEN lock_not_available THEN NULL; END $$",
+                   id->text);
+    test_sql(sql.text);
+}
+
+/* The client's statement stops before its first row in that table; it has found the row free. */
+static void assert_not_claimed_during(struct edit *edit, void *(*work)(void *), const char *table)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    const struct uuid *id = &edit->conversation->id;
     struct test_tx *tx = NULL;
     pthread_t thread = 0;
 
     test_sql("CREATE FUNCTION hold_insert() RETURNS trigger LANGUAGE plpgsql AS"
              " 'BEGIN PERFORM pg_advisory_xact_lock(3); RETURN NULL; END'");
-    test_sql("CREATE TRIGGER hold_insert BEFORE INSERT ON events EXECUTE FUNCTION hold_insert()");
+    strbuf_appendf(&sql,
+                   "CREATE TRIGGER hold_insert BEFORE INSERT ON %s"
+                   " EXECUTE FUNCTION hold_insert()",
+                   table);
+    test_sql(sql.text);
     tx = test_tx_begin();
     test_tx_sql(tx, "SELECT pg_advisory_xact_lock(3)");
-    assert_int_equal(pthread_create(&thread, NULL, write_edit, &edit), 0);
+    assert_int_equal(pthread_create(&thread, NULL, work, edit), 0);
     test_wait_blocked();
-    assert_false(is_claimed(fixture, &made.id));
+    assert_locked(id);
+    assert_false(is_claimed(edit->fixture, id));
     test_tx_commit(tx);
     assert_int_equal(pthread_join(thread, NULL), 0);
     test_sql("DROP FUNCTION hold_insert CASCADE");
-    assert_int_equal(edit.rc, 0);
+    assert_int_equal(edit->rc, 0);
+}
+
+static void conversation_is_not_claimed_during_a_write_that_found_it_free(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    struct edit edit = {.fixture = fixture, .conversation = &made, .rc = -1};
+
+    assert_not_claimed_during(&edit, write_edit, "events");
     assert_true(is_claimed(fixture, &made.id));
+}
+
+static void conversation_that_is_navigated_is_locked(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+    struct edit edit = {.fixture = fixture, .conversation = &made, .rc = -1};
+
+    assert_not_claimed_during(&edit, navigate, "branches");
 }
 
 static void hand_over_checks_fence_and_owner_each(void **state)
@@ -399,6 +443,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(many_are_loaded_for_their_owner_only),
         cmocka_unit_test(navigation_is_refused_by_a_request_and_by_a_lease_each),
         cmocka_unit_test(conversation_is_not_claimed_during_a_write_that_found_it_free),
+        cmocka_unit_test(conversation_that_is_navigated_is_locked),
         cmocka_unit_test(hand_over_checks_fence_and_owner_each),
         cmocka_unit_test(specification_that_changed_since_it_was_read_is_not_written_over),
         cmocka_unit_test(job_is_settled_by_the_worker_that_has_it_alone),

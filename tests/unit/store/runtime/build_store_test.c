@@ -116,11 +116,15 @@ static void each_status_is_stored_with_what_came_of_it(void **state)
         changed.status = (enum build_status)i;
         changed.error = mem_dup_text("words");
         changed.image_id = mem_dup_text("sha256:1");
+        test_sql("UPDATE image_builds SET updated_at = now() - interval '1 hour'");
         assert_done(build_store_update(fixture->db, &changed, &err), &err);
         assert_done(build_store_get(fixture->db, "aaaaaaaaaaaaaaaa", &read, &err), &err);
         assert_int_equal(read.status, i);
         assert_string_equal(read.error, "words");
         assert_string_equal(read.image_id, "sha256:1");
+        assert_int_equal(test_sql_count("SELECT count(*) FROM image_builds"
+                                        " WHERE updated_at > now() - interval '10 minutes'"),
+                         1);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "store/runtime/idle_store.h"
 #include "store/runtime/runtime_store.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -15,6 +16,7 @@
 #include "store/runtime/runtime_key_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
+#include "support/sql.h"
 
 /* 16 letters, made of random hex digits. */
 static void fill_id(char id[17])
@@ -252,6 +254,48 @@ static void tenant_runs_no_more_than_it_may(void **state)
     assert_string_equal(list.items[0].tenant_id.text, tenant.id.text);
 }
 
+/* A start of a tenant that may have one sandbox. */
+struct start {
+    const struct store_fixture *fixture;
+    const struct runtime *runtime;
+    enum error_code code;
+};
+
+static void *add_within_one(void *context)
+{
+    struct start *start = context;
+    struct error err = ERROR_INIT;
+
+    (void)(runtime_store_add(start->fixture->db, start->runtime, 1, &err) < 0);
+    start->code = err.code;
+    return NULL;
+}
+
+static void starts_of_a_tenant_are_counted_one_after_the_other(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    struct tenant tenant = new_tenant(fixture);
+    CLEANUP(runtime_done) struct runtime other = add_session(fixture);
+    CLEANUP(runtime_done) struct runtime second = new_of_tenant(fixture, &tenant);
+    CLEANUP(strbuf_done) struct strbuf lock = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf give = STRBUF_INIT;
+    struct start start = {.fixture = fixture, .runtime = &second};
+    struct test_tx *tx = test_tx_begin();
+    pthread_t thread = 0;
+
+    strbuf_appendf(&lock, "SELECT 1 FROM runtime_keys WHERE id = '%s' FOR NO KEY UPDATE",
+                   tenant.id.text);
+    strbuf_appendf(&give, "UPDATE runtimes SET tenant_id = '%s' WHERE id = '%s'", tenant.id.text,
+                   other.id);
+    test_tx_sql(tx, lock.text);
+    assert_int_equal(pthread_create(&thread, NULL, add_within_one, &start), 0);
+    test_wait_blocked();
+    test_tx_sql(tx, give.text);
+    test_tx_commit(tx);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(start.code, ERROR_RATE_LIMITED);
+}
+
 static void unsettled_is_what_is_not_as_wanted(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -396,6 +440,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(update_is_refused_when_the_status_has_moved_on),
         cmocka_unit_test(unknown_key_is_no_tenant),
         cmocka_unit_test(tenant_runs_no_more_than_it_may),
+        cmocka_unit_test(starts_of_a_tenant_are_counted_one_after_the_other),
         cmocka_unit_test(unsettled_is_what_is_not_as_wanted),
         cmocka_unit_test(key_works_while_the_runtime_lives),
         cmocka_unit_test(one_that_is_to_be_deleted_is_wanted_in_no_other_way),

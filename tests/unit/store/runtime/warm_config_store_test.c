@@ -164,6 +164,8 @@ static void success_does_not_count_as_a_failure(void **state)
     assert_done(try_once(fixture, "c2", &err), &err);
     assert_done(admin_store_succeed(fixture->db, "c1", &err), &err);
     assert_int_equal(test_sql_count("SELECT count(*) FROM admin_logins WHERE is_ok"), 1);
+    assert_int_equal(
+        test_sql_count("SELECT count(*) FROM admin_logins WHERE is_ok AND challenge = 'c1'"), 1);
     assert_done(try_once(fixture, "c3", &err), &err);
     assert_int_equal(try_once(fixture, "c4", &err), -1);
 }

@@ -9,11 +9,13 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "store/db/db.h"
 #include "store/runtime/runtime_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
+#include "support/sql.h"
 
 #define N_CLAIMERS 8
 #define N_MEMBERS 3
@@ -210,6 +212,27 @@ static void each_is_claimed_once_however_many_ask(void **state)
     assert_int_equal(n_got, N_MEMBERS);
 }
 
+/* Services that claim at once do not wait for each other. */
+static void member_that_another_has_locked_is_passed_over(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    struct uuid image = uuid_random();
+    struct warm_class class = new_class(&image);
+    CLEANUP(warm_sandbox_done) struct warm_sandbox first = add_ready(fixture, &class);
+    CLEANUP(warm_sandbox_done) struct warm_sandbox second = add_ready(fixture, &class);
+    struct claimer claimer = {.fixture = fixture, .class = &class};
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct test_tx *tx = test_tx_begin();
+
+    strbuf_appendf(&sql, "SELECT 1 FROM warm_sandboxes WHERE id = '%s' FOR UPDATE", first.id);
+    test_tx_sql(tx, sql.text);
+    claim(&claimer);
+    test_tx_commit(tx);
+    assert_string_equal(claimer.id, second.id);
+    claim(&claimer);
+    assert_string_equal(claimer.id, first.id);
+}
+
 static void removed_one_cannot_be_claimed_nor_removed_again(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -264,6 +287,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nobody_gets_one_that_does_not_fit_or_is_not_ready),
         cmocka_unit_test(claim_that_fails_leaves_the_member),
         cmocka_unit_test(each_is_claimed_once_however_many_ask),
+        cmocka_unit_test(member_that_another_has_locked_is_passed_over),
         cmocka_unit_test(removed_one_cannot_be_claimed_nor_removed_again),
         cmocka_unit_test(all_are_listed),
         cmocka_unit_test(missing_one_is_released),

@@ -1,8 +1,10 @@
 /*
  * Direct connections: reading answers, keeping connections.
  */
+#include <sched.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "client/http_fixture.h"
@@ -161,6 +163,34 @@ static void drained_connection_is_left_after_half_a_request(void **state)
     test_server_stop(server);
 }
 
+/* It would be taken for the answer to the next request. */
+static void drained_connection_with_more_than_an_answer_is_left(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = OK_HEAD "Content-Length: 6\r\n\r\nabcdefHTTP/1.1 500 Bad\r\n\r\n", .piece = 1},
+        {.bytes = NULL}};
+    CLEANUP(http_call_freep) struct http_call *second = NULL;
+    struct http_call *first = NULL;
+    struct test_server *server = test_server_start(replies, 2, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/"));
+    int64_t deadline_ms = clock_monotonic_ms() + 60000;
+    const char *bytes = NULL;
+    struct error err = ERROR_INIT;
+    size_t len = 0;
+
+    request.stream = true;
+    assert_int_equal(fixture_start(*state, &request, &first, &err), 0);
+    assert_int_equal(http_call_read(first, &bytes, &len, &err), 0);
+    http_call_drain(first);
+    while (test_server_n_sent(server) < 1 && clock_monotonic_ms() < deadline_ms)
+        sched_yield();
+    request.stream = false;
+    assert_int_equal(fixture_run(*state, &request, &second), ERROR_NONE);
+    assert_int_equal(http_status(second), 200);
+    assert_int_equal(test_server_n_connections(server), 2);
+    test_server_stop(server);
+}
+
 static void connection_is_used_again_for_its_own_port_only(void **state)
 {
     static const struct test_reply replies[] = {{.bytes = NULL}};
@@ -271,6 +301,7 @@ int main(void)
         cmocka_unit_test(connection_is_left_after_half_a_request),
         cmocka_unit_test(answer_of_ambiguous_length_is_refused),
         cmocka_unit_test(drained_connection_is_left_after_half_a_request),
+        cmocka_unit_test(drained_connection_with_more_than_an_answer_is_left),
         cmocka_unit_test(connection_is_used_again_for_its_own_port_only),
         cmocka_unit_test(line_without_an_end_is_refused),
         cmocka_unit_test(request_on_a_kept_connection_is_sent_again),

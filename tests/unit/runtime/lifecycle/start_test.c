@@ -9,12 +9,14 @@
 #include "base/sandbox_key.h"
 #include "base/secret.h"
 #include "client/test_server.h"
+#include "runtime/core/runtime_metrics.h"
 #include "runtime/core/runtime_record.h"
 #include "runtime/core/sandbox_init.h"
 #include "runtime/core/start_queue.h"
 #include "runtime/lifecycle/lifecycle.h"
 #include "runtime/lifecycle/lifecycle_create.h"
 #include "runtime/lifecycle/liveness_check.h"
+#include "store/runtime/runtime_count_store.h"
 #include "store/runtime/runtime_store.h"
 #include "support/json_path.h"
 #include "support/sql.h"
@@ -82,6 +84,20 @@ static void assert_gets_keys(struct test_server *server, const char *key)
     }
 }
 
+static void assert_starts_counted(const struct service_fixture *fixture, int n_cold, int n_warm)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf cold = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf warm = STRBUF_INIT;
+    const struct tenant_count_list none = {.items = NULL};
+
+    metrics_append(fixture->service.metrics, &none, &fixture->backend.space, &text);
+    strbuf_appendf(&cold, "deft_start_seconds_count{kind=\"cold\"} %d\n", n_cold);
+    strbuf_appendf(&warm, "deft_start_seconds_count{kind=\"warm\"} %d\n", n_warm);
+    assert_non_null(strstr(text.text, cold.text));
+    assert_non_null(strstr(text.text, warm.text));
+}
+
 static void started_sandbox_gets_its_keys(void **state)
 {
     struct service_fixture *fixture = *state;
@@ -100,6 +116,7 @@ static void started_sandbox_gets_its_keys(void **state)
     assert_non_null(strstr(test_server_request(server, 0), "POST /api/init"));
     assert_json_at(body, "env.WORKER_1", "\"12000\"");
     assert_gets_keys(server, "session-key");
+    assert_starts_counted(fixture, 1, 0);
     test_server_stop(server);
 }
 
@@ -161,6 +178,7 @@ static void failed_start_is_in_the_row(void **state)
     assert_int_equal(start(fixture), 0);
     assert_true(row_is("status_detail LIKE 'the host''s disk has 0 MB free%'"));
     assert_told(fixture, "");
+    assert_starts_counted(fixture, 0, 0);
 }
 
 static void start_that_is_not_wanted_is_not_made(void **state)
@@ -256,6 +274,7 @@ static void claimed_sandbox_only_gets_its_keys(void **state)
     assert_told(fixture, "");
     assert_int_equal(test_server_n_requests(server), 1);
     assert_gets_keys(server, "session-key");
+    assert_starts_counted(fixture, 0, 1);
     test_server_stop(server);
 }
 

@@ -220,6 +220,9 @@ static void end_is_what_came_since_the_last_message_to_it(void **state)
     assert_end(&log, 0, 0);
     test_log_add(&log, "e");
     assert_end(&log, 0, 12);
+    /* A pause is the user's, too, but no message. */
+    test_log_add(&log, "p");
+    assert_end(&log, 0, 12);
 }
 
 /* --- a sub-agent that has worked already --- */

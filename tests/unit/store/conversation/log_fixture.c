@@ -53,6 +53,8 @@ static void add_letter(struct test_log *log, struct event_list *events, char let
         event_add_conversation_error(events, "Code", "words");
     if (letter == 'r')
         event_add_observation(events, &call, object);
+    if (letter == 'p')
+        event_add_pause(events);
     if (letter == 's')
         event_add_status(events, STATUS_IDLE);
     if (letter == 'g')

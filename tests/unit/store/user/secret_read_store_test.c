@@ -42,10 +42,10 @@ static void add_all(const struct uuid *user_id)
     add(user_id, "a", "A");
     add(user_id, "a", "C");
     add(user_id, "b", "B");
-    add(&other, "a", "0");
-    add(&other, "a", "A");
-    add(&other, "a", "AB");
-    add(&other, "a", "D");
+    add(&other, "other", "0");
+    add(&other, "other", "A");
+    add(&other, "other", "AB");
+    add(&other, "other", "D");
 }
 
 /* The names of a page, each with a comma; *next_out: the id before which the next begins, or 0. */

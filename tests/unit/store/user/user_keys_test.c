@@ -103,6 +103,27 @@ static void keys_of_both_kinds_are_listed_oldest_first(void **state)
     api_key_list_done(NULL);
 }
 
+static void keys_of_one_moment_are_listed_by_id(void **state)
+{
+    enum { N_KEYS = 6 };
+    const struct hint_fixture *fixture = *state;
+    CLEANUP(api_key_list_done) struct api_key_list list = API_KEY_LIST_INIT;
+    struct uuid user = test_user(fixture->db);
+    struct error err = ERROR_INIT;
+
+    for (size_t i = 0; i < N_KEYS; i++) {
+        struct uuid id = i % 2 == 0 ? add_user_key(fixture->db, &user, "one")
+                                    : add_runtime_key(fixture->db, &user, "other");
+
+        set_time(i % 2 == 0 ? "api_keys" : "runtime_keys", &id, "created_at",
+                 "2026-01-02T03:04:59Z");
+    }
+    assert_done(user_store_list_keys(fixture->db, &user, &list, &err), &err);
+    assert_int_equal(list.n, N_KEYS);
+    for (size_t i = 1; i < list.n; i++)
+        assert_true(strcmp(list.items[i - 1].id.text, list.items[i].id.text) < 0);
+}
+
 static void revoked_key_of_a_user_ends_its_callers(void **state)
 {
     const struct hint_fixture *fixture = *state;
@@ -249,6 +270,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_of_both_kinds_are_listed_oldest_first),
+        cmocka_unit_test(keys_of_one_moment_are_listed_by_id),
         cmocka_unit_test(revoked_key_of_a_user_ends_its_callers),
         cmocka_unit_test(revoked_key_of_the_runtime_api_deletes_its_sandboxes),
         cmocka_unit_test(revoked_key_of_the_runtime_api_wakes_the_runtime_service),

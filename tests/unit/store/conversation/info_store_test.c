@@ -126,6 +126,7 @@ static void all_writers_leave_what_is_true(void **state)
 {
     const struct store_fixture *fixture = *state;
     CLEANUP(conversation_done) struct conversation client = store_create(fixture);
+    CLEANUP(conversation_done) struct conversation branched = store_create(fixture);
     CLEANUP(claim_done) struct claim claim = {.conversation = CONVERSATION_INIT};
     json_auto_t *spec = spec_with("autotitle");
     const struct conversation_write plain = {.guard = GUARD_NONE};
@@ -136,7 +137,11 @@ static void all_writers_leave_what_is_true(void **state)
     struct conversation_write step = {.guard = GUARD_LEASE, .lease = &claim.lease};
     struct conversation_write end = {
         .guard = GUARD_LEASE, .lease = &claim.lease, .status = "finished", .end_run = true};
+    struct error err = ERROR_INIT;
 
+    /* Branches of another conversation change nothing. */
+    write_as(fixture, &branched, &plain, add_message);
+    assert_done(branch_store_navigate(fixture->db, &branched.id, NULL, &err), &err);
     assert_told_true(fixture, &client.id);
     assert_true(row_is(&client.id, "is_leaf_known AND spec_info IS NOT NULL"));
     write_as(fixture, &client, &plain, add_message);

@@ -26,8 +26,8 @@ struct test_log test_log_new(const struct store_fixture *fixture) NONNULL MUST_C
 void test_log_done(struct test_log *log);
 /*
  * Adds an event per letter: u a user's message, a an agent's, c a call, x a call that cannot be
- * executed, f a call of finish, r the result of the newest call, e an error that ends a run, s a
- * status, g the agent's state, b the system prompt.
+ * executed, f a call of finish, r the result of the newest call, e an error that ends a run, p a
+ * pause, s a status, g the agent's state, b the system prompt.
  */
 void test_log_add(struct test_log *log, const char *letters) NONNULL;
 /* Goes back to the event of that seq; 0: to the start. */

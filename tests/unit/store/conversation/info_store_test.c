@@ -128,6 +128,7 @@ static void all_writers_leave_what_is_true(void **state)
     CLEANUP(conversation_done) struct conversation client = store_create(fixture);
     CLEANUP(conversation_done) struct conversation branched = store_create(fixture);
     CLEANUP(claim_done) struct claim claim = {.conversation = CONVERSATION_INIT};
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     json_auto_t *spec = spec_with("autotitle");
     const struct conversation_write plain = {.guard = GUARD_NONE};
     const struct conversation_write titled = {.title = "A \"title\"\n of \\ Größe"};
@@ -157,8 +158,11 @@ static void all_writers_leave_what_is_true(void **state)
     write_as(fixture, &claim.conversation, &step, add_message);
     append(fixture, &claim, add_message);
     assert_true(row_is(&client.id, "NOT is_leaf_known"));
-    write_as(fixture, &claim.conversation, &end, add_status);
+    add_status(&events);
+    assert_done(conversation_store_write(fixture->db, &claim.conversation, &events, &end, &err),
+                &err);
     assert_true(row_is(&client.id, "is_leaf_known AND leaf_event_id IS NOT NULL"));
+    assert_told_true(fixture, &client.id);
 }
 
 static void message_to_a_running_conversation_is_told(void **state)

@@ -172,6 +172,26 @@ static void memory_of_another_container_is_no_reason(void **state)
     assert_true(row_is("status_detail = 'it ended'"));
 }
 
+static void pause_of_one_that_is_to_rest_is_not_noted(void **state)
+{
+    static const char *const rows[][2] = {{"running", "paused"}, {"running", "stopped"}};
+    struct service_fixture *fixture = *state;
+
+    add_one(fixture, "running", "running");
+    fixture->backend.is_paused = true;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+        strbuf_appendf(&sql, "UPDATE runtimes SET status = '%s', desired = '%s'", rows[i][0],
+                       rows[i][1]);
+        test_sql(sql.text);
+        take(fixture, BACKEND_EVENT_PAUSED, "c-" ONE);
+        assert_null(strstr(fixture->backend.told.text, "is_paused"));
+        assert_true(row_is("status_detail IS NULL"));
+        service_forget_told(fixture);
+    }
+}
+
 static void pause_from_outside_is_noted(void **state)
 {
     struct service_fixture *fixture = *state;
@@ -443,6 +463,7 @@ int reconcile_tests(void)
         TEST(old_memory_event_is_no_reason),
         TEST(memory_of_another_container_is_no_reason),
         TEST(pause_from_outside_is_noted),
+        TEST(pause_of_one_that_is_to_rest_is_not_noted),
         TEST(own_pauses_are_no_news),
         TEST(containers_are_brought_to_their_rows),
         TEST(rows_are_carried_out_between_the_lists),

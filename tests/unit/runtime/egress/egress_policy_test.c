@@ -105,8 +105,10 @@ static void a_list_has_an_end(void **state)
     strbuf_append(&list, "more.org");
     refused("list", list.text, "at most");
     strbuf_reset(&list);
-    for (int i = 0; i < 400; i++)
+    for (int i = 0; i < 299; i++)
         strbuf_append(&list, "a");
+    refused("list", list.text, "aaaa");
+    strbuf_append(&list, "a");
     refused("list", list.text, "longer");
 }
 

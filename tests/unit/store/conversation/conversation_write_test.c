@@ -239,6 +239,44 @@ static void end_of_a_run_frees_the_lease(void **state)
     assert_int_equal(row.status, STATUS_FINISHED);
 }
 
+/* A message that came after the run had found its conversation finished wants another run. */
+static void run_that_ends_without_a_word_keeps_what_was_requested_since(void **state)
+{
+    static const struct {
+        const char *row_status;
+        const char *status;
+        bool has_event;
+        bool is_wanted;
+    } cases[] = {
+        {"running", NULL, false, true},   {"idle", NULL, false, true},
+        {"finished", NULL, false, false}, {"running", "finished", false, false},
+        {"running", NULL, true, false},
+    };
+    const struct store_fixture *fixture = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+        CLEANUP(claim_done) struct claim claim = store_claim(fixture, &made);
+        CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+        CLEANUP(strbuf_done) struct strbuf columns = STRBUF_INIT;
+        const struct conversation_write ends = {.guard = GUARD_LEASE,
+                                                .lease = &claim.lease,
+                                                .status = cases[i].status,
+                                                .end_run = true};
+        struct error err = ERROR_INIT;
+
+        strbuf_appendf(&columns, "execution_status = '%s'", cases[i].row_status);
+        set_row(&made.id, columns.text);
+        if (cases[i].has_event)
+            event_add_pause(&events);
+        assert_done(
+            conversation_store_write(fixture->db, &claim.conversation, &events, &ends, &err), &err);
+        assert_row(&made.id, cases[i].is_wanted ? "wanted_at IS NOT NULL" : "wanted_at IS NULL");
+        assert_row(&made.id, "lease_owner IS NULL AND lease_expires_at IS NULL");
+        set_row(&made.id, "wanted_at = NULL");
+    }
+}
+
 static void new_conversation_is_stored_with_all_that_is_given(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -342,6 +380,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(run_and_title_are_set_where_there_is_none),
         cmocka_unit_test(job_of_a_write_is_queued_with_it),
         cmocka_unit_test(end_of_a_run_frees_the_lease),
+        cmocka_unit_test(run_that_ends_without_a_word_keeps_what_was_requested_since),
         cmocka_unit_test(new_conversation_is_stored_with_all_that_is_given),
         cmocka_unit_test(row_tells_children_branches_and_whether_it_has_begun),
     };

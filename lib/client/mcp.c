@@ -6,22 +6,37 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
 #include "client/sse.h"
 
-enum { MAX_REPLY_BYTES = 4 * 1024 * 1024, OWN_HEADERS = 4, STATUS_ERROR = 400, STATUS_LAST = 299 };
+enum {
+    MAX_REPLY_BYTES = 4 * 1024 * 1024,
+    OWN_HEADERS = 4,
+    STATUS_ERROR = 400,
+    STATUS_LAST = 299,
+    STATUS_NOT_FOUND = 404,
+    QUESTIONS_MAX = 100, /* of the server, during one call */
+    METHOD_NOT_FOUND = -32601,
+};
 
 struct mcp {
     struct mcp_options options;
     int64_t deadline_ms;
     char *session;            /* streamable HTTP: session id from the server, or NULL */
+    char *version;            /* of the protocol, as the server chose it; NULL: not known */
     char *endpoint;           /* URL for messages */
     struct http_call *stream; /* HTTP+SSE: source of the replies */
     struct sse events;
     struct sse_input input; /* received but unread part of the stream */
+    bool has_changed_tools;
+    size_t n_questions;
+    struct lock lock;          /* guards what follows */
+    struct http_call *current; /* that mcp_cancel() ends; NULL: none */
+    bool is_cancelled;
 };
 
 void mcp_free(struct mcp *mcp)
@@ -31,8 +46,65 @@ void mcp_free(struct mcp *mcp)
     http_call_free(mcp->stream);
     sse_done(&mcp->events);
     mem_free(mcp->session);
+    mem_free(mcp->version);
     mem_free(mcp->endpoint);
+    lock_done(&mcp->lock);
     mem_free(mcp);
+}
+
+void mcp_set_timeout(struct mcp *mcp, int64_t timeout_ms)
+{
+    mcp->deadline_ms = clock_monotonic_ms() + timeout_ms;
+}
+
+void mcp_set_version(struct mcp *mcp, const char *version)
+{
+    mem_free(mcp->version);
+    mcp->version = mem_dup_text(version);
+}
+
+void mcp_cancel(struct mcp *mcp)
+{
+    lock_take(&mcp->lock);
+    mcp->is_cancelled = true;
+    if (mcp->current != NULL)
+        http_cancel(mcp->current);
+    lock_release(&mcp->lock);
+}
+
+void mcp_resume(struct mcp *mcp, int64_t timeout_ms)
+{
+    lock_take(&mcp->lock);
+    mcp->is_cancelled = false;
+    lock_release(&mcp->lock);
+    mcp_set_timeout(mcp, timeout_ms);
+}
+
+bool mcp_take_tools_changed(struct mcp *mcp)
+{
+    bool has_changed = mcp->has_changed_tools;
+
+    mcp->has_changed_tools = false;
+    return has_changed;
+}
+
+/* Makes a call the one that mcp_cancel() ends; NULL: none. */
+static int set_current(struct mcp *mcp, struct http_call *call, struct error *err)
+{
+    bool is_cancelled = false;
+
+    lock_take(&mcp->lock);
+    is_cancelled = mcp->is_cancelled;
+    mcp->current = is_cancelled ? NULL : call;
+    lock_release(&mcp->lock);
+    return is_cancelled ? error_set(err, ERROR_CANCELLED, "The call was cancelled") : 0;
+}
+
+static void unset_current(struct mcp *mcp)
+{
+    lock_take(&mcp->lock);
+    mcp->current = NULL;
+    lock_release(&mcp->lock);
 }
 
 void mcp_freep(struct mcp **mcp)
@@ -54,6 +126,8 @@ static int start_call(struct mcp *mcp, const char *method, const char *url, cons
         return error_set(err, ERROR_TIMEOUT, "The server took too long");
     if (mcp->session != NULL)
         headers[n++] = (struct http_header){"Mcp-Session-Id", mcp->session};
+    if (mcp->version != NULL)
+        headers[n++] = (struct http_header){"MCP-Protocol-Version", mcp->version};
     for (size_t i = 0; i < MCP_MAX_HEADERS && mcp->options.headers[i].name != NULL; i++)
         headers[n++] = mcp->options.headers[i];
     headers[n] = (struct http_header){NULL, NULL};
@@ -70,12 +144,14 @@ static int start_call(struct mcp *mcp, const char *method, const char *url, cons
                       call_out, err);
 }
 
-static int check_status(const struct http_call *call, struct error *err)
+static int check_status(const struct mcp *mcp, const struct http_call *call, struct error *err)
 {
     long status = http_status(call);
 
     if (status <= STATUS_LAST)
         return 0;
+    if (status == STATUS_NOT_FOUND && mcp->session != NULL)
+        return error_set(err, ERROR_STALE, "The server does not know the session any more");
     if (status < STATUS_ERROR)
         return error_set(err, ERROR_INVALID, "The server redirects to another address (HTTP %ld)",
                          status);
@@ -105,12 +181,48 @@ static int next_event(struct http_call *call, struct sse *events, struct sse_inp
     return 0;
 }
 
+static int post(struct mcp *mcp, const json_t *message, json_int_t id, json_t **reply_out,
+                struct error *err);
+
+/* Answers a question of the server: it may ask whether the client is there, and nothing else. */
+static int answer_server(struct mcp *mcp, json_t *question, struct error *err)
+{
+    json_auto_t *answer = json_object();
+    json_t *none = NULL;
+
+    json_put_text(answer, "jsonrpc", "2.0");
+    json_put(answer, "id", json_incref(json_object_get(question, "id")));
+    if (text_equal(json_text_or(question, "method", ""), "ping")) {
+        json_put(answer, "result", json_object());
+    } else {
+        json_t *error = json_object();
+
+        json_put(error, "code", json_integer(METHOD_NOT_FOUND));
+        json_put_text(error, "message", "The client does not offer this");
+        json_put(answer, "error", error);
+    }
+    return post(mcp, answer, -1, &none, err);
+}
+
+/* Takes a message of the server that is not a reply. */
+static int take_message(struct mcp *mcp, json_t *message, struct error *err)
+{
+    if (text_equal(json_text_or(message, "method", ""), "notifications/tools/list_changed"))
+        mcp->has_changed_tools = true;
+    if (json_object_get(message, "id") == NULL)
+        return 0;
+    if (++mcp->n_questions > QUESTIONS_MAX)
+        return error_set(err, ERROR_INVALID, "The server asks the client too much");
+    return answer_server(mcp, message, err);
+}
+
 /* Reads until the reply with that id arrives. */
-static int find_reply(struct http_call *call, struct sse *events, struct sse_input *input,
-                      json_int_t id, json_t **reply_out, struct error *err)
+static int find_reply(struct mcp *mcp, struct http_call *call, struct sse *events,
+                      struct sse_input *input, json_int_t id, json_t **reply_out, struct error *err)
 {
     struct sse_event event = {NULL, NULL, 0};
 
+    mcp->n_questions = 0;
     for (;;) {
         json_auto_t *json = NULL;
 
@@ -122,7 +234,10 @@ static int find_reply(struct http_call *call, struct sse *events, struct sse_inp
             continue;
         if (json_parse(event.data, event.len, &json, err) < 0)
             return error_wrap(err, "The server's event is not JSON");
-        if (json_int_or(json, "id", -1) == id && json_object_get(json, "method") == NULL) {
+        if (json_object_get(json, "method") != NULL) {
+            if (take_message(mcp, json, err) < 0 || set_current(mcp, call, err) < 0)
+                return -1;
+        } else if (json_int_or(json, "id", -1) == id) {
             *reply_out = json_incref(json);
             return 0;
         }
@@ -152,24 +267,36 @@ static void keep_session(struct mcp *mcp, const struct http_call *call)
         mcp->session = mem_dup_text(session);
 }
 
-/* Posts a message; id < 0: a notification, whose reply is ignored. */
-static int post(struct mcp *mcp, const json_t *message, json_int_t id, json_t **reply_out,
-                struct error *err)
+static int read_reply(struct mcp *mcp, struct http_call *call, json_int_t id, json_t **reply_out,
+                      struct error *err)
 {
-    CLEANUP(http_call_freep) struct http_call *call = NULL;
     CLEANUP(sse_done) struct sse events = SSE_INIT(MAX_REPLY_BYTES);
-    CLEANUP(mem_freep) char *body = json_to_text(message);
     struct sse_input input = {NULL, 0};
 
-    if (start_call(mcp, "POST", mcp->endpoint, body, &call, err) < 0 ||
-        http_call_read(call, &input.bytes, &input.len, err) < 0 || check_status(call, err) < 0)
+    if (set_current(mcp, call, err) < 0 ||
+        http_call_read(call, &input.bytes, &input.len, err) < 0 || check_status(mcp, call, err) < 0)
         return -1;
     keep_session(mcp, call);
     if (id < 0)
         return 0;
     if (is_event_stream(call))
-        return find_reply(call, &events, &input, id, reply_out, err);
+        return find_reply(mcp, call, &events, &input, id, reply_out, err);
     return read_whole(call, input.bytes, input.len, reply_out, err);
+}
+
+/* Posts a message; id < 0: a notification, whose reply is ignored. */
+static int post(struct mcp *mcp, const json_t *message, json_int_t id, json_t **reply_out,
+                struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    CLEANUP(mem_freep) char *body = json_to_text(message);
+    int rc = -1;
+
+    if (start_call(mcp, "POST", mcp->endpoint, body, &call, err) < 0)
+        return -1;
+    rc = read_reply(mcp, call, id, reply_out, err);
+    unset_current(mcp);
+    return rc;
 }
 
 /* Length of "https://host:1" in "https://host:1/a?b". */
@@ -205,8 +332,9 @@ static int open_stream(struct mcp *mcp, struct error *err)
     struct sse_event event = {NULL, NULL, 0};
 
     if (start_call(mcp, "GET", mcp->options.url, NULL, &mcp->stream, err) < 0 ||
+        set_current(mcp, mcp->stream, err) < 0 ||
         http_call_read(mcp->stream, &mcp->input.bytes, &mcp->input.len, err) < 0 ||
-        check_status(mcp->stream, err) < 0)
+        check_status(mcp, mcp->stream, err) < 0)
         return -1;
     if (!is_event_stream(mcp->stream))
         return error_set(err, ERROR_INVALID, "The server did not reply with an event stream");
@@ -219,18 +347,27 @@ static int open_stream(struct mcp *mcp, struct error *err)
     return take_endpoint(mcp, event.data, err);
 }
 
-int mcp_open(const struct mcp_options *options, struct mcp **mcp_out, struct error *err)
+struct mcp *mcp_new(const struct mcp_options *options)
 {
-    CLEANUP(mcp_freep) struct mcp *mcp = NEW(struct mcp);
+    struct mcp *mcp = NEW(struct mcp);
 
+    lock_init(&mcp->lock);
     mcp->options = *options;
     mcp->deadline_ms = clock_monotonic_ms() + options->timeout_ms;
     mcp->events = (struct sse)SSE_INIT(MAX_REPLY_BYTES);
     mcp->endpoint = mem_dup_text(options->url);
-    if (options->uses_sse && open_stream(mcp, err) < 0)
-        return -1;
-    *mcp_out = TAKE_PTR(mcp);
-    return 0;
+    return mcp;
+}
+
+int mcp_connect(struct mcp *mcp, struct error *err)
+{
+    int rc = 0;
+
+    if (!mcp->options.uses_sse)
+        return 0;
+    rc = open_stream(mcp, err);
+    unset_current(mcp);
+    return rc;
 }
 
 int mcp_tell(struct mcp *mcp, const json_t *message, struct error *err)
@@ -238,6 +375,17 @@ int mcp_tell(struct mcp *mcp, const json_t *message, struct error *err)
     json_t *none = NULL;
 
     return post(mcp, message, -1, &none, err);
+}
+
+static int read_stream(struct mcp *mcp, json_int_t id, json_t **reply_out, struct error *err)
+{
+    int rc = -1;
+
+    if (set_current(mcp, mcp->stream, err) < 0)
+        return -1;
+    rc = find_reply(mcp, mcp->stream, &mcp->events, &mcp->input, id, reply_out, err);
+    unset_current(mcp);
+    return rc;
 }
 
 int mcp_ask(struct mcp *mcp, const json_t *request, json_t **reply_out, struct error *err)
@@ -248,5 +396,5 @@ int mcp_ask(struct mcp *mcp, const json_t *request, json_t **reply_out, struct e
         return post(mcp, request, id, reply_out, err);
     if (mcp_tell(mcp, request, err) < 0)
         return -1;
-    return find_reply(mcp->stream, &mcp->events, &mcp->input, id, reply_out, err);
+    return read_stream(mcp, id, reply_out, err);
 }

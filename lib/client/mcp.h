@@ -3,7 +3,7 @@
  * streamable HTTP or the older HTTP+SSE transport.
  *
  * Ownership: the caller owns struct mcp until mcp_free(); it borrows what the options point to.
- * Threading: one thread. Safety: as http.h; replies are bounded.
+ * Threading: one thread at a time; mcp_cancel() from any. Safety: as http.h; replies are bounded.
  * Source: Model Context Protocol, "Transports", revisions 2025-06-18 and 2024-11-05.
  */
 #ifndef DEFT_CLIENT_MCP_H
@@ -29,20 +29,31 @@ struct mcp_options {
     const struct http_header *headers; /* ends with a NULL name; at most MCP_MAX_HEADERS */
     bool uses_sse;
     enum address_owner address_of; /* who supplied the URL */
-    int64_t timeout_ms;            /* for all calls together */
+    int64_t timeout_ms;            /* for all calls together, until mcp_set_timeout() */
 };
 
 enum { MCP_MAX_HEADERS = 24 };
 
+struct mcp *mcp_new(const struct mcp_options *options) NONNULL MUST_CHECK;
 /*
  * Connects to the server; with streamable HTTP nothing is sent yet. Errors here and below:
  * ERROR_TIMEOUT, ERROR_UNAVAILABLE and ERROR_FORBIDDEN for the connection, ERROR_INVALID if the
- * server refuses or does not speak the protocol, ERROR_TOO_LARGE.
+ * server refuses or does not speak the protocol, ERROR_TOO_LARGE, ERROR_CANCELLED, and ERROR_STALE
+ * if the server does not know the session any more (it ignored the message).
  */
-int mcp_open(const struct mcp_options *options, struct mcp **mcp_out,
-             struct error *err) NONNULL MUST_CHECK;
+int mcp_connect(struct mcp *mcp, struct error *err) NONNULL MUST_CHECK;
 void mcp_free(struct mcp *mcp);
 void mcp_freep(struct mcp **mcp) NONNULL;
+/* Gives all calls from now on, together, that time; not for a stream that is open already. */
+void mcp_set_timeout(struct mcp *mcp, int64_t timeout_ms) NONNULL;
+/* The protocol's version as the server chose it, to be named in later requests; copied. */
+void mcp_set_version(struct mcp *mcp, const char *version) NONNULL;
+/* Ends the running call, and each later one at its start, with ERROR_CANCELLED. */
+void mcp_cancel(struct mcp *mcp) NONNULL;
+/* Ends the effect of mcp_cancel(); the calls from now on have that time together. */
+void mcp_resume(struct mcp *mcp, int64_t timeout_ms) NONNULL;
+/* Whether the server has said, since the last question, that its list of tools has changed. */
+bool mcp_take_tools_changed(struct mcp *mcp) NONNULL MUST_CHECK;
 /* Sends a notification, which has no reply. */
 int mcp_tell(struct mcp *mcp, const json_t *message, struct error *err) NONNULL MUST_CHECK;
 /* Sends a request and waits for the reply with its id; a new reference. */

@@ -44,6 +44,10 @@ libmodel_a_SOURCES = \
 	lib/model/masking/mask_omission.c lib/model/masking/mask_omission.h \
 	lib/model/masking/masker.c lib/model/masking/masker.h \
 	lib/model/tools/mcp.c lib/model/tools/mcp.h \
+	lib/model/tools/mcp_listing.c lib/model/tools/mcp_listing.h \
+	lib/model/tools/mcp_observation.c lib/model/tools/mcp_observation.h \
+	lib/model/tools/mcp_config.c lib/model/tools/mcp_config.h \
+	lib/model/tools/mcp_tools.c lib/model/tools/mcp_tools.h \
 	lib/model/start/memory_size.c lib/model/start/memory_size.h \
 	lib/model/event/observation_text.c lib/model/event/observation_text.h \
 	lib/model/openai/openai_answer.c lib/model/openai/openai_answer.h \
@@ -159,7 +163,9 @@ model_test_SOURCES = \
 	tests/unit/model/event/status_test.c \
 	tests/unit/model/event/title_test.c \
 	tests/unit/model/tools/resource_keys_test.c \
-	tests/unit/model/tools/mcp_test.c tests/unit/model/tools/sub_agents_test.c \
+	tests/unit/model/tools/mcp_config_test.c tests/unit/model/tools/mcp_listing_test.c \
+	tests/unit/model/tools/mcp_test.c tests/unit/model/tools/mcp_tools_test.c \
+	tests/unit/model/tools/sub_agents_test.c \
 	tests/unit/model/tools/tool_call_test.c tests/unit/model/tools/tool_list_test.c \
 	tests/unit/model/tools/tool_repair_test.c \
 	tests/unit/model/tools/tools_test.c \

@@ -10,7 +10,7 @@
 
 /* Members of the parent's own history, not copied. */
 static const char *const own_members[] = {"forked_from", "goal", "activated_knowledge_skills",
-                                          PROJECT_SKILLS};
+                                          PROJECT_SKILLS, MCP_LISTING};
 
 struct uuid child_conversation_id(const struct uuid *parent_id, const struct uuid *action_id)
 {

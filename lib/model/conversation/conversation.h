@@ -33,10 +33,13 @@ struct strbuf;
 #define AGENT_STATE_PATH_RULES "activated_path_rules" /* names, see model/prompt/path_rules.h */
 #define AGENT_STATE_SESSION_HOOKS "session_hooks"     /* true once they have run */
 #define AGENT_STATE_PROMPT_HOOKS "prompt_hooks"       /* seq of the last message with them */
+#define AGENT_STATE_SERVER_CALL "server_call"         /* the last action sent to an MCP server */
 
 /* Member of the specification, hidden from clients: skills found in the workspace
  * (model/prompt/project_knowledge.h). They replace the creator's of the same name. */
 #define PROJECT_SKILLS "project_skills"
+/* Another one: what the agent's MCP servers offer (model/tools/mcp_listing.h). */
+#define MCP_LISTING "mcp_listing"
 
 struct conversation {
     struct uuid id;

@@ -58,6 +58,15 @@ json_t *mcp_call_tool(json_int_t id, const char *name, json_t *arguments)
     return request(id, "tools/call", params);
 }
 
+json_t *mcp_cancelled(json_int_t id)
+{
+    json_t *params = json_object();
+
+    json_put(params, "requestId", json_integer(id));
+    json_put_text(params, "reason", "The user stopped the call");
+    return message("notifications/cancelled", params);
+}
+
 int mcp_result(const json_t *reply, const json_t **result_out, struct error *err)
 {
     const json_t *error = json_object_get(reply, "error");
@@ -72,17 +81,24 @@ int mcp_result(const json_t *reply, const json_t **result_out, struct error *err
     return 0;
 }
 
-void mcp_add_tool_names(const json_t *result, json_t *names)
+void mcp_add_tools(const json_t *result, json_t *tools)
+{
+    json_t *tool = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(result, "tools"), i, tool) {
+        if (json_is_string(json_object_get(tool, "name")))
+            json_push(tools, json_incref(tool));
+    }
+}
+
+void mcp_add_tool_names(const json_t *tools, json_t *names)
 {
     const json_t *tool = NULL;
     size_t i = 0;
 
-    json_array_foreach (json_object_get(result, "tools"), i, tool) {
-        const char *name = json_text_or(tool, "name", NULL);
-
-        if (name != NULL)
-            json_push(names, json_text_of(name));
-    }
+    json_array_foreach (tools, i, tool)
+        json_push(names, json_incref(json_object_get(tool, "name")));
 }
 
 json_t *mcp_call_outcome(const json_t *result)
@@ -99,4 +115,41 @@ json_t *mcp_call_outcome(const json_t *result)
     json_put(outcome, "is_error", json_boolean(json_bool_or(result, "isError", 0)));
     json_put(outcome, "text", json_text(text.text, text.len));
     return outcome;
+}
+
+/* Ids of the messages to a program. */
+enum { GREETING_ID = 1, LIST_ID = 2, CALL_ID = 3 };
+
+json_t *mcp_program_messages(bool with_list, const char *tool, json_t *arguments)
+{
+    json_t *messages = json_array();
+
+    json_push(messages, mcp_initialize(GREETING_ID));
+    json_push(messages, mcp_initialized());
+    if (with_list)
+        json_push(messages, mcp_list_tools(LIST_ID, NULL));
+    if (tool != NULL)
+        json_push(messages, mcp_call_tool(CALL_ID, tool, arguments));
+    return messages;
+}
+
+int mcp_program_read(const json_t *replies, json_t *tools, json_t **result_out, struct error *err)
+{
+    json_auto_t *called = NULL;
+    const json_t *result = NULL;
+    json_t *reply = NULL;
+    size_t i = 0;
+
+    json_array_foreach (replies, i, reply) {
+        json_int_t id = json_int_or(reply, "id", -1);
+
+        if (mcp_result(reply, &result, err) < 0)
+            return -1;
+        if (id == CALL_ID && called == NULL)
+            called = json_incref(json_object_get(reply, "result"));
+        else if (id != GREETING_ID) /* the list; the sandbox chose the ids of its further pages */
+            mcp_add_tools(result, tools);
+    }
+    *result_out = json_incref(called);
+    return 0;
 }

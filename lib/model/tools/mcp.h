@@ -7,6 +7,8 @@
 #ifndef DEFT_MODEL_TOOLS_MCP_H
 #define DEFT_MODEL_TOOLS_MCP_H
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 #include "base/attr.h"
@@ -23,13 +25,29 @@ json_t *mcp_list_tools(json_int_t id, const char *cursor) MUST_CHECK;
 /* arguments may be NULL. */
 json_t *mcp_call_tool(json_int_t id, const char *name, json_t *arguments)
     __attribute__((nonnull(2))) MUST_CHECK;
+/* The notification that nobody waits for the answer to the request of that id any more. */
+json_t *mcp_cancelled(json_int_t id) MUST_CHECK;
 
 /* Gives a reply's result, borrowed; ERROR_INVALID with the server's message if it is an error. */
 int mcp_result(const json_t *reply, const json_t **result_out,
                struct error *err) NONNULL MUST_CHECK;
-/* Appends the tool names in a list result to `names`. */
-void mcp_add_tool_names(const json_t *result, json_t *names) NONNULL;
+/* Appends the tools in a list result, objects with a name, to `tools`. */
+void mcp_add_tools(const json_t *result, json_t *tools) NONNULL;
+/* Appends the names of those tools to `names`. */
+void mcp_add_tool_names(const json_t *tools, json_t *names) NONNULL;
 /* Returns {"is_error","text"} of a call's result. A new reference. */
 json_t *mcp_call_outcome(const json_t *result) NONNULL MUST_CHECK;
+
+/*
+ * The messages to a server that is a program, which is started for them: the greeting, the list if
+ * it is wanted, a call if tool is not NULL. A new reference.
+ */
+json_t *mcp_program_messages(bool with_list, const char *tool, json_t *arguments) MUST_CHECK;
+/*
+ * Reads the program's replies to them: appends its tools to `tools`; *result_out is the call's
+ * result, a new reference, or NULL. Errors as mcp_result().
+ */
+int mcp_program_read(const json_t *replies, json_t *tools, json_t **result_out,
+                     struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -144,6 +144,7 @@ void sub_agents_append_list(const struct catalogue *catalogue,
 }
 
 /* Uses the tools that the definition names; if none, the parent's. */
+/* One that names its tools gets no others, and so no servers. */
 static void take_tools(const json_t *definition, json_t *agent)
 {
     const json_t *names = json_object_get(definition, "tools");
@@ -158,10 +159,12 @@ static void take_tools(const json_t *definition, json_t *agent)
         json_put(tool, "params", json_object());
         json_push(tools, tool);
     }
-    if (json_array_size(tools) > 0)
-        json_put(agent, "tools", tools);
-    else
+    if (json_array_size(tools) == 0) {
         json_decref(tools);
+        return;
+    }
+    json_put(agent, "tools", tools);
+    json_put(agent, "mcp_config", json_object());
 }
 
 static void add_part(struct strbuf *text, const char *part)

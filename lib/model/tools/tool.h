@@ -14,6 +14,7 @@ struct object_schema;
 enum tool_place {
     TOOL_IN_SANDBOX,
     TOOL_IN_WORKER,
+    TOOL_AT_SERVER,    /* an MCP server runs it */
     TOOL_IN_CLIENT,    /* the client gets the call; the agent does not wait for a result */
     TOOL_IN_CHILD,     /* starts another conversation, which the agent does not wait for */
     TOOL_IN_SUB_AGENT, /* starts another conversation; its end is the result */

@@ -7,6 +7,9 @@
 #include "model/tools/agent_tool.h"
 #include "model/tools/catalogue_tools.h"
 #include "model/tools/client_tools.h"
+#include "model/tools/mcp_config.h"
+#include "model/tools/mcp_listing.h"
+#include "model/tools/mcp_tools.h"
 #include "model/tools/tools.h"
 
 struct toolset {
@@ -14,14 +17,12 @@ struct toolset {
     const struct conversation *conversation;
     struct agent_tool *items;
     size_t n;
-    size_t n_own; /* they come first */
 };
 
 static void add_own(struct toolset *tools, const struct tool *const *entries)
 {
     for (size_t i = 0; entries[i] != NULL; i++)
         tools->items[tools->n++] = catalogue_tool(entries[i]);
-    tools->n_own = tools->n;
 }
 
 static void add_provided(struct toolset *tools, const json_t *provided)
@@ -30,13 +31,20 @@ static void add_provided(struct toolset *tools, const json_t *provided)
         tools->items[tools->n++] = client_tool(json_array_get(provided, i));
 }
 
+static void add_listed(struct toolset *tools, const json_t *listed)
+{
+    for (size_t i = 0; i < json_array_size(listed); i++)
+        tools->items[tools->n++] = mcp_tool(json_array_get(listed, i));
+}
+
 struct toolset *toolset_new(const struct catalogue *catalogue,
                             const struct conversation *conversation)
 {
     struct toolset *tools = NEW(struct toolset);
     const struct tool **own = tools_of(conversation);
     const json_t *provided = client_tools_of(conversation);
-    size_t n = json_array_size(provided);
+    const json_t *listed = mcp_tools_of(conversation);
+    size_t n = json_array_size(provided) + json_array_size(listed);
 
     for (size_t i = 0; own[i] != NULL; i++)
         n++;
@@ -45,6 +53,7 @@ struct toolset *toolset_new(const struct catalogue *catalogue,
     tools->items = mem_alloc_array(n, sizeof(*tools->items));
     add_own(tools, own);
     add_provided(tools, provided);
+    add_listed(tools, listed);
     mem_free((void *)own);
     return tools;
 }
@@ -106,7 +115,7 @@ bool toolset_needs_sandbox(const struct toolset *tools)
         if (needs_sandbox(tools->items[i].place))
             return true;
     }
-    return false;
+    return mcp_servers_need_sandbox(tools->conversation);
 }
 
 json_t *toolset_definitions(const struct toolset *tools)
@@ -135,11 +144,11 @@ static json_t *function(const struct toolset *tools, const struct agent_tool *to
     return wrapped;
 }
 
-/* True if one of deft's own tools has the name of a provided one. */
+/* True if an earlier tool has its name. */
 static bool is_shadowed(const struct toolset *tools, const struct agent_tool *tool)
 {
-    for (size_t i = 0; i < tools->n_own; i++) {
-        if (&tools->items[i] != tool && has_name(&tools->items[i], tool->name))
+    for (const struct agent_tool *earlier = tools->items; earlier < tool; earlier++) {
+        if (has_name(earlier, tool->name))
             return true;
     }
     return false;

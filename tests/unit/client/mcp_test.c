@@ -25,6 +25,16 @@ enum { PATIENCE_MS = 60000, MAX_REPLY_BYTES = 4 * 1024 * 1024 };
 
 static const struct http_header no_headers[] = {{NULL, NULL}};
 
+/* A connected client; NULL if that fails. */
+static int open_server(const struct mcp_options *options, struct mcp **mcp_out, struct error *err)
+{
+    *mcp_out = mcp_new(options);
+    if (mcp_connect(*mcp_out, err) == 0)
+        return 0;
+    mcp_freep(mcp_out);
+    return -1;
+}
+
 /* Opens a stream whose first event names that endpoint; "@" is replaced by the server's origin. */
 static enum error_code open_named(const char *named)
 {
@@ -47,7 +57,7 @@ static enum error_code open_named(const char *named)
     assert_int_equal(http_open(&http, &err), 0);
     options.http = http;
     options.url = test_server_url(server, "/sse");
-    if (mcp_open(&options, &mcp, &err) < 0)
+    if (open_server(&options, &mcp, &err) < 0)
         assert_null(mcp);
     mcp_freep(&mcp);
     http_free(http);
@@ -118,7 +128,7 @@ static void reply_is_the_one_with_the_requests_id(void **state)
     assert_int_equal(http_open(&http, &err), 0);
     options.http = http;
     options.url = test_server_url(server, "/sse");
-    assert_int_equal(mcp_open(&options, &mcp, &err), 0);
+    assert_int_equal(open_server(&options, &mcp, &err), 0);
     assert_int_equal(mcp_ask(mcp, request, &reply, &err), 0);
     assert_string_equal(json_text_or(reply, "result", ""), "right");
     assert_true(test_server_wait(server, 2));
@@ -151,7 +161,7 @@ static void session_is_kept(void **state)
     assert_int_equal(http_open(&http, &err), 0);
     options.http = http;
     options.url = test_server_url(server, "/mcp");
-    assert_int_equal(mcp_open(&options, &mcp, &err), 0);
+    assert_int_equal(open_server(&options, &mcp, &err), 0);
     assert_int_equal(mcp_ask(mcp, request, &reply, &err), 0);
     assert_string_equal(json_text_or(reply, "result", ""), "yes");
     assert_int_equal(mcp_ask(mcp, request, &none, &err), -1);
@@ -245,7 +255,7 @@ static void answer_is_the_reply_or_says_why_not(void **state)
         int rc = 0;
 
         connect_with(&client, &reply, 1, &options);
-        assert_int_equal(mcp_open(&client.options, &client.mcp, &client.err), 0);
+        assert_int_equal(open_server(&client.options, &client.mcp, &client.err), 0);
         assert_int_equal(test_server_n_connections(client.server), 0);
         rc = mcp_ask(client.mcp, request, &answer, &client.err);
         assert_int_equal(rc, answers[i].code == ERROR_NONE ? 0 : -1);
@@ -285,7 +295,7 @@ static void stream_without_an_endpoint_is_refused(void **state)
         struct client client;
 
         connect_with(&client, &reply, 1, &options);
-        assert_int_equal(mcp_open(&client.options, &client.mcp, &client.err), -1);
+        assert_int_equal(open_server(&client.options, &client.mcp, &client.err), -1);
         assert_string_equal(client.err.message, openings[i].message);
         assert_int_equal(client.err.code, openings[i].code);
         assert_null(client.mcp);
@@ -316,7 +326,7 @@ static void messages_carry_the_callers_headers(void **state)
     headers[MCP_MAX_HEADERS - 1] = (struct http_header){"X-Last", "2"};
     json_put_text(message, "method", "notifications/initialized");
     connect_with(&client, &reply, 1, &options);
-    assert_int_equal(mcp_open(&client.options, &client.mcp, &client.err), 0);
+    assert_int_equal(open_server(&client.options, &client.mcp, &client.err), 0);
     assert_int_equal(mcp_tell(client.mcp, message, &client.err), 0);
     sent = test_server_request(client.server, 0);
     assert_int_equal(strncmp(sent, "POST /mcp?a=b HTTP/1.1\r\n", 24), 0);
@@ -342,7 +352,7 @@ static void session_stays_the_first_one(void **state)
     for (size_t i = 0; i < MCP_MAX_HEADERS; i++)
         headers[i] = (struct http_header){"X-Some", "1"};
     connect_with(&client, replies, ARRAY_SIZE(replies), &options);
-    assert_int_equal(mcp_open(&client.options, &client.mcp, &client.err), 0);
+    assert_int_equal(open_server(&client.options, &client.mcp, &client.err), 0);
     for (size_t i = 0; i < 3; i++) {
         json_auto_t *request = new_request(7);
         json_auto_t *answer = NULL;
@@ -371,7 +381,7 @@ static void stream_is_asked_for_and_messages_are_posted(void **state)
 
     (void)state;
     connect_with(&client, replies, ARRAY_SIZE(replies), &options);
-    assert_int_equal(mcp_open(&client.options, &client.mcp, &client.err), 0);
+    assert_int_equal(open_server(&client.options, &client.mcp, &client.err), 0);
     assert_int_equal(mcp_tell(client.mcp, message, &client.err), 0);
     asked = test_server_request(client.server, 0);
     told = test_server_request(client.server, 1);
@@ -395,7 +405,7 @@ static void refused_message_is_not_waited_for(void **state)
 
     (void)state;
     connect_with(&client, replies, ARRAY_SIZE(replies), &options);
-    assert_int_equal(mcp_open(&client.options, &client.mcp, &client.err), 0);
+    assert_int_equal(open_server(&client.options, &client.mcp, &client.err), 0);
     assert_int_equal(mcp_ask(client.mcp, request, &answer, &client.err), -1);
     assert_string_equal(client.err.message, "The server refused the request with HTTP status 403");
     disconnect(&client);
@@ -410,7 +420,7 @@ static void silent_server_takes_too_long(void **state)
 
     (void)state;
     connect_with(&client, &silent, 1, &options);
-    assert_int_equal(mcp_open(&client.options, &client.mcp, &client.err), 0);
+    assert_int_equal(open_server(&client.options, &client.mcp, &client.err), 0);
     for (int i = 0; i < 2; i++) {
         json_auto_t *request = new_request(7);
         json_auto_t *answer = NULL;
@@ -442,7 +452,7 @@ static enum error_code ask_for_long_reply(size_t n_bytes)
         strbuf_append_char(&text, ' ');
     reply.bytes = text.text;
     connect_with(&client, &reply, 1, &options);
-    assert_int_equal(mcp_open(&client.options, &client.mcp, &client.err), 0);
+    assert_int_equal(open_server(&client.options, &client.mcp, &client.err), 0);
     rc = mcp_ask(client.mcp, request, &answer, &client.err);
     assert_int_equal(rc, client.err.code == ERROR_NONE ? 0 : -1);
     disconnect(&client);

@@ -276,7 +276,10 @@ int main(void)
     n_failed += hook_match_tests();
     n_failed += hook_verdict_tests();
     n_failed += hooks_tests();
+    n_failed += mcp_config_tests();
+    n_failed += mcp_listing_tests();
     n_failed += mcp_tests();
+    n_failed += mcp_tools_tests();
     n_failed += members_tests();
     n_failed += llm_switch_tests();
     n_failed += mask_escapes_tests();

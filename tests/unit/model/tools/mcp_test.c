@@ -63,16 +63,84 @@ static void a_reply_has_a_result_or_a_reason(void **state)
     }
 }
 
-static void names_of_tools_are_added(void **state)
+static void tools_with_a_name_are_added(void **state)
 {
-    json_auto_t *result = json_of("{'tools': [{'name': 'a'}, {}, {'name': 5}, {'name': 'b'}]}");
+    json_auto_t *result =
+        json_of("{'tools': [{'name': 'a', 'x': 1}, {}, {'name': 5}, 'b', {'name': 'b'}]}");
     json_auto_t *empty = json_of("{}");
+    json_auto_t *tools = json_array();
     json_auto_t *names = json_of("['x']");
 
     (void)state;
-    mcp_add_tool_names(result, names);
-    mcp_add_tool_names(empty, names);
+    mcp_add_tools(result, tools);
+    mcp_add_tools(empty, tools);
+    assert_json_is(tools, "[{'name': 'a', 'x': 1}, {'name': 'b'}]");
+    mcp_add_tool_names(tools, names);
     assert_json_is(names, "['x', 'a', 'b']");
+}
+
+static void a_cancellation_names_the_request(void **state)
+{
+    json_auto_t *message = mcp_cancelled(7);
+
+    (void)state;
+    assert_json_is(message, "{'jsonrpc': '2.0', 'method': 'notifications/cancelled', 'params':"
+                            " {'requestId': 7, 'reason': 'The user stopped the call'}}");
+}
+
+/* The methods of messages, in order. */
+static json_t *methods_of(json_t *messages)
+{
+    json_t *methods = json_array();
+    json_t *message = NULL;
+    size_t i = 0;
+
+    json_array_foreach (messages, i, message)
+        json_push(methods, json_incref(json_object_get(message, "method")));
+    json_decref(messages);
+    return methods;
+}
+
+static void a_program_is_told_what_is_wanted(void **state)
+{
+    json_auto_t *arguments = json_of("{'a': 1}");
+    json_auto_t *list = methods_of(mcp_program_messages(true, NULL, NULL));
+    json_auto_t *call = mcp_program_messages(false, "t", arguments);
+    json_auto_t *both = methods_of(mcp_program_messages(true, "t", NULL));
+
+    (void)state;
+    assert_json_is(list, "['initialize', 'notifications/initialized', 'tools/list']");
+    assert_json_is(both, "['initialize', 'notifications/initialized', 'tools/list', 'tools/call']");
+    assert_int_equal(json_array_size(call), 3);
+    assert_json_is(json_array_get(call, 2), "{'jsonrpc': '2.0', 'id': 3, 'method': 'tools/call',"
+                                            " 'params': {'name': 't', 'arguments': {'a': 1}}}");
+}
+
+#define GREETING "{'id': 1, 'result': {'protocolVersion': '2025-06-18'}}"
+
+static void replies_of_a_program_are_read(void **state)
+{
+    json_auto_t *replies = json_of("[" GREETING ", {'id': 2, 'result': {'tools': [{'name': 'a'}]}},"
+                                   " {'id': 1000, 'result': {'tools': [{'name': 'b'}]}},"
+                                   " {'id': 3, 'result': {'content': []}}]");
+    json_auto_t *greeting = json_of("[" GREETING "]");
+    json_auto_t *failed = json_of("[" GREETING ", {'id': 3, 'error': {'message': 'no'}}]");
+    json_auto_t *tools = json_array();
+    json_auto_t *none = json_array();
+    json_auto_t *result = NULL;
+    json_t *nothing = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(mcp_program_read(replies, tools, &result, &err), 0);
+    assert_json_is(tools, "[{'name': 'a'}, {'name': 'b'}]");
+    assert_json_is(result, "{'content': []}");
+    assert_int_equal(mcp_program_read(greeting, none, &nothing, &err), 0);
+    assert_null(nothing);
+    assert_int_equal(mcp_program_read(failed, none, &nothing, &err), -1);
+    assert_string_equal(err.message, "The server says: no");
+    assert_null(nothing);
+    assert_int_equal(json_array_size(none), 0);
 }
 
 static void outcomes_are_texts(void **state)
@@ -104,7 +172,10 @@ int mcp_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_have_the_protocols_form),
         cmocka_unit_test(a_reply_has_a_result_or_a_reason),
-        cmocka_unit_test(names_of_tools_are_added),
+        cmocka_unit_test(tools_with_a_name_are_added),
+        cmocka_unit_test(a_cancellation_names_the_request),
+        cmocka_unit_test(a_program_is_told_what_is_wanted),
+        cmocka_unit_test(replies_of_a_program_are_read),
         cmocka_unit_test(outcomes_are_texts),
     };
 

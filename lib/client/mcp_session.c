@@ -1,0 +1,126 @@
+#include "client/mcp_session.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/mcp.h"
+#include "model/tools/mcp.h"
+
+enum { PAGES_MAX = 20, FAREWELL_MS = 500 };
+
+struct mcp_session {
+    struct mcp *mcp;
+    json_int_t last_id;
+};
+
+void mcp_session_free(struct mcp_session *session)
+{
+    if (session == NULL)
+        return;
+    mcp_free(session->mcp);
+    mem_free(session);
+}
+
+void mcp_session_freep(struct mcp_session **session)
+{
+    mcp_session_free(*session);
+    *session = NULL;
+}
+
+struct mcp *mcp_session_connection(struct mcp_session *session)
+{
+    return session->mcp;
+}
+
+/* Sends a request, which is released; result_out is borrowed from the reply. */
+static int ask(struct mcp_session *session, json_t *message, json_t **reply_out,
+               const json_t **result_out, struct error *err)
+{
+    json_auto_t *request = message;
+
+    if (mcp_ask(session->mcp, request, reply_out, err) < 0)
+        return -1;
+    return mcp_result(*reply_out, result_out, err);
+}
+
+/* A revision of the protocol is named by its date. */
+static bool is_version(const char *text)
+{
+    return strlen(text) == strlen(MCP_VERSION) && text[strspn(text, "0123456789-")] == '\0';
+}
+
+static int greet(struct mcp_session *session, struct error *err)
+{
+    json_auto_t *initialized = mcp_initialized();
+    json_auto_t *reply = NULL;
+    const json_t *result = NULL;
+    const char *version = NULL;
+
+    if (ask(session, mcp_initialize(++session->last_id), &reply, &result, err) < 0)
+        return -1;
+    version = json_text_or(result, "protocolVersion", MCP_VERSION);
+    if (!is_version(version))
+        return error_set(err, ERROR_INVALID, "The server names no revision of the protocol");
+    mcp_set_version(session->mcp, version);
+    return mcp_tell(session->mcp, initialized, err);
+}
+
+struct mcp_session *mcp_session_new(const struct mcp_options *options)
+{
+    struct mcp_session *session = NEW(struct mcp_session);
+
+    session->mcp = mcp_new(options);
+    return session;
+}
+
+int mcp_session_begin(struct mcp_session *session, struct error *err)
+{
+    return mcp_connect(session->mcp, err) == 0 ? greet(session, err) : -1;
+}
+
+int mcp_session_list(struct mcp_session *session, json_t *tools, struct error *err)
+{
+    CLEANUP(mem_freep) char *cursor = NULL;
+
+    for (int page = 0; page < PAGES_MAX; page++) {
+        json_auto_t *reply = NULL;
+        const json_t *result = NULL;
+        const char *next = NULL;
+
+        if (ask(session, mcp_list_tools(++session->last_id, cursor), &reply, &result, err) < 0)
+            return -1;
+        mcp_add_tools(result, tools);
+        next = json_text_or(result, "nextCursor", NULL);
+        if (next == NULL)
+            return 0;
+        mem_free(cursor);
+        cursor = mem_dup_text(next);
+    }
+    return 0;
+}
+
+int mcp_session_call(struct mcp_session *session, const char *tool, json_t *arguments,
+                     json_t **result_out, struct error *err)
+{
+    json_auto_t *reply = NULL;
+    const json_t *result = NULL;
+
+    if (ask(session, mcp_call_tool(++session->last_id, tool, arguments), &reply, &result, err) < 0)
+        return -1;
+    *result_out = json_incref(json_object_get(reply, "result"));
+    return 0;
+}
+
+void mcp_session_tell_cancelled(struct mcp_session *session)
+{
+    json_auto_t *message = mcp_cancelled(session->last_id);
+    struct error err = ERROR_INIT;
+
+    mcp_resume(session->mcp, FAREWELL_MS);
+    if (mcp_tell(session->mcp, message, &err) < 0)
+        log_debug("mcp.cancellation_not_told", LOG_ERROR(&err));
+}

@@ -19,6 +19,11 @@ worker_agent_sources = \
 	worker/agent/core/history.c worker/agent/core/history.h \
 	worker/agent/core/secret_lookup.c worker/agent/core/secret_lookup.h \
 	worker/agent/loop.c \
+	worker/agent/core/call_action.c worker/agent/core/call_action.h \
+	worker/agent/mcp/server_call.c worker/agent/mcp/server_call.h \
+	worker/agent/mcp/server_connections.c worker/agent/mcp/server_connections.h \
+	worker/agent/mcp/server_listing.c worker/agent/mcp/server_listing.h \
+	worker/agent/mcp/variables.c worker/agent/mcp/variables.h \
 	worker/agent/core/secret_list.c worker/agent/core/secret_list.h \
 	worker/agent/core/messages.c worker/agent/core/messages.h \
 	worker/agent/core/model.c worker/agent/core/model.h \

@@ -27,9 +27,11 @@ struct error;
     X(CRASH_OBS_BEFORE_COMMIT, "obs_before_commit") /* the result is ready to be stored */         \
     X(CRASH_OBS_COMMIT_SENT, "obs_commit_sent")     /* it was sent to the database */              \
     X(CRASH_OBS_COMMITTED, "obs_committed")         /* stored; the sandbox was not notified */     \
-    X(CRASH_CHILD_BEFORE_COMMIT, "child_before_commit") /* a child is ready to be stored */        \
-    X(CRASH_CHILD_COMMITTED, "child_committed")         /* it is stored, no hint was sent */       \
-    X(CRASH_REPLY_SENT, "reply_sent")                   /* the client has its answer */
+    X(CRASH_SERVER_CALL_NOTED, "server_call_noted") /* an MCP call is noted, not sent */           \
+    X(CRASH_SERVER_CALL_ANSWERED, "server_call_answered") /* its answer is in, not stored */       \
+    X(CRASH_CHILD_BEFORE_COMMIT, "child_before_commit")   /* a child is ready to be stored */      \
+    X(CRASH_CHILD_COMMITTED, "child_committed")           /* it is stored, no hint was sent */     \
+    X(CRASH_REPLY_SENT, "reply_sent")                     /* the client has its answer */
 
 #define X(constant, text) constant,
 enum crash_name { CRASH_POINTS(X) CRASH_N_POINTS };

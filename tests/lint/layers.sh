@@ -44,7 +44,7 @@ BEGIN {
     rooms["gateway"] = "core preview feed bash ws"
     rooms["runtime"] = "backend build bwrap docker core egress images lifecycle api"
     rooms["sandbox"] = "core http editor search browser git ports bash files terminal actions legacy"
-    rooms["worker/agent"] = "core sandbox hooks calls llm"
+    rooms["worker/agent"] = "core sandbox mcp hooks calls llm"
     beneath = "lib/model fcgi/agent"
 
     # pattern of a library header, and the layers that may see it

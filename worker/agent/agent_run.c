@@ -14,6 +14,7 @@
 #include "worker/agent/core/agent_row.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/secret_list.h"
+#include "worker/agent/mcp/server_connections.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
@@ -54,6 +55,7 @@ void agent_done(struct agent *agent)
         return;
     was_large = agent->history.n > LARGE_HISTORY_EVENTS;
     sandbox_free(agent->sandbox);
+    server_connections_free(agent->servers);
     direct_connections_free(agent->direct);
     stats_free(agent->stats);
     history_done(&agent->history);

@@ -22,6 +22,7 @@
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/llm/condense.h"
 #include "worker/agent/llm/llm_step.h"
+#include "worker/agent/mcp/server_listing.h"
 #include "worker/agent/run_hooks.h"
 #include "worker/agent/sandbox/project_reading.h"
 #include "worker/agent/sandbox/sandbox.h"
@@ -185,7 +186,8 @@ static int step(struct agent *agent, struct error *err)
     if (budget_forbids_call(agent, &detail))
         return run_end_error(agent, CODE_BUDGET, detail.text, err);
     /* The workspace may have hooks. */
-    if (project_reading_settle(agent, err) < 0 || ask_hooks(agent, &is_settled, err) < 0)
+    if (project_reading_settle(agent, err) < 0 || server_listing_settle(agent, err) < 0 ||
+        ask_hooks(agent, &is_settled, err) < 0)
         return -1;
     if (!is_settled && look_for_circles(agent, &is_settled, err) < 0)
         return -1;

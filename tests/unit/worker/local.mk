@@ -13,7 +13,7 @@ WORKER_TEST_LIBS = libworkertest.a libtestsupport.a libtestcatalogue.a $(START_L
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \
-	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_hooks_test worker_jobs_test worker_pool_test worker_process_test worker_run_test worker_sender_test worker_step_test \
+	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_hooks_test worker_jobs_test worker_mcp_test worker_pool_test worker_process_test worker_run_test worker_sender_test worker_step_test \
 	worker_worktree_job_test
 worker_test_SOURCES = \
 	tests/unit/worker/core/run_control_test.c \
@@ -89,6 +89,13 @@ worker_jobs_test_SOURCES = \
 	tests/unit/worker/jobs/title_test.c
 worker_jobs_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_jobs_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
+worker_mcp_test_SOURCES = \
+	tests/unit/worker/mcp/mcp_test.c tests/unit/worker/mcp/mcp_test.h \
+	tests/unit/worker/mcp/server_call_test.c \
+	tests/unit/worker/mcp/server_listing_test.c \
+	tests/unit/worker/mcp/variables_test.c
+worker_mcp_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_mcp_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
 worker_pool_test_SOURCES = tests/unit/worker/pool_test.c
 worker_pool_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_pool_test_LDADD = $(WORKER_TEST_LIBS)

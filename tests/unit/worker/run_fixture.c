@@ -68,6 +68,7 @@ int run_fixture_set_up(void **state)
     context->settings.sandbox_start_ms = 5000;
     context->settings.sandbox_check_ms = 100;
     context->settings.tool_timeout_ms = 20000;
+    context->settings.stack_bytes = 1 << 20;
     context->settings.run_limits = (struct run_limits){.n_slots = 1000, .n_queued = 1000};
     context->settings.llm_model = "scripted/none";
     context->settings.llm_base_url = "";

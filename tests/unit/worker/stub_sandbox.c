@@ -55,7 +55,9 @@ struct stub {
     size_t n_directories;
     char directory[200]; /* of the newest such request */
     size_t n_readings;
-    json_t *files;        /* the reply of /files/collect; NULL: {} */
+    json_t *files;   /* the reply of /files/collect; NULL: {} */
+    json_t *program; /* the reply of /programs/talk; NULL: {} */
+    json_t *program_order;
     json_t *hook_answers; /* {command: what it answers}; NULL: none */
     json_t *hook_orders;  /* [{"id", "order"}]; NULL: none */
 };
@@ -279,6 +281,13 @@ static json_t *read_files_locked(struct stub *stub) REQUIRES(stub -> lock)
     return stub->files != NULL ? json_incref(stub->files) : json_object();
 }
 
+static json_t *run_program_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
+{
+    json_decref(stub->program_order);
+    stub->program_order = json_deep_copy(request);
+    return stub->program != NULL ? json_incref(stub->program) : json_object();
+}
+
 static json_t *answer_locked(struct stub *stub, const struct http *http, const json_t *request)
     REQUIRES(stub -> lock)
 {
@@ -303,6 +312,8 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
     }
     if (text_equal(http->path, "/files/collect"))
         return read_files_locked(stub);
+    if (text_equal(http->path, "/programs/talk"))
+        return run_program_locked(stub, request);
     if (text_ends_with(http->path, "/interrupt")) {
         stub->n_interrupts++;
         condition_wake_all(&stub->changed);
@@ -452,6 +463,8 @@ void stub_stop(struct stub *stub)
     mem_free(stub->refusal);
     mem_free(stub->command_text);
     json_decref(stub->files);
+    json_decref(stub->program);
+    json_decref(stub->program_order);
     json_decref(stub->hook_answers);
     json_decref(stub->hook_orders);
     mem_free(stub);
@@ -489,15 +502,34 @@ void stub_set_command(struct stub *stub, int exit_code, const char *text)
     lock_release(&stub->lock);
 }
 
-void stub_set_files(struct stub *stub, const char *reply)
+static void set_reply(struct stub *stub, json_t **reply_io, const char *text)
 {
     struct error err = ERROR_INIT;
-    json_t *files = NULL;
+    json_t *reply = NULL;
 
-    error_ignore(json_parse(reply, strlen(reply), &files, &err), "a test's own reply is JSON");
+    error_ignore(json_parse(text, strlen(text), &reply, &err), "a test's own reply is JSON");
     lock_take(&stub->lock);
-    json_decref(stub->files);
-    stub->files = files;
+    json_decref(*reply_io);
+    *reply_io = reply;
+    lock_release(&stub->lock);
+}
+
+void stub_set_files(struct stub *stub, const char *reply)
+{
+    set_reply(stub, &stub->files, reply);
+}
+
+void stub_set_program(struct stub *stub, const char *reply)
+{
+    set_reply(stub, &stub->program, reply);
+}
+
+void stub_program_order(struct stub *stub, struct strbuf *out)
+{
+    strbuf_reset(out);
+    lock_take(&stub->lock);
+    if (stub->program_order != NULL)
+        json_append_text(out, stub->program_order);
     lock_release(&stub->lock);
 }
 

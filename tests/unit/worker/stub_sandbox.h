@@ -32,6 +32,10 @@ void stub_refuse_start(struct stub *stub, const char *detail) __attribute__((non
 void stub_set_command(struct stub *stub, int exit_code, const char *text) NONNULL;
 /* From now on the workspace's files are read as this reply, JSON. */
 void stub_set_files(struct stub *stub, const char *reply) NONNULL;
+/* From now on a program that is talked to answers so, JSON. */
+void stub_set_program(struct stub *stub, const char *reply) NONNULL;
+/* The last order for such a program, JSON; "" if there was none. */
+void stub_program_order(struct stub *stub, struct strbuf *out) NONNULL;
 /*
  * From now on a hook with that command answers so: members of its observation, as JSON, or the
  * whole reply if it has a "state". Any other hook ends with 0 and prints nothing. A whole reply is

@@ -27,6 +27,7 @@
 #include "worker/agent/core/history.h"
 #include "worker/agent/hooks/call_hooks.h"
 #include "worker/agent/hooks/hook_run.h"
+#include "worker/agent/mcp/server_call.h"
 #include "worker/agent/sandbox/observation.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/agent/sandbox/sandbox_call.h"
@@ -171,6 +172,16 @@ static int run_in_worker(struct agent *agent, struct pending_call *call, struct 
     return end_with_hooks(agent, call->action, &outcome, is_state_changed ? &change : NULL, err);
 }
 
+static int run_at_server(struct agent *agent, struct pending_call *call, struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+
+    if (server_call_run(agent, call->action, call->tool, &outcome.observation,
+                        &outcome.problem.text, err) < 0)
+        return -1;
+    return end_with_hooks(agent, call->action, &outcome, NULL, err);
+}
+
 static int begin_in_sandbox(struct agent *agent, struct pending_call *call, struct error *err)
 {
     CLEANUP(sandbox_call_freep) struct sandbox_tool_call *sent =
@@ -262,8 +273,9 @@ static int run_finish(struct agent *agent, struct pending_call *call, struct err
 static int (*const runners[TOOL_N_PLACES])(struct agent *agent, struct pending_call *call,
                                            struct error *err) = {
     [TOOL_IN_SANDBOX] = begin_in_sandbox, [TOOL_IN_WORKER] = run_in_worker,
-    [TOOL_IN_CLIENT] = hand_to_client,    [TOOL_IN_CHILD] = start_child,
-    [TOOL_IN_SUB_AGENT] = run_sub_agent,  [TOOL_ENDS_RUN] = run_finish,
+    [TOOL_AT_SERVER] = run_at_server,     [TOOL_IN_CLIENT] = hand_to_client,
+    [TOOL_IN_CHILD] = start_child,        [TOOL_IN_SUB_AGENT] = run_sub_agent,
+    [TOOL_ENDS_RUN] = run_finish,
 };
 
 static const struct agent_tool *tool_of(const struct agent *agent, size_t action)

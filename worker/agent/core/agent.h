@@ -2,7 +2,7 @@
  * State of one conversation's run. The stored history is the only durable state: any worker can
  * continue where another one stopped. Memory holds a copy of it and results about to be stored.
  *
- * Ownership: the agent owns the claim's content, its direct connections and its sandbox handle; the
+ * Ownership: the agent owns the claim's content, its connections and its sandbox handle; the
  * rest is borrowed. Threading: an agent belongs to its conversation's thread; only its control is
  * shared.
  */
@@ -22,6 +22,7 @@
 struct run_control;
 struct direct_connections;
 struct sandbox;
+struct server_connections;
 struct stats;
 struct toolset;
 struct worker_context;
@@ -41,23 +42,25 @@ struct agent {
     struct secret llm_key; /* unset when there is none */
     struct direct_connections *direct; /* of this thread's calls */
     struct sandbox *sandbox;
-    int64_t n_iterations;  /* model answers in this run */
-    struct uuid answer_id; /* id for the event of the model's next answer */
-    int64_t told_attempt;  /* attempt of that answer that was streamed to subscribers; 0: none */
-    int64_t asked_seq;     /* the model's last request included everything up to here */
-    int64_t claimed_seq;   /* end of the log at the claim; calls pending before it are inherited */
-    size_t n_open_calls;   /* sent to the sandbox, without a stored result */
-    int64_t n_claims;      /* claims of this conversation without progress */
+    struct server_connections *servers; /* MCP servers; NULL: not used yet */
+    int64_t n_iterations;               /* model answers in this run */
+    struct uuid answer_id;              /* id for the event of the model's next answer */
+    int64_t told_attempt; /* attempt of that answer that was streamed to subscribers; 0: none */
+    int64_t asked_seq;    /* the model's last request included everything up to here */
+    int64_t claimed_seq;  /* end of the log at the claim; calls pending before it are inherited */
+    size_t n_open_calls;  /* sent to the sandbox, without a stored result */
+    int64_t n_claims;     /* claims of this conversation without progress */
     int64_t own_model_rests_until_ms; /* see llm/fallback.h; clock_monotonic_ms() */
-    int64_t n_bad_calls;    /* answers in a row whose call, written as text, could not be read */
-    size_t unsummed_until;  /* a view's length up to which its condenser had no summary */
-    bool must_condense;     /* the model reported that the view exceeds its context window */
-    bool has_foreign_stats; /* someone else added a cost to the row: `stats` is incomplete */
-    bool is_row_stale;      /* a client changed the conversation: reload the row */
-    bool is_condensed;      /* a Condensation came to the history: it can be compacted */
-    bool has_read_project;  /* or could not: see project_reading.h */
-    bool is_tidy;           /* the history's beginning has been pruned */
-    bool is_over;           /* the run's end is stored, or the lease is lost */
+    int64_t n_bad_calls;     /* answers in a row whose call, written as text, could not be read */
+    size_t unsummed_until;   /* a view's length up to which its condenser had no summary */
+    bool must_condense;      /* the model reported that the view exceeds its context window */
+    bool has_foreign_stats;  /* someone else added a cost to the row: `stats` is incomplete */
+    bool is_row_stale;       /* a client changed the conversation: reload the row */
+    bool is_condensed;       /* a Condensation came to the history: it can be compacted */
+    bool has_read_project;   /* or could not: see project_reading.h */
+    bool has_listed_servers; /* asked the MCP servers for their tools */
+    bool is_tidy;            /* the history's beginning has been pruned */
+    bool is_over;            /* the run's end is stored, or the lease is lost */
 };
 
 #endif

@@ -52,6 +52,13 @@ static bool name_again(struct secret_list *list, const char *name, const char *v
     return false;
 }
 
+void secret_list_hide(struct secret_list *list, const char *value)
+{
+    if (list->masker == NULL)
+        list->masker = masker_new();
+    masker_add(list->masker, value);
+}
+
 static void add(struct secret_list *list, const char *name, const char *value)
 {
     if (name_again(list, name, value))
@@ -60,9 +67,7 @@ static void add(struct secret_list *list, const char *name, const char *value)
     list->items[list->n] = (struct named_secret){mem_dup_text(name), SECRET_INIT};
     secret_set(&list->items[list->n].value, value);
     list->n++;
-    if (list->masker == NULL)
-        list->masker = masker_new();
-    masker_add(list->masker, value);
+    secret_list_hide(list, value);
 }
 
 void secret_list_read(struct secret_list *list, const json_t *secrets)
@@ -172,7 +177,7 @@ void secret_list_mask_events(const struct secret_list *list, struct event_list *
 {
     const struct text_visitor visitor = {mask_string, (void *)(uintptr_t)list};
 
-    if (list->n == 0)
+    if (list->masker == NULL)
         return;
     for (size_t i = 0; i < events->n; i++)
         event_texts_visit(events->items[i].json, &visitor);

@@ -48,6 +48,8 @@ void secret_list_read(struct secret_list *list, const json_t *secrets) __attribu
 void secret_list_retire(struct secret_list *list) NONNULL;
 /* Sets one secret. Its old value is no longer exported, but still masked. */
 void secret_list_set(struct secret_list *list, const char *name, const char *value) NONNULL;
+/* Masks a value from now on that no command can name. */
+void secret_list_hide(struct secret_list *list, const char *value) NONNULL;
 /* True if a command names the secret, in any case. */
 bool secret_is_named(const char *name, const char *command) NONNULL MUST_CHECK;
 /* {"NAME": value} of the secrets that the command names (any case), or NULL. A new reference. */

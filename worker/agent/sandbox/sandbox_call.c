@@ -17,6 +17,7 @@
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/call_action.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/secret_list.h"
@@ -31,11 +32,6 @@
 #define LOST_TEXT                                                                                  \
     "The sandbox was restarted while this call was in progress, perhaps because it ran out of "    \
     "memory. The call was cut off and did not complete; it was not tried again."
-
-#define WITHHELD_TEXT                                                                              \
-    "The call was not run: its arguments hold the value of a secret. Such values are not stored, " \
-    "and the call could not be run at once. Call again, and refer to the secret by its "           \
-    "environment variable, such as \"$NAME\"."
 
 static_assert(TOOL_CONCURRENCY_MAX <= HTTP_WAIT_MAX,
               "calls that run at once are waited for at once");
@@ -144,25 +140,6 @@ static void take_result(struct action_result *result, json_t **observation_out,
         problem_lost(problem_out);
 }
 
-/* The action as the model wrote it if this run received it; else as stored. */
-static json_t *action_to_run(const struct agent *agent, size_t action)
-{
-    const struct stored_event *event = &agent->history.items[action];
-    json_t *withheld = json_object_get(agent->withheld, event->id.text);
-
-    return withheld != NULL ? withheld : json_object_get(event->json, "action");
-}
-
-/* True for a call from another worker or run that lost a secret's value to masking. */
-static bool is_incomplete(const struct agent *agent, size_t action)
-{
-    const struct stored_event *event = &agent->history.items[action];
-
-    return event->seq <= agent->claimed_seq &&
-           json_object_get(agent->withheld, event->id.text) == NULL &&
-           secret_list_is_masked(json_object_get(event->json, "action"));
-}
-
 /* *is_lost_out: an earlier sandbox may have begun this call, and this one does not know it. */
 static int is_lost(struct agent *agent, size_t action, const struct action_request *order,
                    bool *is_lost_out, struct error *err)
@@ -175,12 +152,12 @@ static int is_lost(struct agent *agent, size_t action, const struct action_reque
     };
 
     *is_lost_out = false;
-    if (takeover_decide(&facts) == TAKEOVER_RUN && !is_incomplete(agent, action))
+    if (takeover_decide(&facts) == TAKEOVER_RUN && !call_is_incomplete(agent, action))
         return 0;
     if (sandbox_query_action(agent->sandbox, order, &known, err) < 0)
         return -1;
-    if (known.state == SANDBOX_UNKNOWN && is_incomplete(agent, action))
-        return error_set(err, ERROR_INVALID, WITHHELD_TEXT);
+    if (known.state == SANDBOX_UNKNOWN && call_is_incomplete(agent, action))
+        return error_set(err, ERROR_INVALID, CALL_WITHHELD_TEXT);
     *is_lost_out = known.state == SANDBOX_UNKNOWN;
     return 0;
 }
@@ -217,7 +194,7 @@ static void take_order(struct sandbox_tool_call *call, const struct agent_tool *
 {
     struct agent *agent = call->agent;
 
-    call->args = json_copy(action_to_run(agent, call->action));
+    call->args = json_copy(call_action_to_run(agent, call->action));
     (void)json_object_del(call->args, "kind");
     if (text_equal(tool->name, "terminal")) {
         secret_lookup_named(agent, json_text_or(call->args, "command", ""));

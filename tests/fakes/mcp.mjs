@@ -3,42 +3,57 @@
 import http from 'node:http';
 
 const TOOLS = [{ name: 'add', inputSchema: { type: 'object' } }, { name: 'echo', inputSchema: { type: 'object' } }];
-const PAGES = { undefined: { tools: [TOOLS[0]], nextCursor: 'second' }, second: { tools: [TOOLS[1]] } };
 
-function resultOf(message) {
+const echo = (params) => (params.name === 'echo' ? { content: [{ type: 'text', text: JSON.stringify(params.arguments) }] } : undefined);
+
+/** The page of a list of tools that a cursor names: one tool each. */
+function pageOf(tools, cursor = '0') {
+  const at = Number(cursor);
+  return { tools: tools.slice(at, at + 1), ...(at + 1 < tools.length ? { nextCursor: String(at + 1) } : {}) };
+}
+
+async function resultOf(message, { tools, call }) {
   const { method, params } = message;
   if (method === 'initialize') return { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'fake', version: '1' } };
-  if (method === 'tools/list') return PAGES[params.cursor];
-  if (method === 'tools/call' && params.name === 'echo') return { content: [{ type: 'text', text: JSON.stringify(params.arguments) }] };
+  if (method === 'tools/list') return tools && pageOf(tools, params.cursor);
+  if (method === 'tools/call') return call(params, message.id);
   return undefined;
 }
 
-const replyTo = (message) => {
-  const result = resultOf(message);
+async function replyTo(message, offer) {
+  const result = await resultOf(message, offer);
   return { jsonrpc: '2.0', id: message.id, ...(result ? { result } : { error: { code: -32602, message: 'Unknown tool' } }) };
-};
+}
 
 const frame = (name, data) => `event: ${name}\ndata: ${data}\n\n`;
 
-/** {url, requests, close()}; requests: {method, path, headers, message}. */
-export async function start() {
+/**
+ * {url, requests, offer, close()}; requests: {method, path, headers, message}. The offer may be changed: its `tools`,
+ * the results of `call(params, id)` (undefined: an error; it may be a promise), the `session` that is known, and
+ * messages that /streamed sends `before` a reply.
+ */
+export async function start(changes = {}) {
+  const offer = { tools: TOOLS, call: echo, session: 'session-1', before: [], ...changes };
   const requests = [];
   let stream;
   const answers = {
-    '/mcp': (message, response) => {
-      response.setHeader('mcp-session-id', 'session-1');
-      if (message.id === undefined) return response.writeHead(202).end();
-      return response.setHeader('content-type', 'application/json').end(JSON.stringify(replyTo(message)));
+    '/mcp': async (message, response, headers) => {
+      const known = headers['mcp-session-id'];
+      if (known !== undefined && known !== offer.session) return response.writeHead(404).end();
+      response.setHeader('mcp-session-id', offer.session);
+      if (message.id === undefined || message.method === undefined) return response.writeHead(202).end();
+      return response.setHeader('content-type', 'application/json').end(JSON.stringify(await replyTo(message, offer)));
     },
-    '/streamed': (message, response) => {
-      if (message.id === undefined) return response.writeHead(202).end();
+    '/streamed': async (message, response) => {
+      if (message.id === undefined || message.method === undefined) return response.writeHead(202).end();
       response.setHeader('content-type', 'text/event-stream');
       response.write(frame('message', JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: {} })));
-      return response.end(frame('message', JSON.stringify(replyTo(message))));
+      for (const other of offer.before) response.write(frame('message', JSON.stringify({ jsonrpc: '2.0', ...other })));
+      return response.end(frame('message', JSON.stringify(await replyTo(message, offer))));
     },
-    '/messages': (message, response) => {
+    '/messages': async (message, response) => {
       response.writeHead(202).end();
-      if (message.id !== undefined) stream.write(frame('message', JSON.stringify(replyTo(message))));
+      if (message.id !== undefined && message.method !== undefined) stream.write(frame('message', JSON.stringify(await replyTo(message, offer))));
     },
     '/silent': () => {},
     '/html': (message, response) => response.setHeader('content-type', 'text/html').end('<html>'),
@@ -57,12 +72,13 @@ export async function start() {
       stream = response;
       return response.write(frame('endpoint', '/messages?session=1'));
     }
-    return (answers[pathname] ?? ((_, other) => other.writeHead(404).end()))(message, response);
+    return (answers[pathname] ?? ((_, other) => other.writeHead(404).end()))(message, response, request.headers);
   });
   await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     requests,
+    offer,
     close: () => new Promise((closed) => {
       server.closeAllConnections?.();
       server.close(closed);

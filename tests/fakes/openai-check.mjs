@@ -14,7 +14,8 @@ const MESSAGE_MEMBERS = {
 };
 const SCHEMA_MEMBERS = new Set([
   'type', 'description', 'properties', 'required', 'items', 'enum', 'default', 'minimum', 'maximum',
-  'minItems', 'maxItems', 'minLength', 'maxLength', 'anyOf', 'additionalProperties',
+  'minItems', 'maxItems', 'minLength', 'maxLength', 'anyOf', 'additionalProperties', 'format', 'title', 'pattern',
+  'exclusiveMinimum', 'exclusiveMaximum', 'const',
 ]);
 const SCHEMA_TYPES = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
 const EFFORTS = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);

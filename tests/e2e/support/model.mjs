@@ -7,8 +7,8 @@ import { start as startResponses } from '../../fakes/responses.mjs';
 
 function strict(fake) {
   after(async () => {
-    assert.deepEqual(fake.violations, [], 'every request to the model was one that a strict provider takes');
     await fake.close();
+    assert.deepEqual(fake.violations, [], 'every request to the model was one that a strict provider takes');
   });
   return fake;
 }

@@ -122,6 +122,8 @@ static int start_call(struct mcp *mcp, const char *method, const char *url, cons
     size_t n = 1;
     int64_t left_ms = mcp->deadline_ms - clock_monotonic_ms();
 
+    if (set_current(mcp, NULL, err) < 0)
+        return -1;
     if (left_ms <= 0)
         return error_set(err, ERROR_TIMEOUT, "The server took too long");
     if (mcp->session != NULL)

@@ -115,11 +115,15 @@ static void headers_over_the_limit_are_left_out(void **state)
 
 /* --- released memory; the linker puts this function in front of mem_free() --- */
 
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): ld's */
 void __real_mem_free(void *memory);
 void __wrap_mem_free(void *memory);
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
 
+/* NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): mem_free() takes no context */
 static const char *searched;
 static size_t n_found;
+/* NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables) */
 
 void __wrap_mem_free(void *memory)
 {

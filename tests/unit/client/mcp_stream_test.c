@@ -323,6 +323,35 @@ static void cancelled_client_does_not_connect(void **state)
     mcp_fixture_stop(&fixture);
 }
 
+/* Messages can still be sent. */
+static void stream_that_was_cancelled_has_ended(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = EVENTS_HEAD ENDPOINT, .ending = TEST_HOLD},
+        {.bytes = ACCEPTED_WITHOUT_END, .ending = TEST_HOLD},
+    };
+    CLEANUP(mcp_freep) struct mcp *mcp = NULL;
+    json_auto_t *message = json_object();
+    struct mcp_canceller canceller = {.n_requests = 2, .n_ended = 1};
+    struct mcp_fixture fixture;
+
+    (void)state;
+    mcp_fixture_start(&fixture, replies, ARRAY_SIZE(replies), true);
+    mcp = mcp_new(&fixture.options);
+    assert_int_equal(mcp_connect(mcp, &fixture.err), 0);
+    canceller.server = fixture.server;
+    canceller.mcp = mcp;
+    mcp_canceller_start(&canceller);
+    assert_int_equal(ask(&fixture, mcp), ERROR_CANCELLED);
+    mcp_canceller_join(&canceller);
+    mcp_resume(mcp, PATIENCE_MS);
+    assert_int_equal(ask(&fixture, mcp), ERROR_CANCELLED);
+    fixture.err = (struct error)ERROR_INIT;
+    assert_int_equal(mcp_tell(mcp, message, &fixture.err), 0);
+    mcp_freep(&mcp);
+    mcp_fixture_stop(&fixture);
+}
+
 static void time_starts_again_when_it_is_set(void **state)
 {
     static const struct test_reply reply = {.bytes = JSON_HEAD RIGHT, .ending = TEST_CLOSE};
@@ -357,6 +386,7 @@ int main(void)
         cmocka_unit_test(connecting_is_cancelled),
         cmocka_unit_test(nothing_is_sent_until_calls_resume),
         cmocka_unit_test(cancelled_client_does_not_connect),
+        cmocka_unit_test(stream_that_was_cancelled_has_ended),
         cmocka_unit_test(time_starts_again_when_it_is_set),
     };
 

@@ -218,29 +218,37 @@ static int take_message(struct mcp *mcp, json_t *message, struct error *err)
     return answer_server(mcp, message, err);
 }
 
-/* Reads until the reply with that id arrives. */
-static int find_reply(struct mcp *mcp, struct http_call *call, struct sse *events,
-                      struct sse_input *input, json_int_t id, json_t **reply_out, struct error *err)
+/* Reads the server's next message; the call is the current one again if that was a question. */
+static int next_message(struct mcp *mcp, struct http_call *call, struct sse *events,
+                        struct sse_input *input, json_t **message_out, struct error *err)
 {
     struct sse_event event = {NULL, NULL, 0};
 
-    mcp->n_questions = 0;
-    for (;;) {
-        json_auto_t *json = NULL;
-
+    do {
         if (next_event(call, events, input, &event, err) < 0)
             return -1;
         if (event.data == NULL)
             return error_set(err, ERROR_UNAVAILABLE, "The server ended the stream without a reply");
-        if (!text_equal(event.name, "message"))
-            continue;
-        if (json_parse(event.data, event.len, &json, err) < 0)
-            return error_wrap(err, "The server's event is not JSON");
-        if (json_object_get(json, "method") != NULL) {
-            if (take_message(mcp, json, err) < 0 || set_current(mcp, call, err) < 0)
-                return -1;
-        } else if (json_int_or(json, "id", -1) == id) {
-            *reply_out = json_incref(json);
+    } while (!text_equal(event.name, "message"));
+    if (json_parse(event.data, event.len, message_out, err) < 0)
+        return error_wrap(err, "The server's event is not JSON");
+    if (json_object_get(*message_out, "method") == NULL)
+        return 0;
+    return take_message(mcp, *message_out, err) < 0 ? -1 : set_current(mcp, call, err);
+}
+
+/* Reads until the reply with that id arrives. */
+static int find_reply(struct mcp *mcp, struct http_call *call, struct sse *events,
+                      struct sse_input *input, json_int_t id, json_t **reply_out, struct error *err)
+{
+    mcp->n_questions = 0;
+    for (;;) {
+        json_auto_t *message = NULL;
+
+        if (next_message(mcp, call, events, input, &message, err) < 0)
+            return -1;
+        if (json_object_get(message, "method") == NULL && json_int_or(message, "id", -1) == id) {
+            *reply_out = json_incref(message);
             return 0;
         }
     }

@@ -10,7 +10,7 @@
 #include "client/mcp.h"
 #include "model/tools/mcp.h"
 
-enum { PAGES_MAX = 20, FAREWELL_MS = 500 };
+enum { PAGES_MAX = 20, FAREWELL_MS = 1000 };
 
 struct mcp_session {
     struct mcp *mcp;

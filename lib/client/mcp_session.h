@@ -32,7 +32,7 @@ int mcp_session_call(struct mcp_session *session, const char *tool, json_t *argu
                      json_t **result_out, struct error *err)
     __attribute__((nonnull(1, 2, 4, 5))) MUST_CHECK;
 /*
- * After mcp_cancel(): tells the server that nobody waits for the last request, for at most half a
+ * After mcp_cancel(): tells the server that nobody waits for the last request, for at most a
  * second, whether or not it hears that. The session can be used again over streamable HTTP; the
  * stream of HTTP+SSE has ended.
  */

@@ -56,7 +56,7 @@ static void append_name(struct strbuf *name, const char *text)
         bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
                         (*c >= '0' && *c <= '9') || *c == '_' || *c == '-';
 
-        strbuf_append_char(name, is_plain ? *c : '_');
+        strbuf_append_bytes(name, is_plain ? c : "_", 1);
     }
 }
 

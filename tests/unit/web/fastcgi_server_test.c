@@ -3,6 +3,7 @@
  */
 #include "web/fastcgi_server.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -437,7 +438,7 @@ static void process_ends_after_the_reply_that_it_is_told(void **state)
     int status = 0;
 
     heard_init(&heard);
-    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
     child = fork();
     if (child == 0) {
         struct crash_points crash;

@@ -106,7 +106,7 @@ static void in_child(bool is_in_own_network, void (*work)(struct report *), stru
     pid_t pid = 0;
     int status = 0;
 
-    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {

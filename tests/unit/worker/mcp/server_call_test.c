@@ -16,6 +16,8 @@
 #include "worker/agent/core/call_action.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
+#include "worker/agent/core/secret_list.h"
+#include "worker/agent/mcp/server_connections.h"
 #include "worker/mcp/mcp_test.h"
 
 #define CALLS                                                                                      \
@@ -278,6 +280,88 @@ static void a_stop_is_not_the_servers_error(void **state)
     end(&called);
 }
 
+#define STREAM "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+#define EVENT(json) "data: " json "\n\n"
+
+static void a_changed_list_is_heard_of_during_a_call(void **state)
+{
+    static const struct test_reply replies[] = {
+        GREETING,
+        {.bytes = STREAM EVENT("{\"method\":\"notifications/tools/list_changed\"}")
+             EVENT("{\"id\":2,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}"),
+         .ending = TEST_CLOSE}};
+    struct called called;
+
+    begin(&called, state, replies, ARRAY_SIZE(replies));
+    run(&called);
+    assert_text(&called, "done");
+    assert_true(server_connections_take_changed(called.claimed.agent.servers));
+    assert_false(server_connections_take_changed(called.claimed.agent.servers));
+    end(&called);
+}
+
+/* Each talk over the older transport has a stream of its own. */
+static void a_call_over_the_older_transport_has_its_own_stream(void **state)
+{
+    static const struct test_reply accepted = {
+        .bytes = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+        .ending = TEST_CLOSE};
+    static const struct test_reply stream = {
+        .bytes =
+            STREAM "event: endpoint\n" EVENT("/messages") EVENT("{\"id\":1,\"result\":{}}") EVENT(
+                "{\"id\":2,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"streamed\"}]}}"),
+        .ending = TEST_HOLD};
+    const struct test_reply replies[] = {stream, accepted, accepted, accepted,
+                                         stream, accepted, accepted, accepted};
+    CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
+    struct called called;
+
+    begin(&called, state, replies, ARRAY_SIZE(replies));
+    strbuf_appendf(&config, "{\"one\": {\"url\": \"%s\"}}", test_server_url(called.server, "/sse"));
+    json_put(json_object_get(called.claimed.agent.conversation.spec, "agent"), "mcp_config",
+             json_loads(config.text, 0, NULL));
+    called.tool.annotations.is_idempotent = true;
+    run(&called);
+    assert_text(&called, "streamed");
+    run(&called);
+    assert_text(&called, "streamed");
+    assert_int_equal(test_server_n_requests(called.server), 8);
+    assert_non_null(strstr(test_server_request(called.server, 0), "GET /sse"));
+    assert_non_null(strstr(test_server_request(called.server, 4), "GET /sse"));
+    end(&called);
+}
+
+/* Credentials of a server that it repeats. */
+static void credentials_are_hidden(void **state)
+{
+    static const struct test_reply replies[] = {GREETING, RESULT};
+    static const char *const configs[] = {
+        "{\"strategy\": \"bearer\", \"value\": \"of-the-server\"}",
+        "{\"strategy\": \"basic\", \"username\": \"u\", \"password\": \"of-the-server\"}",
+        "{\"strategy\": \"header\", \"headers\": {\"X-Own\": \"of-the-server\"}}",
+        "{\"strategy\": \"oauth2\", \"state\": {\"tokens\": {\"access_token\": "
+        "\"of-the-server\"}}}",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+        CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
+        struct called called;
+        json_t *server = NULL;
+
+        begin(&called, state, replies, ARRAY_SIZE(replies));
+        server = json_object_get(
+            json_object_get(json_object_get(called.claimed.agent.conversation.spec, "agent"),
+                            "mcp_config"),
+            "one");
+        json_put(server, "auth", json_loads(configs[i], 0, NULL));
+        run(&called);
+        assert_text(&called, "done");
+        secret_list_mask_text(&called.claimed.agent.secrets, "it is of-the-server", &masked);
+        assert_string_equal(masked.text, "it is <secret-hidden>");
+        end(&called);
+    }
+}
+
 static void use_program(struct called *called, const char *config)
 {
     json_put(json_object_get(called->claimed.agent.conversation.spec, "agent"), "mcp_config",
@@ -341,6 +425,9 @@ int server_call_tests(void)
         cmocka_unit_test(a_call_that_lost_a_secret_is_not_sent),
         cmocka_unit_test(the_arguments_are_those_that_the_model_wrote),
         cmocka_unit_test(a_stop_is_not_the_servers_error),
+        cmocka_unit_test(a_changed_list_is_heard_of_during_a_call),
+        cmocka_unit_test(a_call_over_the_older_transport_has_its_own_stream),
+        cmocka_unit_test(credentials_are_hidden),
         cmocka_unit_test(a_program_gets_the_call_in_the_sandbox),
         cmocka_unit_test(a_program_has_two_minutes_at_most),
     };

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "support/json_path.h"
+#include "support/sql.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/mcp/mcp_test.h"
 
@@ -173,6 +174,34 @@ static void a_program_is_an_error_of_its_server_if_it_cannot_run(void **state)
     assert_listed(fixture, &id, "mcp_servers.here.tools", NULL);
 }
 
+/* A server that repeats what it was sent. */
+static void credentials_do_not_stand_in_a_listing(void **state)
+{
+    static const struct test_reply replies[] = {
+        GREETING,
+        ANSWER("{\"id\":2,\"result\":{\"tools\":[{\"name\":\"x\",\"description\":"
+               "\"uses of-the-server\",\"inputSchema\":{\"title\":\"of-the-server\"}}]}}")};
+    CLEANUP(strbuf_done) struct strbuf more = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    struct test_server *server = test_server_start(replies, ARRAY_SIZE(replies), NULL);
+    struct uuid id;
+
+    strbuf_appendf(&more,
+                   "{\"agent\": {\"mcp_config\": {\"one\": {\"url\": \"%s\", \"headers\":"
+                   " {\"Authorization\": \"Token of-the-server\"}}}}}",
+                   test_server_url(server, "/mcp"));
+    id = run_new_conversation(fixture, SAYS, more.text);
+    run_to_end(fixture, &id);
+    assert_non_null(strstr(test_server_request(server, 0), "Token of-the-server"));
+    strbuf_appendf(&sql,
+                   "SELECT count(*) FROM conversations WHERE id = '%s' AND spec::text LIKE"
+                   " '%%uses <secret-hidden>%%' AND spec::text NOT LIKE '%%of-the-server%%'",
+                   id.text);
+    assert_int_equal(test_sql_count(sql.text), 1);
+    test_server_stop(server);
+}
+
 static void a_program_is_listed_in_the_sandbox(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -197,6 +226,7 @@ int server_listing_tests(void)
         cmocka_unit_test(an_interrupted_listing_is_not_stored),
         cmocka_unit_test(an_agent_without_servers_has_no_listing),
         cmocka_unit_test(a_program_is_an_error_of_its_server_if_it_cannot_run),
+        cmocka_unit_test(credentials_do_not_stand_in_a_listing),
         cmocka_unit_test(a_program_is_listed_in_the_sandbox),
     };
 

@@ -108,6 +108,7 @@ static void a_call_is_noted_before_its_result(void **state)
     begin(&called, state, replies, ARRAY_SIZE(replies));
     run(&called);
     assert_text(&called, "done");
+    assert_null(called.claimed.control.cancel);
     assert_non_null(strstr(test_server_request(called.server, 2), "\"name\":\"do\""));
     strbuf_appendf(&sql,
                    "SELECT count(*) FROM conversations WHERE id = '%s' AND"

@@ -81,6 +81,10 @@ static void assert_skipped(const char *name, const char *reason)
     assert_int_equal(json_array_size(json_object_get(listing, "tools")), reason[0] == '\0' ? 2 : 1);
     assert_int_equal(json_array_size(skipped), reason[0] != '\0');
     assert_string_equal(json_text_or(json_array_get(skipped, 0), "reason", ""), reason);
+    if (reason[0] == '\0')
+        return;
+    assert_string_equal(json_text_or(json_array_get(skipped, 0), "server", ""), "s");
+    assert_string_equal(json_text_or(json_array_get(skipped, 0), "tool", ""), name);
 }
 
 static void tools_that_models_refuse_are_skipped_with_a_reason(void **state)

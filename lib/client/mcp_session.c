@@ -10,7 +10,7 @@
 #include "client/mcp.h"
 #include "model/tools/mcp.h"
 
-enum { PAGES_MAX = 20, FAREWELL_MS = 1000 };
+enum { PAGES_MAX = 20, LIST_MAX_BYTES = 4 * 1024 * 1024, FAREWELL_MS = 1000 };
 
 struct mcp_session {
     struct mcp *mcp;
@@ -85,6 +85,7 @@ int mcp_session_begin(struct mcp_session *session, struct error *err)
 int mcp_session_list(struct mcp_session *session, json_t *tools, struct error *err)
 {
     CLEANUP(mem_freep) char *cursor = NULL;
+    size_t n_bytes = 0;
 
     for (int page = 0; page < PAGES_MAX; page++) {
         json_auto_t *reply = NULL;
@@ -95,7 +96,8 @@ int mcp_session_list(struct mcp_session *session, json_t *tools, struct error *e
             return -1;
         mcp_add_tools(result, tools);
         next = json_text_or(result, "nextCursor", NULL);
-        if (next == NULL)
+        n_bytes += json_dumpb(result, NULL, 0, JSON_COMPACT);
+        if (next == NULL || n_bytes > LIST_MAX_BYTES)
             return 0;
         mem_free(cursor);
         cursor = mem_dup_text(next);

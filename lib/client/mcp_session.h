@@ -24,7 +24,8 @@ void mcp_session_free(struct mcp_session *session);
 void mcp_session_freep(struct mcp_session **session) NONNULL;
 /* Its connection, for mcp_cancel() and mcp_set_timeout(). Borrowed. */
 struct mcp *mcp_session_connection(struct mcp_session *session) NONNULL MUST_CHECK;
-/* Appends the server's tools, each an object as the server describes it; at most 20 pages. */
+/* Appends the server's tools, each an object as the server describes it; at most 20 pages,
+ * and none after 4 MiB. */
 int mcp_session_list(struct mcp_session *session, json_t *tools,
                      struct error *err) NONNULL MUST_CHECK;
 /* Calls a tool; *result_out is a new reference. arguments may be NULL. */

@@ -164,6 +164,32 @@ static void list_ends_after_twenty_pages(void **state)
     mcp_fixture_stop(&fixture);
 }
 
+/* Pages of three million bytes each. */
+static void list_ends_after_four_mebibytes(void **state)
+{
+    enum { LONG = 3000000 };
+    CLEANUP(mcp_session_freep) struct mcp_session *session = NULL;
+    CLEANUP(strbuf_done) struct strbuf page = STRBUF_INIT;
+    json_auto_t *tools = json_array();
+    struct test_reply reply = {.ending = TEST_CLOSE};
+    struct mcp_fixture fixture;
+
+    (void)state;
+    strbuf_append(&page,
+                  JSON_HEAD "{\"id\":1,\"result\":{\"nextCursor\":\"on\",\"tools\":[{\"name\":\"");
+    for (size_t i = 0; i < LONG; i++)
+        strbuf_append_char(&page, 'x');
+    strbuf_append(&page, "\"}]}}");
+    reply.bytes = page.text;
+    mcp_fixture_start(&fixture, &reply, 1, false);
+    session = mcp_session_new(&fixture.options);
+    assert_int_equal(mcp_session_list(session, tools, &fixture.err), 0);
+    assert_int_equal(test_server_n_requests(fixture.server), 2);
+    assert_int_equal(json_array_size(tools), 2);
+    mcp_session_freep(&session);
+    mcp_fixture_stop(&fixture);
+}
+
 static void failing_page_fails_the_list(void **state)
 {
     static const struct test_reply replies[] = {
@@ -280,6 +306,7 @@ int main(void)
         cmocka_unit_test(greeting_ends_at_the_first_failure),
         cmocka_unit_test(list_has_the_tools_of_all_pages),
         cmocka_unit_test(list_ends_after_twenty_pages),
+        cmocka_unit_test(list_ends_after_four_mebibytes),
         cmocka_unit_test(failing_page_fails_the_list),
         cmocka_unit_test(call_gives_the_result_or_the_servers_words),
         cmocka_unit_test(server_hears_which_request_was_cancelled),

@@ -8,6 +8,8 @@ import { isResult } from './support/conversation.mjs';
 import { play, requestsOf } from './support/loop.mjs';
 import { waitUntil } from './support/wait.mjs';
 
+// The server needs it; Node 18 has it behind a flag.
+const FLAGS = globalThis.crypto === undefined ? ['--experimental-global-webcrypto'] : [];
 const PROGRAM = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js');
 
 async function freePort() {
@@ -21,7 +23,7 @@ async function freePort() {
 /** The server's origin. */
 async function startServer(t, transport) {
   const port = await freePort();
-  const server = spawn(process.execPath, [PROGRAM, transport], { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' });
+  const server = spawn(process.execPath, [...FLAGS, PROGRAM, transport], { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' });
   t.after(() => server.kill());
   const origin = `http://127.0.0.1:${port}`;
   await waitUntil(() => fetch(origin).then(() => true, () => false), 'the server listens');

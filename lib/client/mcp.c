@@ -168,6 +168,13 @@ static bool is_event_stream(const struct http_call *call)
     return type != NULL && strncasecmp(type, "text/event-stream", strlen("text/event-stream")) == 0;
 }
 
+/* A reply that is a stream of events, and what was read of it. */
+struct event_source {
+    struct http_call *call;
+    struct sse *events;
+    struct sse_input *input;
+};
+
 /* The next event of a stream; data NULL at its end. */
 static int next_event(struct http_call *call, struct sse *events, struct sse_input *input,
                       struct sse_event *event, struct error *err)
@@ -219,13 +226,13 @@ static int take_message(struct mcp *mcp, json_t *message, struct error *err)
 }
 
 /* Reads the server's next message; the call is the current one again if that was a question. */
-static int next_message(struct mcp *mcp, struct http_call *call, struct sse *events,
-                        struct sse_input *input, json_t **message_out, struct error *err)
+static int next_message(struct mcp *mcp, const struct event_source *source, json_t **message_out,
+                        struct error *err)
 {
     struct sse_event event = {NULL, NULL, 0};
 
     do {
-        if (next_event(call, events, input, &event, err) < 0)
+        if (next_event(source->call, source->events, source->input, &event, err) < 0)
             return -1;
         if (event.data == NULL)
             return error_set(err, ERROR_UNAVAILABLE, "The server ended the stream without a reply");
@@ -234,18 +241,18 @@ static int next_message(struct mcp *mcp, struct http_call *call, struct sse *eve
         return error_wrap(err, "The server's event is not JSON");
     if (json_object_get(*message_out, "method") == NULL)
         return 0;
-    return take_message(mcp, *message_out, err) < 0 ? -1 : set_current(mcp, call, err);
+    return take_message(mcp, *message_out, err) < 0 ? -1 : set_current(mcp, source->call, err);
 }
 
 /* Reads until the reply with that id arrives. */
-static int find_reply(struct mcp *mcp, struct http_call *call, struct sse *events,
-                      struct sse_input *input, json_int_t id, json_t **reply_out, struct error *err)
+static int find_reply(struct mcp *mcp, const struct event_source *source, json_int_t id,
+                      json_t **reply_out, struct error *err)
 {
     mcp->n_questions = 0;
     for (;;) {
         json_auto_t *message = NULL;
 
-        if (next_message(mcp, call, events, input, &message, err) < 0)
+        if (next_message(mcp, source, &message, err) < 0)
             return -1;
         if (json_object_get(message, "method") == NULL && json_int_or(message, "id", -1) == id) {
             *reply_out = json_incref(message);
@@ -290,7 +297,7 @@ static int read_reply(struct mcp *mcp, struct http_call *call, json_int_t id, js
     if (id < 0)
         return 0;
     if (is_event_stream(call))
-        return find_reply(mcp, call, &events, &input, id, reply_out, err);
+        return find_reply(mcp, &(struct event_source){call, &events, &input}, id, reply_out, err);
     return read_whole(call, input.bytes, input.len, reply_out, err);
 }
 
@@ -389,11 +396,12 @@ int mcp_tell(struct mcp *mcp, const json_t *message, struct error *err)
 
 static int read_stream(struct mcp *mcp, json_int_t id, json_t **reply_out, struct error *err)
 {
+    const struct event_source source = {mcp->stream, &mcp->events, &mcp->input};
     int rc = -1;
 
     if (set_current(mcp, mcp->stream, err) < 0)
         return -1;
-    rc = find_reply(mcp, mcp->stream, &mcp->events, &mcp->input, id, reply_out, err);
+    rc = find_reply(mcp, &source, id, reply_out, err);
     unset_current(mcp);
     return rc;
 }

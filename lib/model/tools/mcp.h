@@ -44,10 +44,10 @@ json_t *mcp_call_outcome(const json_t *result) NONNULL MUST_CHECK;
  */
 json_t *mcp_program_messages(bool with_list, const char *tool, json_t *arguments) MUST_CHECK;
 /*
- * Reads the program's replies to them: appends its tools to `tools`; *result_out is the call's
- * result, a new reference, or NULL. Errors as mcp_result().
+ * Reads the program's replies to them (NULL: none): appends its tools to `tools`; *result_out is
+ * the call's result, a new reference, or NULL. Errors as mcp_result().
  */
-int mcp_program_read(const json_t *replies, json_t *tools, json_t **result_out,
-                     struct error *err) NONNULL MUST_CHECK;
+int mcp_program_read(const json_t *replies, json_t *tools, json_t **result_out, struct error *err)
+    __attribute__((nonnull(2, 3, 4))) MUST_CHECK;
 
 #endif

@@ -216,6 +216,37 @@ static void a_sub_agent_is_a_child_with_its_definitions_tools(void **state)
     }
 }
 
+/* Tools that a definition names are all that it gets; what servers list is asked anew. */
+static void a_sub_agent_with_its_own_tools_has_no_servers(void **state)
+{
+    static const struct {
+        const char *definition;
+        const char *servers;
+    } cases[] = {
+        {"{'tools': ['terminal']}", "{}"},
+        {"{'tools': []}", "{'one': {'url': 'http://one'}}"},
+        {"{}", "{'one': {'url': 'http://one'}}"},
+    };
+    struct keyring keyring;
+
+    (void)state;
+    make_keyring(&keyring);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(conversation_done) struct conversation parent = CONVERSATION_INIT;
+        CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
+        json_auto_t *definition = json_of(cases[i].definition);
+        const struct sub_agent sub_agent = {definition, "", -1};
+        struct error err = ERROR_INIT;
+
+        make("{'agent': {'agent_context': {}, 'mcp_config': {'one': {'url': 'http://one'}}},"
+             " 'mcp_listing': {'tools': []}}",
+             &parent);
+        assert_int_equal(sub_agent_make(&keyring, &parent, &sub_agent, "", &child, &err), 0);
+        assert_json_is(json_object_get(conversation_agent(&child), "mcp_config"), cases[i].servers);
+        assert_null(json_object_get(child.spec, "mcp_listing"));
+    }
+}
+
 static void a_sub_agent_without_a_context_gets_one(void **state)
 {
     CLEANUP(conversation_done) struct conversation parent = CONVERSATION_INIT;
@@ -276,6 +307,7 @@ int sub_agents_tests(void)
         cmocka_unit_test(a_list_has_the_creators_first_and_no_name_twice),
         cmocka_unit_test(the_models_of_tools_are_told_the_kinds),
         cmocka_unit_test(a_sub_agent_is_a_child_with_its_definitions_tools),
+        cmocka_unit_test(a_sub_agent_with_its_own_tools_has_no_servers),
         cmocka_unit_test(a_sub_agent_without_a_context_gets_one),
         cmocka_unit_test(secrets_that_cannot_be_opened_make_no_sub_agent),
         cmocka_unit_test(a_childs_id_follows_from_its_parent_and_the_call),

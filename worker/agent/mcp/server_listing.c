@@ -186,7 +186,7 @@ static json_t *stored_listing(const struct agent *agent)
     return json_object_get(agent->conversation.spec, MCP_LISTING);
 }
 
-/* True if a server has to be asked: it has failed, is new, or something has changed. */
+/* True if a server has to be asked: it has failed, or nothing is known. */
 static bool is_asked(const json_t *listing, const char *server)
 {
     return listing == NULL || json_object_get(mcp_listing_failed(listing), server) != NULL;

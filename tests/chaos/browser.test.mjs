@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { copyChromium } from '../e2e/support/chromium_copy.mjs';
 import { isAction, isResult, observed, ofKind } from '../e2e/support/conversation.mjs';
 import { query } from '../e2e/support/database.mjs';
-import { killAndAwait, restartWith, signal } from '../e2e/support/processes.mjs';
+import { answers, killAndAwait, restartWith, signal } from '../e2e/support/processes.mjs';
 import { start as startModel } from '../fakes/openai.mjs';
 import { RUN_MS, assertWhole, finish, heldLease, linesOf, startAlone, takenOver, terminal } from './support.mjs';
 
@@ -35,6 +35,7 @@ let fake;
 before(async () => {
   fake = await startModel();
   await restartWith('fcgi', { DEFT_SANDBOX_BROWSER: '1' });
+  await answers('fcgi');
 });
 
 after(async () => {

@@ -18,7 +18,7 @@ before(async () => {
 });
 
 after(async () => {
-  start('worker');
+  await start('worker');
   await fake.close();
 });
 

@@ -30,7 +30,7 @@ before(async () => {
 });
 
 after(async () => {
-  start('worker');
+  await start('worker');
   await fake.close();
   await server.close();
 });

@@ -26,7 +26,7 @@ before(async () => {
 });
 
 after(async () => {
-  start('worker');
+  await start('worker');
   await fake.close();
 });
 
@@ -130,7 +130,7 @@ test('a missing image is named, and the next start with an existing one works', 
   await conversation.say('Do it.', true);
   assert.match((await failureOf(conversation)).detail, new RegExp(`image ${image} is not on this host`));
   await worker.stop();
-  start('worker');
+  await start('worker');
   await assertRunsAgain(conversation);
   assert.deepEqual(await linesOf(conversation, 'f'), ['done']);
 });

@@ -124,8 +124,6 @@ for (const name of ['worker', 'nginx']) {
     await busy.event(isAction('terminal'), 'the command');
     await killAndAwait(name);
     await load.progress(10, 'behind it');
-    const isReady = () => call('GET', '/ready', { key: null }).then(({ status }) => status === 200, () => false);
-    await waitUntil(isReady, 'deft is ready');
     const isFinished = () => busy.status().then((status) => status === 'finished', () => false);
     await waitUntil(isFinished, 'the run ends');
     const events = await busy.events();
@@ -171,7 +169,7 @@ test('a worker that is stopped hands its conversations over', async (t) => {
   await conversation.say('go', true);
   await waitUntil(() => fake.n_parked === 1, 'the model is asked');
   const asked = fake.requests.length;
-  start('worker');
+  await start('worker');
   const begun = Date.now();
   const { code } = await worker.stop('SIGTERM');
   assert.equal(code, 0);

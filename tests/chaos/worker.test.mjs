@@ -35,13 +35,13 @@ before(async () => {
   fake = await startModel();
 });
 
-beforeEach(() => {
+beforeEach(async () => {
   fake.requests.length = 0;
-  start('worker');
+  await start('worker');
 });
 
 after(async () => {
-  start('worker');
+  await start('worker');
   await fake.close();
 });
 
@@ -116,7 +116,7 @@ test('a conversation that crashes every worker is stopped with a message, and ca
   assert.equal(told.length, 1);
   assert.match(told[0].detail, /\w+ \w+ \w+/);
   await heir.stop();
-  start('worker');
+  await start('worker');
   await conversation.run();
   assert.equal(await conversation.rest(['finished'], RUN_MS), 'finished');
   await assertWhole(conversation);

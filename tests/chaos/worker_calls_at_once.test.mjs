@@ -17,7 +17,7 @@ before(async () => {
 });
 
 after(async () => {
-  start('worker');
+  await start('worker');
   await fake.close();
 });
 

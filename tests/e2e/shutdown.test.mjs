@@ -17,8 +17,7 @@ before(async () => {
 after(async () => {
   fake.release();
   await fake.close();
-  start('fcgi');
-  await waitUntil(async () => (await call('GET', '/ready', { key: null })).status === 200, 'requests are served');
+  await start('fcgi');
 });
 
 test('a test of a silent model is answered when deft-fcgi is stopped', async () => {

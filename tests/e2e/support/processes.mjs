@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { call } from './api.mjs';
-import { BIN, DEADLINE_MS, SERVICES } from './instance.mjs';
+import { APP_URL, BIN, DEADLINE_MS, SERVICES } from './instance.mjs';
 import { waitUntil, within } from './wait.mjs';
 
 const ALL_BUT_THE_DATABASE = ['nginx', 'fcgi', 'gateway', 'worker', 'runtime'];
@@ -22,8 +22,7 @@ export function signal(name, which) {
   return pid;
 }
 
-/** Kills a process and waits until its supervisor has restarted it. */
-export async function killAndAwait(name) {
+async function replaceProcess(name) {
   const old = signal(name, 'SIGKILL');
   return waitUntil(() => {
     const pid = pidOf(name);
@@ -31,11 +30,30 @@ export async function killAndAwait(name) {
   }, `${name} is started again`);
 }
 
+/** What shows that requests to a process are answered; the others take no requests of clients. */
+const PROBES = {
+  fcgi: '/ready', nginx: '/ready', postgres: '/ready', gateway: '/agent/sockets/events/none', runtime: '/runtime-api/list',
+};
+
+/** Resolves once the process answers requests, where it has clients: its supervisor knows no more than that it runs. */
+export async function answers(name) {
+  const path = PROBES[name];
+  const isAnswered = () => call('GET', path, { url: APP_URL, key: null }).then(({ status }) => status < 500, () => false);
+  if (path !== undefined) await waitUntil(isAnswered, `${name} answers`);
+}
+
+/** Kills a process and waits until its supervisor has restarted it and it answers. */
+export async function killAndAwait(name) {
+  const pid = await replaceProcess(name);
+  await answers(name);
+  return pid;
+}
+
 /** Kills every process of deft except the database at the same moment, and waits until each is restarted. */
 export async function killEverything() {
   const old = ALL_BUT_THE_DATABASE.map((name) => [name, signal(name, 'SIGKILL')]);
   await waitUntil(() => old.every(([name, pid]) => pidOf(name) !== null && pidOf(name) !== pid), 'everything is started again');
-  await waitUntil(async () => (await call('GET', '/ready').catch(() => ({}))).status === 200, 'deft is ready again');
+  await Promise.all(ALL_BUT_THE_DATABASE.map(answers));
 }
 
 /** True once the supervisor's child has read its settings and become the program itself. */
@@ -47,12 +65,12 @@ function isItself(name) {
   }
 }
 
-/** Restarts a process with additional settings, for that start only. */
+/** Restarts a process with additional settings, for that start only. It may not answer yet, or end with its first answer. */
 export async function restartWith(name, settings) {
   const files = Object.entries(settings).map(([setting, value]) => [join(SERVICES, name, 'env', setting), value]);
   for (const [file, value] of files) writeFileSync(file, value);
   try {
-    await killAndAwait(name);
+    await replaceProcess(name);
     await waitUntil(() => isItself(name), `${name} has read its settings`);
     return pidOf(name);
   } finally {
@@ -64,16 +82,16 @@ export async function restartWith(name, settings) {
 export async function withSlowLimit(t, ms) {
   await restartWith('gateway', { DEFT_GATEWAY_SLOW_MS: String(ms) });
   t.after(() => killAndAwait('gateway'));
-  const isThere = async () => (await call('GET', '/sockets/events/none')).status < 500;
-  await waitUntil(isThere, 'the gateway answers');
+  await answers('gateway');
 }
 
 export function stop(name) {
   execFileSync('sv', ['-w', '60', 'down', join(SERVICES, name)]);
 }
 
-export function start(name) {
+export async function start(name) {
   execFileSync('sv', ['-w', '60', 'up', join(SERVICES, name)]);
+  await answers(name);
 }
 
 /** Proportional memory of a process in bytes. */

@@ -1,6 +1,7 @@
 # runtime
 bin_PROGRAMS += deft-runtime
-RUNTIME_SOURCES = \
+noinst_LIBRARIES += libruntime.a
+libruntime_a_SOURCES = \
 	runtime/api/admin_auth.c runtime/api/admin_auth.h \
 	runtime/api/api.c \
 	runtime/api/build_api.c runtime/api/build_api.h \
@@ -102,9 +103,10 @@ RUNTIME_SOURCES = \
 	runtime/lifecycle/reconcile.c runtime/lifecycle/reconcile.h \
 	runtime/lifecycle/reconcile_queue.c runtime/lifecycle/reconcile_queue.h \
 	runtime/lifecycle/warm_pool.c runtime/lifecycle/warm_pool.h
-deft_runtime_SOURCES = runtime/main.c runtime/runtime_settings.c runtime/runtime_settings.h $(RUNTIME_SOURCES)
+libruntime_a_CPPFLAGS = $(deft_runtime_CPPFLAGS)
+deft_runtime_SOURCES = runtime/main.c runtime/runtime_settings.c runtime/runtime_settings.h
 deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(SECCOMP_CFLAGS) $(MNL_CFLAGS)
-deft_runtime_LDADD = $(CONFINE_LIBS) libweb.a $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) $(MNL_LIBS) -lpthread
+deft_runtime_LDADD = libruntime.a $(CONFINE_LIBS) libweb.a $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) $(MNL_LIBS) -lpthread
 
 # resolver: becomes dnsmasq, for sandboxes
 bin_PROGRAMS += deft-resolver
@@ -153,10 +155,9 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/egress/iptables_test.c \
 	tests/unit/runtime/egress/nflog_parse_test.c \
 	tests/unit/runtime/egress/nflog_test.c \
-	tests/unit/runtime/runtime_test.c tests/unit/runtime/runtime_test.h \
-	$(RUNTIME_SOURCES)
+	tests/unit/runtime/runtime_test.c tests/unit/runtime/runtime_test.h
 runtime_test_CPPFLAGS = $(deft_runtime_CPPFLAGS) -I$(top_srcdir)/tests -DDEFT_TOP_SRCDIR='"$(abs_top_srcdir)"' $(CMOCKA_CFLAGS)
-runtime_test_LDADD = libweb.a $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) $(MNL_LIBS) $(CMOCKA_LIBS) -lpthread
+runtime_test_LDADD = libruntime.a libweb.a $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) $(MNL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 # Has a PostgreSQL of its own.
 check_PROGRAMS += runtime_lifecycle_test
@@ -176,8 +177,7 @@ runtime_lifecycle_test_SOURCES = \
 	tests/unit/runtime/lifecycle/service_fixture.c tests/unit/runtime/lifecycle/service_fixture.h \
 	tests/unit/runtime/lifecycle/start_test.c \
 	tests/unit/runtime/lifecycle/warm_pool_test.c \
-	tests/unit/client/test_server.c tests/unit/client/test_server.h \
-	$(RUNTIME_SOURCES)
+	tests/unit/client/test_server.c tests/unit/client/test_server.h
 runtime_lifecycle_test_CPPFLAGS = $(runtime_test_CPPFLAGS) -I$(top_srcdir)/tests/unit
 runtime_lifecycle_test_LDADD = libtestsupport.a $(runtime_test_LDADD)
 
@@ -197,15 +197,9 @@ runtime_bwrap_test_SOURCES = \
 	tests/unit/runtime/bwrap/host_prepare_test.c \
 	tests/unit/runtime/bwrap/process_spawn_test.c \
 	tests/unit/runtime/bwrap/process_tree_test.c \
-	tests/unit/runtime/bwrap/seccomp_filter_test.c \
-	runtime/backend/backend.c runtime/backend/command_run.c runtime/backend/prealloc.c \
-	runtime/backend/seccomp_filter.c \
-	runtime/bwrap/box.c runtime/bwrap/box_end.c runtime/bwrap/box_start.c runtime/bwrap/box_watch.c \
-	runtime/bwrap/bwrap_arguments.c runtime/bwrap/bwrap_backend.c runtime/bwrap/bwrap_image.c \
-	runtime/bwrap/cgroup.c runtime/bwrap/home_folder.c runtime/bwrap/host_prepare.c \
-	runtime/bwrap/process_spawn.c runtime/bwrap/process_tree.c
+	tests/unit/runtime/bwrap/seccomp_filter_test.c
 runtime_bwrap_test_CPPFLAGS = $(runtime_test_CPPFLAGS)
-runtime_bwrap_test_LDADD = libtestsupport.a $(BASE_LIBS) $(SECCOMP_LIBS) $(CMOCKA_LIBS) -lpthread
+runtime_bwrap_test_LDADD = libtestsupport.a libruntime.a $(BASE_LIBS) $(SECCOMP_LIBS) $(CMOCKA_LIBS) -lpthread
 
 # Plays a container engine at its socket.
 check_PROGRAMS += runtime_docker_test
@@ -222,7 +216,6 @@ runtime_docker_test_SOURCES = \
 	tests/unit/runtime/docker/image_lookup_test.c \
 	tests/unit/runtime/docker/network_test.c \
 	tests/unit/runtime/docker/shared_objects_test.c \
-	tests/unit/runtime/docker/start_test.c \
-	$(RUNTIME_SOURCES)
+	tests/unit/runtime/docker/start_test.c
 runtime_docker_test_CPPFLAGS = $(runtime_lifecycle_test_CPPFLAGS)
 runtime_docker_test_LDADD = $(runtime_lifecycle_test_LDADD)

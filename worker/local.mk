@@ -1,6 +1,7 @@
 # worker: conversation loops
 bin_PROGRAMS += deft-worker
-worker_agent_sources = \
+noinst_LIBRARIES += libworker.a
+libworker_a_SOURCES = \
 	worker/agent/core/agent.h \
 	worker/agent/core/agent_row.c worker/agent/core/agent_row.h \
 	worker/agent/agent_run.c worker/agent/agent_run.h \
@@ -71,7 +72,8 @@ worker_agent_sources = \
 	worker/webhooks/delivery.c worker/webhooks/delivery.h \
 	worker/webhooks/receivers.c worker/webhooks/receivers.h \
 	worker/webhooks/sender.c worker/webhooks/sender.h
-deft_worker_SOURCES = worker/main.c $(worker_agent_sources)
+libworker_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
+deft_worker_SOURCES = worker/main.c
 deft_worker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS) \
 	-DDEFT_DATA_DIR='"$(pkgdatadir)"'
-deft_worker_LDADD = $(CONFINE_LIBS) $(START_LIBS) $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) -lpthread
+deft_worker_LDADD = libworker.a $(CONFINE_LIBS) $(START_LIBS) $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) -lpthread

@@ -98,15 +98,19 @@ STORE_TESTS = \
 	tests/unit/store/webhook_store_test \
 	tests/unit/store/write_guard_test \
 	tests/unit/store/write_hints_test
-STORE_TEST_FIXTURE = tests/unit/store/store_fixture.c tests/unit/store/store_fixture.h
-STORE_HINT_FIXTURE = tests/unit/store/hint_fixture.c tests/unit/store/hint_fixture.h $(STORE_TEST_FIXTURE)
-STORE_LOG_FIXTURE = tests/unit/store/conversation/log_fixture.c tests/unit/store/conversation/log_fixture.h $(STORE_TEST_FIXTURE)
+STORE_TEST_FIXTURE = tests/unit/store/store_fixture.h
+STORE_HINT_FIXTURE = tests/unit/store/hint_fixture.h $(STORE_TEST_FIXTURE)
+STORE_LOG_FIXTURE = tests/unit/store/conversation/log_fixture.h $(STORE_TEST_FIXTURE)
 STORE_TEST_CPPFLAGS = $(TEST_CPPFLAGS) $(PQ_CFLAGS)
-STORE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
+check_LIBRARIES += libteststore.a
+libteststore_a_SOURCES = tests/unit/store/store_fixture.c tests/unit/store/hint_fixture.c \
+	tests/unit/store/conversation/log_fixture.c $(STORE_HINT_FIXTURE) $(STORE_LOG_FIXTURE)
+libteststore_a_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+STORE_TEST_LIBS = libteststore.a libtestsupport.a libtestcatalogue.a $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += $(STORE_TESTS)
 tests_unit_store_async_post_test_SOURCES = tests/unit/store/conversation/async_post_test.c $(STORE_HINT_FIXTURE) \
-	tests/unit/store/conversation/log_fixture.c tests/unit/store/conversation/log_fixture.h
+	$(STORE_LOG_FIXTURE)
 tests_unit_store_async_post_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_async_post_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_conversation_delete_test_SOURCES = tests/unit/store/conversation/conversation_delete_test.c $(STORE_TEST_FIXTURE)

@@ -1,5 +1,5 @@
 # Shared by test programs
-check_LIBRARIES = libtestcatalogue.a libtestsupport.a
+check_LIBRARIES += libtestcatalogue.a libtestsupport.a
 libtestcatalogue_a_SOURCES = tests/unit/support/test_catalogue.c tests/unit/support/test_catalogue.h
 libtestcatalogue_a_CPPFLAGS = $(TEST_CPPFLAGS) \
 	-DTEST_CATALOGUE_DIR='"$(abs_top_srcdir)/catalogue"'

@@ -1,7 +1,6 @@
 # Tests of the worker
 check_LIBRARIES += libworkertest.a
 libworkertest_a_SOURCES = \
-	$(worker_agent_sources) \
 	tests/unit/worker/events.c tests/unit/worker/events.h \
 	tests/unit/worker/run_fixture.c tests/unit/worker/run_fixture.h \
 	tests/unit/worker/stub_sandbox.c tests/unit/worker/stub_sandbox.h \
@@ -9,7 +8,7 @@ libworkertest_a_SOURCES = \
 libworkertest_a_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
 
 WORKER_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
-WORKER_TEST_LIBS = libworkertest.a libtestsupport.a libtestcatalogue.a $(START_LIBS) $(STORE_LIBS) $(LLM_LIBS) \
+WORKER_TEST_LIBS = libworkertest.a libworker.a libtestsupport.a libtestcatalogue.a $(START_LIBS) $(STORE_LIBS) $(LLM_LIBS) \
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \

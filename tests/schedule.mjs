@@ -13,11 +13,6 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statS
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** No other file runs next to these, which measure the time of answers. */
-const ALONE = {
-  'e2e/model_trouble.test.mjs': 'a refused call is announced within two seconds',
-};
-
 const FILE_MAX_MS = Number(process.env.DEFT_TEST_FILE_MAX_MS ?? 900_000);
 /** tests/deadline.mjs ends a file earlier, and reports what it waited for. */
 const RUNNER_MAX_MS = FILE_MAX_MS + 60_000;
@@ -125,12 +120,11 @@ function reportSuite(suite, results) {
 const options = process.argv.slice(2).filter((one) => one.startsWith('-'));
 const files = process.argv.slice(2).filter((one) => !one.startsWith('-'));
 const expected = expectedSeconds(files);
-const queue = files.filter((file) => !(nameOf(file) in ALONE)).sort((a, b) => expected.get(b) - expected.get(a));
+const queue = [...files].sort((a, b) => expected.get(b) - expected.get(a));
 const run = { options, results: [] };
 const own = { name: '1', environment: process.env };
 
 mkdirSync(ITEMS, { recursive: true });
 await Promise.all([work(own, queue, run), workOnFurther(queue, run)]);
-await work(own, files.filter((file) => nameOf(file) in ALONE), run);
 for (const suite of new Set(files.map(suiteOf))) reportSuite(suite, run.results.filter(({ file }) => suiteOf(file) === suite));
 process.exit(run.results.every(({ code }) => code === 0) ? 0 : 1);

@@ -23,6 +23,7 @@ libbase_a_SOURCES = \
 	lib/base/normal_path.c lib/base/normal_path.h \
 	lib/base/process.c lib/base/process.h \
 	lib/base/sandbox_key.c lib/base/sandbox_key.h \
+	lib/base/sandbox_variables.h \
 	lib/base/secret.c lib/base/secret.h \
 	lib/base/settings.c lib/base/settings.h \
 	lib/base/strbuf.c lib/base/strbuf.h \

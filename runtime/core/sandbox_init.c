@@ -5,6 +5,7 @@
 #include "base/crypto.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/sandbox_variables.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -67,13 +68,21 @@ json_t *sandbox_init_environment(json_t *wanted)
     return environment;
 }
 
-int sandbox_init_send(struct service *service, const struct runtime *runtime, const char *url,
-                      const char *init_key, struct error *err)
+/* Tells the agent what it works in; a request cannot change these variables. */
+static void put_facts(json_t *environment, const char *image, const char *egress)
+{
+    json_put_text(environment, SANDBOX_IMAGE_VARIABLE, image);
+    json_put_text(environment, SANDBOX_EGRESS_VARIABLE, egress);
+}
+
+int sandbox_init_send(struct service *service, const struct runtime *runtime,
+                      const struct dormant_sandbox *sandbox, struct error *err)
 {
     CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
     CLEANUP(secret_done) struct secret key = SECRET_INIT;
     json_auto_t *environment = NULL;
-    struct sandbox_init init = {.url = url, .init_key = init_key, .timeout_ms = INIT_TIMEOUT_MS};
+    struct sandbox_init init = {
+        .url = sandbox->url, .init_key = sandbox->init_key, .timeout_ms = INIT_TIMEOUT_MS};
     char context[RUNTIME_RECORD_KEY_CONTEXT_BYTES] = "";
 
     runtime_record_key_context(runtime->id, context);
@@ -81,6 +90,7 @@ int sandbox_init_send(struct service *service, const struct runtime *runtime, co
         start_spec_from_row(runtime->spec, &service->keyring, runtime->id, &spec, err) < 0)
         return error_wrap(err, "the runtime's secrets cannot be decrypted");
     environment = sandbox_init_environment(spec.environment);
+    put_facts(environment, runtime->image != NULL ? runtime->image : "", sandbox->egress);
     init.session_key = secret_reveal(&key);
     init.environment = environment;
     if (sandbox_initialise(service->http, &init, err) < 0)
@@ -89,8 +99,9 @@ int sandbox_init_send(struct service *service, const struct runtime *runtime, co
 }
 
 int sandbox_init_send_claimed(struct service *service, const struct runtime *runtime,
-                              struct error *err)
+                              const char *egress, struct error *err)
 {
+    struct dormant_sandbox sandbox = {.url = runtime->url, .egress = egress};
     CLEANUP(secret_done) struct secret init_key = SECRET_INIT;
     char context[RUNTIME_RECORD_KEY_CONTEXT_BYTES] = "";
 
@@ -98,7 +109,8 @@ int sandbox_init_send_claimed(struct service *service, const struct runtime *run
     if (keyring_open(&service->keyring, context, json_text_or(runtime->spec, "init_key", ""),
                      &init_key, err) < 0)
         return error_wrap(err, "the init key of runtime %.16s", runtime->id);
-    return sandbox_init_send(service, runtime, runtime->url, secret_reveal(&init_key), err);
+    sandbox.init_key = secret_reveal(&init_key);
+    return sandbox_init_send(service, runtime, &sandbox, err);
 }
 
 void sandbox_init_seal_key(struct service *service, const char *id, const char *init_key,

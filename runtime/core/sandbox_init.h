@@ -16,12 +16,19 @@ struct runtime;
 struct service;
 struct strbuf;
 
-/* To the runtime's dormant sandbox at `url`. ERROR_UNAVAILABLE if it does not accept them. */
-int sandbox_init_send(struct service *service, const struct runtime *runtime, const char *url,
-                      const char *init_key, struct error *err) NONNULL MUST_CHECK;
+/* A dormant sandbox; all texts are borrowed. */
+struct dormant_sandbox {
+    const char *url;
+    const char *init_key;
+    const char *egress; /* its policy, as egress_assign() appends it */
+};
+
+/* To the runtime's dormant sandbox. ERROR_UNAVAILABLE if it does not accept them. */
+int sandbox_init_send(struct service *service, const struct runtime *runtime,
+                      const struct dormant_sandbox *sandbox, struct error *err) NONNULL MUST_CHECK;
 /* As above for a claimed sandbox: its row contains its address and sealed init key. */
 int sandbox_init_send_claimed(struct service *service, const struct runtime *runtime,
-                              struct error *err) NONNULL MUST_CHECK;
+                              const char *egress, struct error *err) NONNULL MUST_CHECK;
 /* Environment for the sandbox: the start request's, without variables reserved for the server. A
  * new reference. */
 json_t *sandbox_init_environment(json_t *wanted) NONNULL MUST_CHECK;

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/core/service.h"
 #include "runtime/egress/dns_sockets.h"
@@ -15,6 +16,9 @@
 #include "runtime/egress/egress_state.h"
 #include "store/runtime/egress_store.h"
 #include "store/runtime/runtime_store.h"
+
+/* Of a list of destinations, to a sandbox. */
+enum { TOLD_MAX_BYTES = 800 };
 
 /* --- make and free --- */
 
@@ -176,8 +180,36 @@ static int assign_policy(struct egress *egress, const char *network,
     return 0;
 }
 
+static void append_destinations(const char *list, struct strbuf *out)
+{
+    for (const char *at = list + strspn(list, EGRESS_SEPARATORS); *at != '\0';) {
+        size_t len = strcspn(at, EGRESS_SEPARATORS);
+
+        if (out->len + len > TOLD_MAX_BYTES) {
+            strbuf_append(out, " …");
+            return;
+        }
+        strbuf_append_char(out, ' ');
+        strbuf_append_bytes(out, at, len);
+        at += len + strspn(at + len, EGRESS_SEPARATORS);
+    }
+}
+
+static void describe_policy(struct egress *egress, const struct egress_choice *choice,
+                            struct strbuf *out)
+{
+    const struct egress_table_policy *usual = NULL;
+
+    lock_take(&egress->lock);
+    usual = &egress->table.policies[0];
+    strbuf_append(out, choice->mode != NULL ? choice->mode : usual->mode);
+    if (text_equal(out->text, "list"))
+        append_destinations(choice->mode != NULL ? choice->list : usual->list, out);
+    lock_release(&egress->lock);
+}
+
 int egress_assign(struct service *service, const struct runtime *runtime, const char *network,
-                  struct error *err)
+                  struct strbuf *policy, struct error *err)
 {
     CLEANUP(egress_choice_done) struct egress_choice choice = EGRESS_CHOICE_INIT;
     bool is_changed = false;
@@ -185,6 +217,7 @@ int egress_assign(struct service *service, const struct runtime *runtime, const 
     if (egress_store_find(service->db, &runtime->tenant_id, &runtime->owner_id, &choice, err) < 0 ||
         assign_policy(service->egress, network, &choice, &is_changed, err) < 0)
         return -1;
+    describe_policy(service->egress, &choice, policy);
     return is_changed ? egress_load(service->egress, err) : 0;
 }
 

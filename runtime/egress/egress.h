@@ -16,6 +16,7 @@ struct error;
 struct runtime;
 struct runtime_settings;
 struct service;
+struct strbuf;
 struct uuid;
 
 /* ERROR_INVALID names the setting. */
@@ -27,9 +28,13 @@ void egress_stop(struct egress *egress) NONNULL;
 /* ERROR_INVALID: the tenant's or user's policy is malformed; ERROR_UNAVAILABLE: not enforceable. */
 int egress_check(struct service *service, const struct uuid *tenant_id, const struct uuid *owner_id,
                  struct error *err) NONNULL MUST_CHECK;
-/* Applies the policy of its owner to the sandbox in that network; returns once it is enforced. */
+/*
+ * Applies the policy of its owner to the sandbox in that network; returns once it is enforced.
+ * Appends to `policy` what the sandbox is told of it: `internet`, `none`, or `list` and the
+ * destinations, separated by blanks.
+ */
 int egress_assign(struct service *service, const struct runtime *runtime, const char *network,
-                  struct error *err) NONNULL MUST_CHECK;
+                  struct strbuf *policy, struct error *err) NONNULL MUST_CHECK;
 /* Applies the database's policies to all sandboxes. ERROR_UNAVAILABLE: no sandbox may start. */
 int egress_assign_all(struct service *service, struct error *err) NONNULL MUST_CHECK;
 

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "runtime/egress/firewall.h"
 
-#define SEPARATORS " \t\r\n,"
 #define LABEL_MAX_BYTES 63
 #define PLACE_BYTES 300
 #define ADDRESS_BITS 32
@@ -206,8 +205,8 @@ static int read_destinations(struct egress_policy *policy, const char *list, str
     for (;;) {
         size_t len = 0;
 
-        list += strspn(list, SEPARATORS);
-        len = strcspn(list, SEPARATORS);
+        list += strspn(list, EGRESS_SEPARATORS);
+        len = strcspn(list, EGRESS_SEPARATORS);
         if (len == 0)
             return 0;
         if (add_destination(policy, list, len, err) < 0)

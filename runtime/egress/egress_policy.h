@@ -25,6 +25,9 @@ struct error;
 /* RFC 1035, section 2.3.4, and the NUL. */
 #define EGRESS_NAME_BYTES 254
 
+/* Between the destinations of a list. */
+#define EGRESS_SEPARATORS " \t\r\n,"
+
 enum egress_mode { EGRESS_INTERNET, EGRESS_NONE, EGRESS_LIST };
 
 enum egress_destination_kind { DESTINATION_NAME, DESTINATION_BELOW, DESTINATION_RANGE };

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/backend/backend.h"
 #include "runtime/core/runtime_lock.h"
@@ -62,6 +63,8 @@ static int need_home(struct service *service, struct runtime *runtime, struct er
 static int start_sandbox(struct service *service, struct runtime *runtime,
                          struct started_sandbox *place, struct error *err)
 {
+    CLEANUP(strbuf_done) struct strbuf policy = STRBUF_INIT;
+    struct dormant_sandbox dormant = {.egress = ""};
     struct sandbox_config order = {.runtime_id = runtime->id};
 
     if (service_check(service, err) < 0 || service_check_space(service, err) < 0 ||
@@ -73,13 +76,15 @@ static int start_sandbox(struct service *service, struct runtime *runtime,
     if (service->backend->functions->start(service->backend, &order, place, err) < 0)
         return -1;
     /* No user code runs before the sandbox has its key. */
-    if (egress_assign(service, runtime, place->network, err) < 0 ||
-        sandbox_init_send(service, runtime, place->url, place->init_key, err) < 0) {
-        remove_sandbox(service, runtime, place->network);
-        return -1;
+    if (egress_assign(service, runtime, place->network, &policy, err) == 0) {
+        dormant = (struct dormant_sandbox){place->url, place->init_key, policy.text};
+        if (sandbox_init_send(service, runtime, &dormant, err) == 0) {
+            runtime->proves = true;
+            return 0;
+        }
     }
-    runtime->proves = true;
-    return 0;
+    remove_sandbox(service, runtime, place->network);
+    return -1;
 }
 
 static int keep_place(struct service *service, struct runtime *runtime,
@@ -119,13 +124,14 @@ static bool is_claimed(const struct runtime *runtime)
 static int hand_init_key(struct service *service, struct runtime *runtime, bool *is_awake_out,
                          struct error *err)
 {
+    CLEANUP(strbuf_done) struct strbuf policy = STRBUF_INIT;
     int64_t begun_ms = clock_monotonic_ms();
     struct error why = ERROR_INIT;
 
     /* NULL with a back end without networks. */
-    if (egress_assign(service, runtime, runtime->network != NULL ? runtime->network : "", &why) <
-            0 ||
-        sandbox_init_send_claimed(service, runtime, &why) < 0) {
+    if (egress_assign(service, runtime, runtime->network != NULL ? runtime->network : "", &policy,
+                      &why) < 0 ||
+        sandbox_init_send_claimed(service, runtime, policy.text, &why) < 0) {
         log_warning("warm.claim_failed", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&why));
         remove_sandbox(service, runtime, runtime->network != NULL ? runtime->network : "");
         runtime_record_clear_container(runtime);

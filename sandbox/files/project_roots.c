@@ -8,8 +8,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/sandbox_variables.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/core/child_process.h"
 
 enum { HEAD_MAX_BYTES = 4096, SYSTEM_MAX_BYTES = 16384, ENTRIES_MAX = 1000 };
 
@@ -132,6 +134,29 @@ static void put_system(json_t *summary)
     json_put(summary, "system", json_text(line, len));
 }
 
+static void put_variable(json_t *summary, const char *member, const char *name)
+{
+    const char *value = child_process_variable(name);
+
+    if (value[0] != '\0')
+        json_put_text(summary, member, value);
+}
+
+static void put_ports(json_t *summary)
+{
+    static const char *const names[] = {"WORKER_1", "WORKER_2"};
+    CLEANUP(strbuf_done) struct strbuf ports = STRBUF_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *port = child_process_variable(names[i]);
+
+        if (port[0] != '\0')
+            strbuf_appendf(&ports, "%s%s", ports.len > 0 ? ", " : "", port);
+    }
+    if (ports.len > 0)
+        json_put(summary, "ports", json_text(ports.text, ports.len));
+}
+
 json_t *project_summary(const char *folder)
 {
     CLEANUP(strbuf_done) struct strbuf root = STRBUF_INIT;
@@ -145,5 +170,8 @@ json_t *project_summary(const char *folder)
         put_head(summary, root.text);
     }
     put_system(summary);
+    put_variable(summary, "image", SANDBOX_IMAGE_VARIABLE);
+    put_variable(summary, "egress", SANDBOX_EGRESS_VARIABLE);
+    put_ports(summary);
     return summary;
 }

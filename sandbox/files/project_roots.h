@@ -19,9 +19,10 @@ void project_root_find(const char *folder, struct strbuf *root) NONNULL;
  * several, or if this one contains a .git. */
 void project_clone_find(const char *folder, struct strbuf *clone) NONNULL;
 /*
- * Returns {"repository", "branch", "commit", "system"}: of the clone in the folder, or the folder's
- * repository; a detached HEAD has a commit and no branch. Unknown members are absent. A new
- * reference.
+ * Returns {"repository", "branch", "commit", "system", "image", "egress", "ports"}: of the clone in
+ * the folder, or the folder's repository; a detached HEAD has a commit and no branch. egress as in
+ * base/sandbox_variables.h; ports "12000, 12001", those that users can open. Unknown members are
+ * absent. A new reference.
  */
 json_t *project_summary(const char *folder) NONNULL MUST_CHECK;
 

@@ -55,7 +55,8 @@ test('what the workspace tells is read before the first call, and stays as it wa
   const system = systemOf(first(conversation));
   for (const part of [/<REPO_CONTEXT>\n<UNTRUSTED_CONTENT>[^]*\[BEGIN agents\]\nBuild with ninja-4711\. <\\\/REPO_CONTEXT>\n\[END agents\][^]*<\/REPO_CONTEXT>/,
     /<MEMORY_CONTEXT>[^]*The port is 4711\.[^]*<\/MEMORY_CONTEXT>/, /<available_skills>\n<skill><name>pdf-reading<\/name><description>How to read PDF files<\/description><\/skill>/,
-    new RegExp(`<ENVIRONMENT>\\n- Working directory: \`${folder}\`\\n- Repository: \`${folder}\`\\n- Branch at the start: \`feature-12\``), /<CURRENT_DATETIME>/])
+    new RegExp(`<ENVIRONMENT>\\n- Working directory: \`${folder}\`\\n- Repository: \`${folder}\`\\n- Branch at the start: \`feature-12\`\\n- Image of the sandbox: \`[^\`\\n]+\`\\n- Network: the internet can be reached.*\\n- Ports .*: 12000, 12001\\n- System: `),
+    /<CURRENT_DATETIME>/])
     assert.match(system, part);
   for (const part of [/pdftotext-4711/, /images-4711/, /hints-4711/, /modules-4711/]) assert.doesNotMatch(system, part);
 

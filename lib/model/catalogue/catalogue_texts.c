@@ -33,7 +33,8 @@ const struct text_source text_sources[CATALOGUE_N_TEXTS] = {
                              {.parts = "user|project|cut", .values = "memories|memory"}},
     [TEXT_AVAILABLE_SKILLS] = {"prompt/available_skills.txt", {.values = "skills"}},
     [TEXT_ENVIRONMENT] = {"prompt/environment.txt",
-                          {.parts = "working_dir|repository|branch|commit|system",
+                          {.parts = "working_dir|repository|branch|commit|image|egress_internet|"
+                                    "egress_none|egress_list|ports|system",
                            .values = "value",
                            .has_only_parts = true}},
     [TEXT_CUT] = {"prompt/cut.txt"},

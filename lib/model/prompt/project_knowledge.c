@@ -395,7 +395,8 @@ static json_t *shown_skills(json_t *skills)
 
 static json_t *environment_of(const struct conversation *conversation, const json_t *summary)
 {
-    static const char *const members[] = {"repository", "branch", "commit", "system"};
+    static const char *const members[] = {"repository", "branch", "commit", "system",
+                                          "image",      "egress", "ports"};
     json_t *environment = json_object();
 
     json_put_text(environment, "working_dir", conversation_working_dir(conversation));

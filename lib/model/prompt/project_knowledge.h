@@ -8,7 +8,7 @@
  *     {"project_knowledge": {"dynamic_context": text,
  *                            "skills": [{"name","type","source","description","triggers","paths"}],
  *                            "skipped": [{"path","reason"}],
- *                            "environment": {"working_dir","repository","branch",…},
+ *                            "environment": {"working_dir","repository","branch","image",…},
  *                            "messages": {event's id: {"activated_skills","extended_content"}}}}
  * where "messages" completes the user's messages that were stored before. The specification's
  * member PROJECT_SKILLS is a list of skills as in an agent's context, with "paths". A hooks file,

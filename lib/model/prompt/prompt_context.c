@@ -340,22 +340,45 @@ static void append_secrets(const struct context_parts *parts)
     append_tagged(parts->out, "CUSTOM_SECRETS", text.text);
 }
 
+#define EGRESS_LIST "list "
+
+/* A part of the text for the environment; none without a value. */
+static void append_environment_part(const struct context_parts *parts, const char *name,
+                                    const char *value, struct strbuf *out)
+{
+    if (value[0] == '\0')
+        return;
+    if (out->len > 0)
+        strbuf_append_char(out, '\n');
+    catalogue_append(parts->catalogue, TEXT_ENVIRONMENT, name, &(struct text_value){"value", value},
+                     1, out);
+}
+
+/* Words other than the runtime's are the sandbox's own, and left out. */
+static void append_egress(const struct context_parts *parts, struct strbuf *out)
+{
+    const char *egress = json_text_or(parts->findings->environment, "egress", "");
+
+    if (text_equal(egress, "internet"))
+        append_environment_part(parts, "egress_internet", egress, out);
+    if (text_equal(egress, "none"))
+        append_environment_part(parts, "egress_none", egress, out);
+    if (text_starts_with(egress, EGRESS_LIST))
+        append_environment_part(parts, "egress_list", egress + strlen(EGRESS_LIST), out);
+}
+
 static void append_environment(const struct context_parts *parts)
 {
-    static const char *const members[] = {"working_dir", "repository", "branch", "commit",
-                                          "system"};
+    static const char *const members[] = {"working_dir", "repository", "branch", "commit", "image"};
+    const json_t *environment = parts->findings->environment;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-        const char *value = json_text_or(parts->findings->environment, members[i], "");
-
-        if (value[0] == '\0')
-            continue;
-        if (text.len > 0)
-            strbuf_append_char(&text, '\n');
-        catalogue_append(parts->catalogue, TEXT_ENVIRONMENT, members[i],
-                         &(struct text_value){"value", value}, 1, &text);
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        append_environment_part(parts, members[i], json_text_or(environment, members[i], ""),
+                                &text);
+    append_egress(parts, &text);
+    append_environment_part(parts, "ports", json_text_or(environment, "ports", ""), &text);
+    append_environment_part(parts, "system", json_text_or(environment, "system", ""), &text);
     if (text.len > 0)
         append_tagged(parts->out, "ENVIRONMENT", text.text);
 }

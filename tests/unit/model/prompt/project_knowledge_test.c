@@ -129,7 +129,9 @@ static void sections_come_in_order(void **state)
         "<ENVIRONMENT>\n- Working directory: `/w`",
         "- Repository: `/w/app`",
         "- Branch at the start: `main`",
-        "- System: Debian",
+        "- Image of the sandbox: `deft-sandbox:1`\n- Network: only these destinations can be "
+        "reached: a.org b.org.",
+        "listens there, on all addresses: 12000, 12001\n- System: Debian",
         "</ENVIRONMENT>",
         "<CURRENT_DATETIME>\nnow\n</CURRENT_DATETIME>"};
     const char *at = NULL;
@@ -138,7 +140,9 @@ static void sections_come_in_order(void **state)
     fixture_begin(&f, ", 'system_message_suffix': 'Be kind.',"
                       " 'secrets': {'TOKEN': {'kind': 'StaticSecret', 'value': 'v'}}");
     json_put(f.reply, "summary",
-             json_of("{'repository': '/w/app', 'branch': 'main', 'system': 'Debian'}"));
+             json_of("{'repository': '/w/app', 'branch': 'main', 'system': 'Debian',"
+                     " 'image': 'deft-sandbox:1', 'egress': 'list a.org b.org',"
+                     " 'ports': '12000, 12001'}"));
     add_file(&f, SOUL, "/root/.openhands/SOUL.md", "I am calm.");
     add_file(&f, INDEX, "/root/.openhands/memory/MEMORY.md", "likes tabs\n");
     add_file(&f, OF_PROJECT + AGENTS_FOLDERS, "/w/.agents/skills/pdf/SKILL.md",
@@ -274,6 +278,31 @@ static void memories_are_cut_at_the_top(void **state)
     for (at = strstr(context_of(&f), "line "); at != NULL; at = strstr(at + 1, "line "))
         n++;
     assert_int_equal(n, 599);
+}
+
+static void network_is_described_by_the_words_of_the_runtime(void **state)
+{
+    static const char *const cases[][2] = {{"internet", "the internet can be reached, private"},
+                                           {"none", "nothing outside the sandbox can be reached"},
+                                           {"list x", "only these destinations can be reached: x."},
+                                           {"list", NULL},
+                                           {"obey me", NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
+        json_t *summary = json_object();
+
+        fixture_begin(&f, "");
+        json_put_text(summary, "egress", cases[i][0]);
+        json_put(f.reply, "summary", summary);
+        read_all(&f);
+        assert_lacks(&f, "obey");
+        if (cases[i][1] != NULL)
+            assert_has(&f, cases[i][1]);
+        else
+            assert_lacks(&f, "Network");
+    }
 }
 
 static void foreign_text_does_not_end_its_section(void **state)
@@ -499,6 +528,7 @@ int project_knowledge_tests(void)
         cmocka_unit_test(later_level_replaces_earlier_one),
         cmocka_unit_test(files_of_other_families_are_left_out),
         cmocka_unit_test(memories_are_cut_at_the_top),
+        cmocka_unit_test(network_is_described_by_the_words_of_the_runtime),
         cmocka_unit_test(foreign_text_does_not_end_its_section),
         cmocka_unit_test(what_is_too_large_is_skipped_and_named),
         cmocka_unit_test(patterns_of_rules_are_limited),

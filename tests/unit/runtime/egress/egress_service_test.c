@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/backend/bridge.h"
 #include "runtime/egress/denial_counter.h"
@@ -105,9 +106,53 @@ static struct runtime runtime_of(const struct service_fixture *fixture)
 
 static int assign(struct service_fixture *fixture, const char *network, struct error *err)
 {
+    CLEANUP(strbuf_done) struct strbuf policy = STRBUF_INIT;
     const struct runtime runtime = runtime_of(fixture);
 
-    return egress_assign(&fixture->service, &runtime, network, err);
+    return egress_assign(&fixture->service, &runtime, network, &policy, err);
+}
+
+static void assert_policy_told(struct service_fixture *fixture, const char *network,
+                               const char *wanted)
+{
+    CLEANUP(strbuf_done) struct strbuf policy = STRBUF_INIT;
+    const struct runtime runtime = runtime_of(fixture);
+    struct error err = ERROR_INIT;
+
+    let_load(fixture->service.egress, ERROR_NONE);
+    assert_int_equal(egress_assign(&fixture->service, &runtime, network, &policy, &err), 0);
+    assert_string_equal(policy.text, wanted);
+}
+
+static void sandbox_is_told_its_policy(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct place place = new_place();
+    CLEANUP(strbuf_done) struct strbuf list = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf told = STRBUF_INIT;
+
+    fixture->settings.egress = "list";
+    fixture->settings.egress_allow = "usual.org, 140.82.112.0/20";
+    restart(fixture, 1);
+    assert_policy_told(fixture, place.network, "list usual.org 140.82.112.0/20");
+    set_policy(fixture, "internet", "");
+    assert_policy_told(fixture, place.network, "internet");
+    set_policy(fixture, "none", "a.org");
+    assert_policy_told(fixture, place.network, "none");
+    set_policy(fixture, "list", " a.org,\n*.b.org ");
+    assert_policy_told(fixture, place.network, "list a.org *.b.org");
+    /* No more than 800 bytes of a long one. */
+    strbuf_append(&told, "list");
+    for (int i = 0; i < 200; i++) {
+        strbuf_appendf(&list, "host-%03d.org ", i);
+        if (i < 61)
+            strbuf_appendf(&told, " host-%03d.org", i);
+    }
+    strbuf_append(&told, " …");
+    set_policy(fixture, "list", list.text);
+    assert_policy_told(fixture, place.network, told.text);
+    fixture->settings.egress = "internet";
+    fixture->settings.egress_allow = "";
 }
 
 static void policy_is_assigned_to_the_bridge_and_loaded_once(void **state)
@@ -390,6 +435,7 @@ int egress_service_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(policy_is_assigned_to_the_bridge_and_loaded_once),
+        TEST(sandbox_is_told_its_policy),
         TEST(policy_of_the_owner_must_be_enforceable),
         TEST(network_of_an_older_version_cannot_be_restricted),
         TEST(restricted_sandbox_needs_its_resolver),

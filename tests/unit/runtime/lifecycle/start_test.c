@@ -82,6 +82,8 @@ static void assert_gets_keys(struct test_server *server, const char *key)
         strbuf_appendf(&expected, "\"%s\"", secret_reveal(&derived));
         assert_json_at(body, parts[i].path, expected.text);
     }
+    assert_json_at(body, "env.DEFT_SANDBOX_IMAGE", "\"" TEST_IMAGE "\"");
+    assert_json_at(body, "env.DEFT_SANDBOX_EGRESS", "\"internet\"");
 }
 
 static void assert_starts_counted(const struct service_fixture *fixture, int n_cold, int n_warm)

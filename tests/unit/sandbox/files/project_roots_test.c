@@ -123,12 +123,36 @@ static void lone_clone_counts(void **state)
     assert_member(&tree, "", "repository", "none");
 }
 
+static void runtime_tells_the_image_the_egress_policy_and_the_ports(void **state)
+{
+    static const char *const variables[][2] = {{"DEFT_SANDBOX_IMAGE", "deft-sandbox:1"},
+                                               {"DEFT_SANDBOX_EGRESS", "list a.org"},
+                                               {"WORKER_1", "12000"},
+                                               {"WORKER_2", "9999"}};
+    CLEANUP(tree_done) struct tree tree = tree_new();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+        assert_int_equal(unsetenv(variables[i][0]), 0);
+    assert_member(&tree, "", "image", "none");
+    assert_member(&tree, "", "egress", "none");
+    assert_member(&tree, "", "ports", "none");
+    for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+        assert_int_equal(setenv(variables[i][0], variables[i][1], 1), 0);
+    assert_member(&tree, "", "image", "deft-sandbox:1");
+    assert_member(&tree, "", "egress", "list a.org");
+    assert_member(&tree, "", "ports", "12000, 9999");
+    assert_int_equal(unsetenv("WORKER_1"), 0);
+    assert_member(&tree, "", "ports", "9999");
+}
+
 int project_roots_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folder_of_a_repository_has_its_branch),
         cmocka_unit_test(worktree_has_its_own_branch),
         cmocka_unit_test(lone_clone_counts),
+        cmocka_unit_test(runtime_tells_the_image_the_egress_policy_and_the_ports),
     };
 
     return cmocka_run_group_tests_name("sandbox/project_roots", tests, NULL, NULL);

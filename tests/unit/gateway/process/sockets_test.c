@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "base/uuid.h"
 #include "client/test_server.h"
 #include "support/json_path.h"
 #include "support/pg.h"
@@ -44,6 +45,15 @@ static void leave(struct ws *ws)
     ws_send(ws, WS_CLOSE, "\x03\xe8", 2);
     while (ws_receive(ws, &text) >= 0)
         ;
+}
+
+/* Fails unless the gateway answers a ping next. */
+static void assert_answers(struct ws *ws)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    ws_send(ws, WS_PING, "", 0);
+    assert_int_equal(ws_receive(ws, &text), WS_PONG);
 }
 
 /* --- heads --- */
@@ -170,6 +180,24 @@ static void messages_are_stored_and_sent(void **state)
     assert_json_at(text.text, "code", "\"ValidationError\"");
 }
 
+static void message_may_come_in_fragments(void **state)
+{
+    struct gateway_fixture *fixture = *state;
+    CLEANUP(ws_done) struct ws ws = WS_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    attach(fixture, &ws, fixture->events, &text);
+    ws_send_part(&ws, WS_TEXT, "{\"role\":\"user\",");
+    ws_send_part(&ws, WS_CONTINUATION, "\"content\":");
+    assert_answers(&ws); /* control frames may come in between */
+    ws_send(&ws, WS_CONTINUATION, "\"Hello\"}", strlen("\"Hello\"}"));
+    do {
+        assert_int_equal(ws_receive(&ws, &text), WS_TEXT);
+        assert_null(strstr(text.text, "\"ServerErrorEvent\""));
+    } while (strstr(text.text, "\"MessageEvent\"") == NULL);
+    assert_json_at(text.text, "llm_message.content[0].text", "\"Hello\"");
+}
+
 /* The Runtime API, which has no sandbox and starts none. */
 static int set_up_with_runtime_api(void **state)
 {
@@ -257,10 +285,77 @@ static void session_that_expires_closes_its_sockets(void **state)
     assert_int_equal(open_session(fixture, 0, &late), WS_CLOSE);
 }
 
+static int set_up_with_little_time(void **state)
+{
+    return gateway_set_up_with(state, "500");
+}
+
+/* A slow machine needs several attempts to come in time. */
+static void client_that_came_in_time_stays(void **state)
+{
+    struct gateway_fixture *fixture = *state;
+    CLEANUP(ws_done) struct ws known = WS_INIT;
+    CLEANUP(ws_done) struct ws silent = WS_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    int opcode = WS_CLOSE;
+
+    for (int i = 0; i < 20 && opcode != WS_TEXT; i++) {
+        ws_done(&known);
+        assert_int_equal(ws_open(&known, fixture->socket, fixture->events, ""), 101);
+        ws_send_text(&known, AUTH_OF_KEY);
+        opcode = ws_receive(&known, &text);
+    }
+    assert_int_equal(opcode, WS_TEXT);
+    /* Its own time is over before that of one that came later. */
+    assert_int_equal(ws_open(&silent, fixture->socket, fixture->events, ""), 101);
+    assert_closed(&silent, 4001, "Authentication failed");
+    assert_answers(&known);
+}
+
+static void client_may_leave_while_it_is_looked_up(void **state)
+{
+    struct gateway_fixture *fixture = *state;
+    struct test_tx *tx = test_tx_begin();
+    CLEANUP(ws_done) struct ws gone = WS_INIT;
+    CLEANUP(ws_done) struct ws other = WS_INIT;
+    CLEANUP(ws_done) struct ws one = WS_INIT;
+    CLEANUP(ws_done) struct ws two = WS_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    test_tx_sql(tx, "LOCK TABLE api_keys");
+    assert_int_equal(ws_open(&other, fixture->socket, fixture->events, ""), 101);
+    assert_int_equal(ws_open(&gone, fixture->socket, fixture->events, fixture->credential), 101);
+    test_wait_blocked();
+    ws_done(&gone);
+    assert_answers(&other);
+    assert_answers(&other); /* the end of a socket was seen before the second ping, at the latest */
+    test_tx_commit(tx);
+    /* The conversation has room for two: none of them is the one that left. */
+    attach(fixture, &one, fixture->events, &text);
+    attach(fixture, &two, fixture->events, &text);
+}
+
 static int set_up_with_little_patience(void **state)
 {
     assert_int_equal(setenv("DEFT_GATEWAY_SLOW_MS", "2000", 1), 0);
     return gateway_set_up(state);
+}
+
+/* To another conversation of that user, which stays silent. */
+static void attach_elsewhere(struct gateway_fixture *fixture, struct ws *ws)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const struct uuid id = uuid_random();
+    char path[96] = "";
+
+    strbuf_appendf(&sql,
+                   "INSERT INTO conversations (id, user_id, runtime_kind, runtime_session, spec)"
+                   " VALUES ('%s', '%s', 'local', 's-2', '{}')",
+                   id.text, fixture->user_id.text);
+    test_sql(sql.text);
+    (void)snprintf(path, sizeof(path), "/sockets/events/%s", id.text);
+    attach(fixture, ws, path, &text);
 }
 
 static void client_that_does_not_read_is_closed(void **state)
@@ -268,10 +363,12 @@ static void client_that_does_not_read_is_closed(void **state)
     struct gateway_fixture *fixture = *state;
     CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
     CLEANUP(ws_done) struct ws ws = WS_INIT;
+    CLEANUP(ws_done) struct ws idle = WS_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     size_t n_read = 0;
 
     attach(fixture, &ws, fixture->events, &text);
+    attach_elsewhere(fixture, &idle);
     strbuf_appendf(&sql,
                    "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, body)"
                    " SELECT '%s', n, gen_random_uuid(), 'MessageEvent', 'user',"
@@ -287,6 +384,7 @@ static void client_that_does_not_read_is_closed(void **state)
     assert_true(n_read < N_LARGE);
     assert_int_equal((unsigned char)text.text[0] << 8 | (unsigned char)text.text[1], 1013);
     assert_string_equal(text.text + 2, "slow_consumer");
+    assert_answers(&idle);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, gateway_set_up, gateway_tear_down)
@@ -299,7 +397,11 @@ int main(int argc, char **argv)
         TEST(length_of_heads_is_limited),
         TEST(wrong_keys_of_a_client_are_counted),
         TEST(messages_are_stored_and_sent),
+        TEST(message_may_come_in_fragments),
         TEST(session_that_expires_closes_its_sockets),
+        cmocka_unit_test_setup_teardown(client_that_came_in_time_stays, set_up_with_little_time,
+                                        gateway_tear_down),
+        TEST(client_may_leave_while_it_is_looked_up),
         cmocka_unit_test_setup_teardown(command_asks_for_a_sandbox, set_up_with_runtime_api,
                                         tear_down_with_runtime_api),
         cmocka_unit_test_setup_teardown(client_that_does_not_read_is_closed,

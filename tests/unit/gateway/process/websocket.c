@@ -81,9 +81,11 @@ void ws_done(struct ws *ws)
 
 /* --- frames --- */
 
-static void append_head(struct strbuf *frame, int opcode, size_t len, int mask)
+enum { FIN = 0x80 };
+
+static void append_head(struct strbuf *frame, int first, size_t len, int mask)
 {
-    strbuf_append_char(frame, (char)(0x80 | opcode));
+    strbuf_append_char(frame, (char)first);
     if (len < 126) {
         strbuf_append_char(frame, (char)(mask | (int)len));
         return;
@@ -93,16 +95,26 @@ static void append_head(struct strbuf *frame, int opcode, size_t len, int mask)
         strbuf_append_char(frame, (char)((uint64_t)len >> shift));
 }
 
-void ws_send(struct ws *ws, int opcode, const char *bytes, size_t len)
+static void send_frame(struct ws *ws, int first, const char *bytes, size_t len)
 {
     static const char mask[MASK_BYTES] = {0x12, 0x34, 0x56, 0x78};
     CLEANUP(strbuf_done) struct strbuf frame = STRBUF_INIT;
 
-    append_head(&frame, opcode, len, 0x80);
+    append_head(&frame, first, len, 0x80);
     strbuf_append_bytes(&frame, mask, sizeof(mask));
     for (size_t i = 0; i < len; i++)
         strbuf_append_char(&frame, (char)(bytes[i] ^ mask[i % MASK_BYTES]));
     send_all(ws, frame.text, frame.len);
+}
+
+void ws_send(struct ws *ws, int opcode, const char *bytes, size_t len)
+{
+    send_frame(ws, FIN | opcode, bytes, len);
+}
+
+void ws_send_part(struct ws *ws, int opcode, const char *text)
+{
+    send_frame(ws, opcode, text, strlen(text));
 }
 
 void ws_send_text(struct ws *ws, const char *text)
@@ -114,7 +126,7 @@ void ws_send_unmasked(struct ws *ws, const char *text)
 {
     CLEANUP(strbuf_done) struct strbuf frame = STRBUF_INIT;
 
-    append_head(&frame, WS_TEXT, strlen(text), 0);
+    append_head(&frame, FIN | WS_TEXT, strlen(text), 0);
     strbuf_append(&frame, text);
     send_all(ws, frame.text, frame.len);
 }

@@ -13,7 +13,7 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 
-enum { WS_TEXT = 1, WS_CLOSE = 8, WS_PING = 9, WS_PONG = 10 };
+enum { WS_CONTINUATION = 0, WS_TEXT = 1, WS_CLOSE = 8, WS_PING = 9, WS_PONG = 10 };
 
 struct ws {
     int fd; /* -1: closed */
@@ -31,6 +31,8 @@ void ws_done(struct ws *ws) NONNULL;
 int ws_open_plain(struct ws *ws, const char *socket_path, const char *head) NONNULL;
 
 void ws_send(struct ws *ws, int opcode, const char *bytes, size_t len) NONNULL;
+/* A fragment that further ones follow. */
+void ws_send_part(struct ws *ws, int opcode, const char *text) NONNULL;
 void ws_send_text(struct ws *ws, const char *text) NONNULL;
 /* A frame without a mask, which clients must not send. */
 void ws_send_unmasked(struct ws *ws, const char *text) NONNULL;

@@ -3,7 +3,7 @@ GATEWAY_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir) $(LWS_CFLAGS)
 GATEWAY_TEST_LIBS = $(AUTH_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += gateway_attach_test gateway_bash_feed_test gateway_bash_reader_test gateway_bash_request_test gateway_bash_window_test gateway_client_messages_test gateway_connection_test \
-	gateway_event_poller_test gateway_event_reader_test gateway_feed_frames_test gateway_feed_test gateway_frames_test gateway_masked_input_test \
+	gateway_event_poller_test gateway_event_reader_test gateway_feed_frames_test gateway_feed_test gateway_frame_heads_test gateway_frames_test gateway_masked_input_test \
 	gateway_preview_relay_test gateway_process_test gateway_receive_test gateway_request_head_test gateway_revocation_test gateway_sockets_test gateway_stream_test gateway_ticker_test \
 	gateway_upgrade_request_test
 gateway_attach_test_SOURCES = tests/unit/gateway/ws/attach_test.c gateway/core/connection.c gateway/core/frame.c \
@@ -21,6 +21,9 @@ gateway_upgrade_request_test_SOURCES = tests/unit/gateway/ws/upgrade_request_tes
 	gateway/ws/upgrade_request.c
 gateway_upgrade_request_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_upgrade_request_test_LDADD = $(GATEWAY_TEST_LIBS)
+gateway_frame_heads_test_SOURCES = tests/unit/gateway/ws/frame_heads_test.c gateway/ws/frame_heads.c
+gateway_frame_heads_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
+gateway_frame_heads_test_LDADD = $(GATEWAY_TEST_LIBS)
 gateway_frames_test_SOURCES = tests/unit/gateway/feed/frames_test.c \
 	gateway/core/frame.c gateway/feed/model_waits.c gateway/feed/delta_buffer.c gateway/feed/event_cache.c
 gateway_frames_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)

@@ -5,6 +5,7 @@
 #include "gateway/ws/masked_input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -208,6 +209,31 @@ static void owner_that_comes_late_is_told_of_an_earlier_refusal(void **state)
     fd_close(&ends[1]);
 }
 
+/* Descriptors are read after that, too: by other parts that end later. */
+static void nothing_is_watched_after_the_end(void **state)
+{
+    bool is_refused = false;
+    int ends[2] = {-1, -1};
+    int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    connect_pair(ends);
+    assert_int_equal(masked_input_open(&err), 0);
+    masked_input_watch(ends[1]);
+    masked_input_close();
+    assert_int_equal(dup2(ends[1], STDIN_FILENO), STDIN_FILENO); /* the first descriptor of all */
+    masked_input_watch(STDIN_FILENO);
+    masked_input_tell(ends[1], note, &is_refused);
+    fd_close(&ends[1]);
+    ends[1] = STDIN_FILENO;
+    assert_int_equal(PASS(ends, HEAD UNMASKED), sizeof(HEAD UNMASKED) - 1);
+    assert_false(is_refused);
+    assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+    fd_close(&input);
+    fd_close(&ends[0]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -220,6 +246,7 @@ int main(void)
         TEST(head_ends_at_its_empty_line_however_it_is_cut),
         TEST(bytes_that_are_only_looked_at_do_not_count),
         TEST(owner_that_comes_late_is_told_of_an_earlier_refusal),
+        cmocka_unit_test(nothing_is_watched_after_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

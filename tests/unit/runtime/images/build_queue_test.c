@@ -107,32 +107,52 @@ static void await_count(const char *condition)
         assert_true(clock_monotonic_ms() < deadline_ms);
 }
 
-/* Posts a build as the API does, and waits until it has ended. */
-static void build(struct service_fixture *fixture, const char *dockerfile)
+/* Stores a build as the API does; the slot is given. */
+static void add(struct service_fixture *fixture, struct build_slot *slot, const char *name,
+                const char *dockerfile)
 {
-    CLEANUP(build_slot_release) struct build_slot slot = {.build_queue = NULL};
     CLEANUP(image_build_done) struct image_build job = IMAGE_BUILD_INIT;
     CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
     struct error err = ERROR_INIT;
-    const struct uuid nobody = UUID_INIT;
-    int64_t deadline_ms = clock_monotonic_ms() + PATIENCE_MS;
 
-    test_sql("DELETE FROM image_builds");
-    while (take(fixture->service.build_queue, &nobody, &slot) != ERROR_NONE)
-        assert_true(clock_monotonic_ms() < deadline_ms);
     runtime_record_make_id(job.id);
-    runtime_record_set_text(&job.image, NAME);
+    runtime_record_set_text(&job.image, name);
     runtime_record_set_text(&job.context_hash, "hash");
     job.tags = json_array();
-    json_push(job.tags, json_text_of(NAME));
+    json_push(job.tags, json_text_of(name));
     append_context(&context, dockerfile);
     assert_int_equal(build_store_add(fixture->service.db, &job, &err), 0);
-    build_queue_add(&slot, &job, &context);
+    build_queue_add(slot, &job, &context);
     /* The queue owns all three. */
-    assert_null(slot.build_queue);
+    assert_null(slot->build_queue);
     assert_null(job.image);
     assert_null(job.tags);
     assert_int_equal(context.len, 0);
+}
+
+static void await_slot(struct service_fixture *fixture, const struct uuid *tenant,
+                       struct build_slot *slot)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + PATIENCE_MS;
+
+    while (take(fixture->service.build_queue, tenant, slot) != ERROR_NONE)
+        assert_true(clock_monotonic_ms() < deadline_ms);
+}
+
+static void post(struct service_fixture *fixture, const char *name, const char *dockerfile)
+{
+    CLEANUP(build_slot_release) struct build_slot slot = {.build_queue = NULL};
+    const struct uuid nobody = UUID_INIT;
+
+    await_slot(fixture, &nobody, &slot);
+    add(fixture, &slot, name, dockerfile);
+}
+
+/* Posts a build, the only one, and waits until it has ended. */
+static void build(struct service_fixture *fixture, const char *dockerfile)
+{
+    test_sql("DELETE FROM image_builds");
+    post(fixture, NAME, dockerfile);
     await_count("status NOT IN ('QUEUED', 'BUILDING')");
 }
 
@@ -144,9 +164,41 @@ static int set_up(void **state)
     return 0;
 }
 
+/* Updates that fulfill the condition fail with that SQLSTATE, until the next call. */
+static void refuse_updates(const char *condition, const char *sqlstate)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "CREATE SEQUENCE test_refusals;"
+                   "CREATE FUNCTION test_refuse() RETURNS trigger LANGUAGE plpgsql AS"
+                   " 'BEGIN PERFORM nextval(''test_refusals'');"
+                   "  RAISE ''as the test wants it'' USING ERRCODE = ''%s''; END';"
+                   "CREATE TRIGGER test_refuse BEFORE UPDATE ON image_builds FOR EACH ROW"
+                   " WHEN (%s) EXECUTE FUNCTION test_refuse()",
+                   sqlstate, condition);
+    test_sql(sql.text);
+}
+
+static void refuse_no_updates(void)
+{
+    test_sql("DROP TRIGGER IF EXISTS test_refuse ON image_builds;"
+             "DROP FUNCTION IF EXISTS test_refuse; DROP SEQUENCE IF EXISTS test_refusals");
+}
+
+static void await_refusal(void)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + PATIENCE_MS;
+
+    while (test_sql_count("SELECT is_called::int FROM test_refusals") != 1)
+        assert_true(clock_monotonic_ms() < deadline_ms);
+}
+
 static int tear_down(void **state)
 {
-    test_sql("DELETE FROM image_builds");
+    refuse_no_updates();
+    test_sql("DROP TRIGGER IF EXISTS test_wait ON image_builds;"
+             "DROP FUNCTION IF EXISTS test_wait; DELETE FROM image_builds");
     return service_tear_down(state);
 }
 
@@ -214,6 +266,63 @@ static void output_that_cannot_be_stored_is_replaced(void **state)
     stop(fixture, thread);
 }
 
+/* Clients ask until a build has ended. */
+static void end_is_stored_once_the_database_takes_it(void **state)
+{
+    struct service_fixture *fixture = *state;
+    pthread_t thread = start(fixture);
+
+    refuse_updates("NEW.status = 'SUCCESS'", "53100");
+    post(fixture, NAME, DOCKERFILE);
+    await_refusal();
+    await_count("status = 'BUILDING'");
+    refuse_no_updates();
+    await_count("status = 'SUCCESS' AND image_id = 'sha256:built' AND error IS NULL");
+    stop(fixture, thread);
+}
+
+static void build_that_cannot_be_stored_holds_up_no_other(void **state)
+{
+    struct service_fixture *fixture = *state;
+    pthread_t thread = start(fixture);
+
+    refuse_updates("NEW.image = '" NAME "'", "23514");
+    post(fixture, NAME, DOCKERFILE);
+    post(fixture, "other", DOCKERFILE);
+    await_count("status = 'SUCCESS' AND image = 'other'");
+    await_count("status = 'QUEUED' AND image = '" NAME "'");
+    stop(fixture, thread);
+}
+
+/* The thread is held at the first of three builds until all are posted. */
+static void builds_are_made_in_the_order_of_their_posts(void **state)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    struct service_fixture *fixture = *state;
+    struct build_slot slots[3] = {{.build_queue = NULL}};
+    struct test_tx *tx = NULL;
+    pthread_t thread = start(fixture);
+
+    for (size_t i = 0; i < ARRAY_SIZE(slots); i++) {
+        const struct uuid tenant = uuid_random();
+
+        await_slot(fixture, &tenant, &slots[i]);
+    }
+    test_sql("CREATE FUNCTION test_wait() RETURNS trigger LANGUAGE plpgsql AS"
+             " 'BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END';"
+             "CREATE TRIGGER test_wait BEFORE UPDATE ON image_builds FOR EACH ROW"
+             " EXECUTE FUNCTION test_wait()");
+    tx = test_tx_begin();
+    test_tx_sql(tx, "SELECT pg_advisory_xact_lock(4711)");
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        add(fixture, &slots[i], names[i], DOCKERFILE);
+    test_wait_blocked();
+    test_tx_commit(tx);
+    await_count("(SELECT count(*) FROM image_builds WHERE status = 'SUCCESS') = 3 AND image = 'c'");
+    assert_told(fixture, "build a;build b;build c;");
+    stop(fixture, thread);
+}
+
 static void old_builds_are_forgotten(void **state)
 {
     struct service_fixture *fixture = *state;
@@ -267,6 +376,43 @@ static void builds_cut_off_by_the_end_of_the_service_are_failed(void **state)
     stop(fixture, thread);
 }
 
+/* Until then nothing new begins, or it would be failed, too. */
+static void builds_are_accepted_once_those_of_before_are_failed(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct build_queue *queue = fixture->service.build_queue;
+    const struct uuid nobody = UUID_INIT;
+    struct build_slot slot = {.build_queue = NULL};
+    pthread_t thread = 0;
+
+    test_sql("INSERT INTO image_builds (id, image, tags, context_hash, status) VALUES"
+             " ('aaaaaaaaaaaaaaaa', 'a', '[]', 'h', 'BUILDING')");
+    refuse_updates("OLD.status = 'BUILDING'", "53100");
+    thread = start(fixture);
+    await_refusal();
+    assert_int_equal(take(queue, &nobody, &slot), ERROR_UNAVAILABLE);
+    refuse_no_updates();
+    await_slot(fixture, &nobody, &slot);
+    await_count("status = 'INTERNAL_ERROR' AND image = 'a'");
+    build_slot_release(&slot);
+    stop(fixture, thread);
+}
+
+static void end_of_the_service_waits_for_no_database(void **state)
+{
+    struct service_fixture *fixture = *state;
+    pthread_t thread = 0;
+
+    test_sql("INSERT INTO image_builds (id, image, tags, context_hash, status) VALUES"
+             " ('aaaaaaaaaaaaaaaa', 'a', '[]', 'h', 'BUILDING')");
+    refuse_updates("OLD.status = 'BUILDING'", "53100");
+    thread = start(fixture);
+    await_refusal();
+    stop(fixture, thread);
+    await_count("status = 'BUILDING'");
+    assert_told(fixture, "stop_building ;");
+}
+
 static void images_beyond_the_limit_are_removed(void **state)
 {
     struct service_fixture *fixture = *state;
@@ -307,6 +453,16 @@ int build_queue_tests(void)
                                         service_tear_down),
         cmocka_unit_test_setup_teardown(end_of_a_build_is_stored, set_up, tear_down),
         cmocka_unit_test_setup_teardown(output_that_cannot_be_stored_is_replaced, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(end_is_stored_once_the_database_takes_it, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(build_that_cannot_be_stored_holds_up_no_other, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(builds_are_made_in_the_order_of_their_posts, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(builds_are_accepted_once_those_of_before_are_failed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(end_of_the_service_waits_for_no_database, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(old_builds_are_forgotten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(images_of_other_registries_are_not_fetched, set_up,

@@ -404,18 +404,96 @@ static void unused_sandbox_is_paused_when_its_turn_comes(void **state)
 
 /* --- the loop --- */
 
+static pthread_t begin(struct service_fixture *fixture, unsigned what)
+{
+    pthread_t thread = 0;
+
+    reconcile_queue_add(fixture->service.reconcile_queue, what);
+    assert_int_equal(pthread_create(&thread, NULL, run, &fixture->service), 0);
+    return thread;
+}
+
+static void end(struct service_fixture *fixture, pthread_t thread)
+{
+    reconcile_queue_stop(fixture->service.reconcile_queue);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 static void refill_goes_on_until_it_is_full(void **state)
 {
     struct service_fixture *fixture = *state;
     pthread_t thread = 0;
 
     fixture->backend.is_full = false;
-    reconcile_queue_add(fixture->service.reconcile_queue, RECONCILE_REFILL);
-    assert_int_equal(pthread_create(&thread, NULL, run, &fixture->service), 0);
+    thread = begin(fixture, RECONCILE_REFILL);
     service_await_told(fixture, END END);
-    reconcile_queue_stop(fixture->service.reconcile_queue);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    end(fixture, thread);
     assert_told(fixture, END END);
+}
+
+static void everything_is_checked_again_after_the_interval(void **state)
+{
+    struct service_fixture *fixture = *state;
+    pthread_t thread = 0;
+
+    fixture->settings.reconcile_ms = 1;
+    add_one(fixture, "running", "running");
+    service_see(fixture, ONE, SEEN_RUNNING);
+    thread = begin(fixture, 0);
+    service_await_told(fixture, "kept_home h-" ONE ";tidied ;" END "kept_network");
+    end(fixture, thread);
+}
+
+/* As nothing is known of its programs, each look asks for them. */
+static void idle_sandboxes_are_looked_at_once_in_an_interval(void **state)
+{
+    struct service_fixture *fixture = *state;
+    pthread_t thread = 0;
+
+    fixture->settings.idle_s = 1200;
+    fixture->backend.rest_error = ERROR_UNAVAILABLE;
+    fixture->backend.is_full = false;
+    service_add_runtime(fixture, &(struct test_runtime){.id = ONE, .unused_age = "1 hour"});
+    thread = begin(fixture, RECONCILE_REFILL);
+    service_await_told(fixture, END END);
+    end(fixture, thread);
+    assert_told(fixture, "look c-" ONE ";" END END);
+}
+
+/* Each tick tries again to remove the row's container, which shows the ticks. */
+static void refill_for_later_is_made_once_with_the_next_tick(void **state)
+{
+    struct service_fixture *fixture = *state;
+    pthread_t thread = 0;
+
+    fixture->backend.remove_error = ERROR_UNAVAILABLE;
+    add_one(fixture, "running", "deleted");
+    thread = begin(fixture, RECONCILE_REFILL_LATER);
+    service_await_told(fixture, "remove " ONE ";remove " ONE ";" END "remove " ONE ";");
+    end(fixture, thread);
+    assert_told(fixture, "remove " ONE ";remove " ONE ";" END "remove " ONE ";");
+}
+
+/* It says when it is there again; until then its containers only seem to be gone. */
+static void nothing_is_settled_without_the_back_end(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct backend_event event = {.kind = BACKEND_EVENT_ENDED, .runtime_id = TWO};
+    pthread_t thread = 0;
+
+    fixture->backend.check_error = ERROR_UNAVAILABLE;
+    fixture->settings.idle_s = 1;
+    memcpy(event.container_id, "c-x", sizeof("c-x"));
+    service_add_runtime(fixture, &(struct test_runtime){.id = ONE, .unused_age = "1 hour"});
+    thread = begin(fixture, RECONCILE_ALL | RECONCILE_IDLE | RECONCILE_REFILL);
+    for (int i = 0; i < 2; i++) { /* the second one comes when the first turn is over */
+        service_forget_told(fixture);
+        reconcile_queue_add_event(fixture->service.reconcile_queue, &event);
+        service_await_told(fixture, "explain c-x;");
+    }
+    end(fixture, thread);
+    assert_told(fixture, "explain c-x;");
+    assert_true(row_is("status = 'running' AND desired = 'running'"));
 }
 
 /* A check of everything makes up for events that do not fit. */
@@ -475,6 +553,10 @@ int reconcile_tests(void)
         TEST(idle_sandbox_of_an_older_build_is_renewed),
         TEST(unused_sandbox_is_paused_when_its_turn_comes),
         TEST(refill_goes_on_until_it_is_full),
+        TEST(everything_is_checked_again_after_the_interval),
+        TEST(idle_sandboxes_are_looked_at_once_in_an_interval),
+        TEST(refill_for_later_is_made_once_with_the_next_tick),
+        TEST(nothing_is_settled_without_the_back_end),
         TEST(events_that_do_not_fit_become_a_check),
     };
 

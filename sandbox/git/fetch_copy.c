@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,13 +40,28 @@ enum {
 
 /* --- what may be asked for --- */
 
+/* Absolute, and each part the name of an entry: the folder itself is replaced. */
+static bool is_plain_path(const char *path)
+{
+    const char *part = path;
+
+    while (*part == '/') {
+        size_t len = strcspn(++part, "/");
+
+        if (len == 0 || strncmp(part, ".", len) == 0 || strncmp(part, "..", len) == 0)
+            return false;
+        part += len;
+    }
+    return part > path && *part == '\0';
+}
+
 static int check_copy(const struct fetch_copy *copy, struct error *err)
 {
     if (copy->source[0] != '/' && !git_address_is_remote(copy->source))
         return error_set(err, ERROR_INVALID, "The source is neither a path nor a git URL");
     if (copy->ref != NULL && !git_address_is_ref(copy->ref))
         return error_set(err, ERROR_INVALID, "The ref is not a valid branch, tag or commit");
-    if (copy->folder[0] != '/' || strstr(copy->folder, "/../") != NULL)
+    if (!is_plain_path(copy->folder))
         return error_set(err, ERROR_INVALID, "The folder must be an absolute path");
     return 0;
 }
@@ -93,14 +109,15 @@ void fetch_copy_drop(const char *fresh)
 
 int fetch_copy_place(const struct fetch_copy *copy, const char *fresh, struct error *err)
 {
-    for (int i = 0; i < SWAP_TRIES; i++) {
-        if (rename(fresh, copy->folder) == 0)
-            return 0;
+    for (int i = 1; rename(fresh, copy->folder) < 0; i++) {
+        if (i == SWAP_TRIES) {
+            error_set(err, ERROR_UNAVAILABLE, "Moving the copy into place: %m");
+            folder_remove(fresh);
+            return -1;
+        }
         folder_remove(copy->folder);
     }
-    error_set(err, ERROR_UNAVAILABLE, "Moving the copy into place: %m");
-    folder_remove(fresh);
-    return -1;
+    return 0;
 }
 
 /* --- git --- */

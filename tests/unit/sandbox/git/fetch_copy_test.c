@@ -111,6 +111,43 @@ static void order_that_is_wrong_is_refused(void **state)
                        cases[i].detail);
 }
 
+/* What is in the folder gives way to the copy, so it must be one of its own. */
+static void folder_that_is_another_one_keeps_its_files(void **state)
+{
+    static const char *const folders[] = {"keep/..",      "keep/.",  "keep/",
+                                          "keep/../keep", "keep//d", "keep/./d"};
+    struct action_bench *bench = *state;
+
+    bench_shell(bench, APP);
+    bench_shell(bench, "mkdir keep; touch keep/x");
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        CLEANUP(bench_reply_done) struct bench_reply reply =
+            fetch(bench, bench_text(bench, ",\"ref\":\"v1\",\"folder\":\"%s/%s\"", bench->workspace,
+                                    folders[i]));
+
+        assert_reply(reply, 400, "detail", "\"The folder must be an absolute path\"");
+        assert_string_equal(bench_shell_line(bench, "echo $(find . -type f)"), "./keep/x");
+    }
+}
+
+/* Names that begin with dots are no steps upwards. */
+static void folder_may_be_hidden(void **state)
+{
+    static const char *const folders[] = {".c", "..c", "...", ".c/.d"};
+    struct action_bench *bench = *state;
+
+    bench_shell(bench, APP);
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        CLEANUP(bench_reply_done) struct bench_reply reply =
+            fetch(bench, bench_text(bench, ",\"ref\":\"v1\",\"folder\":\"%s/%s\"", bench->workspace,
+                                    folders[i]));
+
+        assert_reply(reply, 200, "path",
+                     bench_text(bench, "\"%s/%s\"", bench->workspace, folders[i]));
+        assert_file(bench, bench_text(bench, "%s/r.md", folders[i]), "one\n");
+    }
+}
+
 static void credential_that_git_cannot_carry_is_refused(void **state)
 {
     static const char *const credentials[] = {
@@ -194,6 +231,8 @@ int fetch_copy_tests(void)
         BENCH_TEST(later_copy_replaces_the_earlier_one),
         BENCH_TEST(what_cannot_be_fetched_is_told),
         BENCH_TEST(order_that_is_wrong_is_refused),
+        BENCH_TEST(folder_that_is_another_one_keeps_its_files),
+        BENCH_TEST(folder_may_be_hidden),
         BENCH_TEST(credential_that_git_cannot_carry_is_refused),
         BENCH_TEST(copies_left_behind_are_removed),
         BENCH_TEST(text_is_told_of_a_few_types),

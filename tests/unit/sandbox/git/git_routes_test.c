@@ -99,6 +99,7 @@ static void commits_are_told_newest_first(void **state)
     assert_answers(bench, line_of(bench, "commits", "&limit=2"), "", NULL, 200, "commits[2]", NULL);
     assert_answers(bench, line_of(bench, "commits", "&limit=1"), "", NULL, 200,
                    "commits[0].subject", "\"subject 3\"");
+    assert_answers(bench, line_of(bench, "commits", "&limit=1"), "", NULL, 200, "has_more", "true");
 }
 
 static void fifty_commits_are_told_or_as_many_as_asked_for(void **state)
@@ -113,6 +114,7 @@ static void fifty_commits_are_told_or_as_many_as_asked_for(void **state)
         {"&limit=0", "commits[49]", "commits[50]"},
         {"&limit=201", "commits[49]", "commits[50]"},
         {"&limit=x", "commits[49]", "commits[50]"},
+        {"&limit=1", "commits[0]", "commits[1]"},
         {"&limit=200", "commits[199]", "commits[200]"},
     };
 

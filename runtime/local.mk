@@ -171,6 +171,7 @@ runtime_lifecycle_test_SOURCES = \
 	tests/unit/runtime/egress/egress_service_test.c \
 	tests/unit/runtime/images/build_queue_test.c \
 	tests/unit/runtime/images/image_name_test.c \
+	tests/unit/runtime/lifecycle/create_race_test.c \
 	tests/unit/runtime/lifecycle/idle_reaper_test.c \
 	tests/unit/runtime/lifecycle/lifecycle_test.c \
 	tests/unit/runtime/lifecycle/reconcile_test.c \

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "runtime/core/runtime_record.h"
+#include "runtime/lifecycle/lifecycle.h"
 #include "store/runtime/build_store.h"
 #include "support/sql.h"
 #include "unit/runtime/lifecycle/service_fixture.h"
@@ -446,6 +447,30 @@ static void images_beyond_the_limit_are_removed(void **state)
     stop(fixture, thread);
 }
 
+/* A container may have been the last one that used an image. */
+static void images_are_looked_at_again_when_a_runtime_is_deleted(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct error err = ERROR_INIT;
+    pthread_t thread = 0;
+
+    fixture->settings.tenant_images = 1;
+    service_add_runtime(fixture, &(struct test_runtime){.id = "aaaaaaaaaaaaaaaa"});
+    test_sql(
+        "INSERT INTO image_builds (id, image, tags, context_hash, image_id, status, created_at)"
+        " VALUES ('aaaaaaaaaaaaaaaa', 'a', '[\"a\"]', 'h', 'i', 'SUCCESS',"
+        " now() - interval '1 hour'),"
+        " ('bbbbbbbbbbbbbbbb', 'b', '[\"b\"]', 'h', 'i', 'SUCCESS', now())");
+    fixture->backend.remove_error = ERROR_CONFLICT;
+    thread = start(fixture);
+    service_await_told(fixture, "remove_image a;");
+    fixture->backend.remove_error = ERROR_NONE;
+    assert_int_equal(lifecycle_request(&fixture->service, VERB_DELETE, "aaaaaaaaaaaaaaaa", &err),
+                     0);
+    await_count("status = 'EXPIRED' AND image = 'a'");
+    stop(fixture, thread);
+}
+
 int build_queue_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +495,8 @@ int build_queue_tests(void)
         cmocka_unit_test_setup_teardown(builds_cut_off_by_the_end_of_the_service_are_failed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(images_beyond_the_limit_are_removed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(images_are_looked_at_again_when_a_runtime_is_deleted,
+                                        set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("runtime/build_queue", tests, NULL, NULL);

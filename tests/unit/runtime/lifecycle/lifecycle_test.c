@@ -242,6 +242,6 @@ int main(int argc, char **argv)
     json_setup();
     return admin_auth_tests() + api_tests() + build_api_tests() + build_queue_tests() +
            egress_service_tests() + http_front_tests() + idle_reaper_tests() + image_name_tests() +
-           lifecycle_tests() + reconcile_tests() + start_tests() + warm_api_tests() +
-           warm_pool_tests();
+           create_race_tests() + lifecycle_tests() + reconcile_tests() + start_tests() +
+           warm_api_tests() + warm_pool_tests();
 }

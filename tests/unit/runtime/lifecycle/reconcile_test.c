@@ -526,6 +526,7 @@ static void events_that_do_not_fit_become_a_check(void **state)
     reconcile_queue_stop(queue);
     assert_true(reconcile_queue_is_stopping(queue));
     assert_int_equal(reconcile_queue_take(queue, INT64_MAX, events, &n), 0);
+    reconcile_queue_free(NULL);
     mem_free(events);
 }
 

@@ -94,6 +94,7 @@ int admin_auth_tests(void);
 int api_tests(void);
 int build_api_tests(void);
 int build_queue_tests(void);
+int create_race_tests(void);
 int egress_service_tests(void);
 int http_front_tests(void);
 int idle_reaper_tests(void);

@@ -3,11 +3,16 @@
  */
 #include "sandbox/git/clone.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "sandbox/actions/repository_tool.h"
@@ -217,6 +222,81 @@ static void order_that_is_wrong_is_refused(void **state)
     assert_string_equal(bench_shell_line(bench, "ls -A"), "");
 }
 
+struct cloning {
+    const struct clone_order *order;
+    struct clone_result result;
+    struct error err;
+    int rc;
+};
+
+static void *clone_in_thread(void *context)
+{
+    struct cloning *cloning = context;
+
+    cloning->rc = clone_run(cloning->order, &cloning->result, &cloning->err);
+    return NULL;
+}
+
+/* Whether somebody waits for a lock of that file. proc(5), /proc/locks. */
+static bool is_awaited(ino_t inode)
+{
+    CLEANUP(strbuf_done) struct strbuf locks = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(file_read("/proc/locks", 1 << 20, &locks, &err), 0);
+    strbuf_appendf(&place, ":%llu ", (unsigned long long)inode);
+    for (const char *at = strstr(locks.text, "-> "); at != NULL; at = strstr(at + 1, "-> ")) {
+        const char *found = strstr(at, place.text);
+
+        if (found != NULL && found < at + strcspn(at, "\n"))
+            return true;
+    }
+    return false;
+}
+
+/* What the first one makes, the second one finds. */
+static void clones_into_one_folder_are_made_one_after_the_other(void **state)
+{
+    struct action_bench *bench = *state;
+    const struct clone_order order = order_of(bench);
+    struct cloning cloning = {.order = &order, .result = CLONE_RESULT_INIT};
+    CLEANUP(fd_close) int lock = open(bench->workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int64_t deadline_ms = clock_monotonic_ms() + 60000;
+    struct stat info = {0};
+    pthread_t thread = 0;
+
+    assert_int_equal(fstat(lock, &info), 0);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    assert_int_equal(pthread_create(&thread, NULL, clone_in_thread, &cloning), 0);
+    while (!is_awaited(info.st_ino))
+        assert_true(clock_monotonic_ms() < deadline_ms);
+    bench_shell(bench, bench_text(bench,
+                                  "git clone -q -b dev file://%s/app app; "
+                                  "git -C app remote set-url origin %s",
+                                  bench->folder, order.url));
+    fd_close(&lock);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(cloning.rc, 0);
+    assert_true(cloning.result.was_there);
+    assert_string_equal(git_line(bench, "app", "symbolic-ref --short HEAD"), "dev");
+    clone_result_done(&cloning.result);
+}
+
+/* Of a clone that the end of its process cut off. */
+static void folder_of_an_earlier_clone_is_used_anew(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(clone_result_done) struct clone_result result = CLONE_RESULT_INIT;
+    const struct clone_order order = order_of(bench);
+    struct error err = ERROR_INIT;
+
+    bench_shell(bench, "mkdir -p .deft-clone-app/.git; touch .deft-clone-app/left");
+    assert_int_equal(clone_run(&order, &result, &err), 0);
+    assert_string_equal(bench_shell_line(bench, "ls -A"), "app");
+    assert_string_equal(bench_shell_line(bench, "ls app"), "a");
+}
+
 static void failed_clone_leaves_nothing(void **state)
 {
     struct action_bench *bench = *state;
@@ -380,6 +460,8 @@ int clone_tests(void)
         TEST(existing_clone_stays),
         TEST(folder_in_use_is_a_conflict),
         TEST(order_that_is_wrong_is_refused),
+        TEST(clones_into_one_folder_are_made_one_after_the_other),
+        TEST(folder_of_an_earlier_clone_is_used_anew),
         TEST(failed_clone_leaves_nothing),
         TEST(credential_makes_the_clone_ask_the_server),
         TEST(steps_of_the_tool_are_observed),

@@ -16,7 +16,7 @@
 #include "sandbox/git/credentials.h"
 #include "unit/sandbox/sandbox_test.h"
 
-enum { ANOTHER_UID = 65534 };
+enum { ANOTHER_UID = 65534, MOST_AT_ONCE = 32 };
 
 struct bench {
     struct event_loop *loop;
@@ -136,6 +136,52 @@ static void question_may_come_in_parts(void **state)
     assert_string_equal(answer.text, "username=alice\npassword=the-password\n");
 }
 
+/* It is cut off, whatever it holds. */
+static void question_without_an_end_is_answered_at_its_limit(void **state)
+{
+    static const char question[] = "protocol=https\nhost=git.example\n";
+    struct bench *bench = *state;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
+    CLEANUP(fd_close) int fd = connect_to(bench);
+
+    strbuf_append(&text, question);
+    while (text.len < CREDENTIAL_QUESTION_MAX_BYTES - 1)
+        strbuf_append_char(&text, 'x');
+    say(fd, text.text);
+    event_loop_dispatch(bench->loop);
+    event_loop_dispatch(bench->loop);
+    assert_int_equal(read(fd, text.text, 1), -1);
+    assert_int_equal(errno, EAGAIN);
+    say(fd, "x");
+    read_answer(bench, fd, &answer);
+    assert_string_equal(answer.text, "username=alice\npassword=the-password\n");
+}
+
+/* Further ones are refused until one of them ends. */
+static void thirty_two_may_ask_at_once(void **state)
+{
+    static const char question[] = "protocol=https\nhost=git.example\n\n";
+    struct bench *bench = *state;
+    CLEANUP(strbuf_done) struct strbuf none = STRBUF_INIT;
+    CLEANUP(fd_close) int late = -1;
+    int silent[MOST_AT_ONCE];
+
+    for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
+        silent[i] = connect_to(bench);
+        event_loop_dispatch(bench->loop);
+    }
+    late = connect_to(bench);
+    say(late, question);
+    read_answer(bench, late, &none);
+    assert_string_equal(none.text, "");
+    fd_close(&silent[0]);
+    event_loop_dispatch(bench->loop);
+    assert_answer(bench, question, "password=the-password\n");
+    for (size_t i = 1; i < ARRAY_SIZE(silent); i++)
+        fd_close(&silent[i]);
+}
+
 /* The kernel reports the process that connected, not the later owner of the descriptor. */
 static void another_user_gets_nothing(void **state)
 {
@@ -161,6 +207,8 @@ int credential_socket_tests(void)
         TEST(credential_is_given_for_its_origin_alone),
         TEST(member_is_found_by_its_whole_name),
         TEST(question_may_come_in_parts),
+        TEST(question_without_an_end_is_answered_at_its_limit),
+        TEST(thirty_two_may_ask_at_once),
         TEST(another_user_gets_nothing),
     };
 

@@ -92,6 +92,13 @@ static const char SQL_LOCK_UNFINISHED[] =
  * A conversation's own sandbox ("c-…") is deleted with the last conversation that works in it: its
  * children may, too.
  */
+/*
+ * Deletions of conversations with the same sandbox take turns: each sees which ones are left. The
+ * last one would not know that it is, if the others were not committed yet.
+ */
+static const char SQL_LOCK_SANDBOX[] =
+    "SELECT 1 FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id"
+    " WHERE c.id = $1::uuid AND r.session_id LIKE 'c-%' ORDER BY r.id FOR NO KEY UPDATE OF r";
 static const char SQL_DELETE[] =
     "WITH gone AS (DELETE FROM conversations WHERE id = $1::uuid"
     "  RETURNING id, runtime_session, created_at),"
@@ -282,10 +289,12 @@ static int make_farewell(struct db *db, const struct uuid *id, char **text_out, 
 static int delete_locked(struct db *db, struct db_tx *tx, const struct uuid *id,
                          const char *farewell, struct error *err)
 {
+    CLEANUP(db_rows_done) PGresult *locked = NULL;
     CLEANUP(db_rows_done) PGresult *deleted = NULL;
     int rc = 0;
 
-    if (db_tx_query(tx, SQL_DELETE, DB_PARAMS(id->text, farewell), &deleted, err) < 0)
+    if (db_tx_query(tx, SQL_LOCK_SANDBOX, DB_PARAMS(id->text), &locked, err) < 0 ||
+        db_tx_query(tx, SQL_DELETE, DB_PARAMS(id->text, farewell), &deleted, err) < 0)
         return -1;
     rc = db_tx_commit(tx, err);
     if (!db_hint_is_due(rc, err))

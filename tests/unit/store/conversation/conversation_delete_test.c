@@ -184,6 +184,53 @@ static void only_the_last_conversation_takes_its_own_sandbox_along(void **state)
     }
 }
 
+/* The commit of that conversation's deletion waits for the transaction. */
+static struct test_tx *hold_commit(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct test_tx *tx = test_tx_begin();
+
+    strbuf_appendf(&sql,
+                   "CREATE FUNCTION hold_commit() RETURNS trigger LANGUAGE plpgsql AS"
+                   " 'BEGIN PERFORM pg_advisory_xact_lock(3); RETURN NULL; END';"
+                   "CREATE CONSTRAINT TRIGGER hold_commit AFTER DELETE ON conversations"
+                   " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (OLD.id = '%s')"
+                   " EXECUTE FUNCTION hold_commit()",
+                   id->text);
+    test_sql(sql.text);
+    test_tx_sql(tx, "SELECT pg_advisory_xact_lock(3)");
+    return tx;
+}
+
+/* Neither deletion sees that of the other one before its commit. */
+static void last_of_two_deletions_at_once_takes_the_sandbox_along(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime runtime = store_add_runtime(fixture);
+    CLEANUP(conversation_done) struct conversation one = create_in(fixture, "c-shared");
+    CLEANUP(conversation_done) struct conversation two = create_in(fixture, "c-shared");
+    struct pair first = {.fixture = fixture, .claim.conversation = one};
+    struct pair second = {.fixture = fixture, .claim.conversation = two};
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct test_tx *tx = NULL;
+    pthread_t threads[2];
+
+    strbuf_appendf(&sql, "UPDATE runtimes SET session_id = 'c-shared' WHERE id = '%s'", runtime.id);
+    test_sql(sql.text);
+    tx = hold_commit(&one.id);
+    pthread_create(&threads[0], NULL, delete_it, &first);
+    while (count_waiting() < 1)
+        sched_yield();
+    pthread_create(&threads[1], NULL, delete_it, &second);
+    while (!atomic_load(&second.is_deleted) && count_waiting() < 2)
+        sched_yield();
+    test_tx_commit(tx);
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+    test_sql("DROP FUNCTION hold_commit() CASCADE");
+    assert_false(is_wanted("c-shared"));
+}
+
 static void make_child(const struct conversation *child, const struct conversation *parent,
                        const char *is_sub_agent)
 {
@@ -256,6 +303,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(append_that_has_begun_goes_with_the_conversation),
         cmocka_unit_test(append_that_comes_too_late_writes_nothing),
         cmocka_unit_test(only_the_last_conversation_takes_its_own_sandbox_along),
+        cmocka_unit_test(last_of_two_deletions_at_once_takes_the_sandbox_along),
         cmocka_unit_test(sub_agents_are_deleted_before_the_conversation_above),
         cmocka_unit_test(stranger_deletes_nothing_and_stops_nothing),
     };

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -253,19 +254,46 @@ static void rows_from_before_are_completed_by_their_reader(void **state)
     assert_true(row_is(&made.id, "is_leaf_known AND spec_info IS NOT NULL"));
 }
 
+/* A reader in a thread of its own. */
+struct reader {
+    const struct store_fixture *fixture;
+    struct uuid id;
+    _Atomic(bool) is_done;
+};
+
+static void *read_it(void *argument)
+{
+    struct reader *reader = argument;
+    CLEANUP(info_list_done) struct info_list list = INFO_LIST_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(info_store_load_many(reader->fixture->db, &reader->fixture->scope, &reader->id, 1,
+                                     &list, &err),
+                &err);
+    assert_int_equal(list.n, 1);
+    atomic_store(&reader->is_done, true);
+    return NULL;
+}
+
 static void locked_row_is_left_to_the_next_reader(void **state)
 {
     const struct store_fixture *fixture = *state;
     CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+    struct reader reader = {.fixture = fixture, .id = made.id};
     struct test_tx *tx = NULL;
-    json_auto_t *found = NULL;
+    pthread_t thread = 0;
+    int64_t n_waiting = 0;
 
     set_row(&made.id, "spec_info = NULL, leaf_event_id = NULL, is_leaf_known = false");
     tx = test_tx_begin();
     test_tx_sql(tx, "SELECT 1 FROM conversations FOR UPDATE");
-    found = told(fixture, &made.id);
+    pthread_create(&thread, NULL, read_it, &reader);
+    while (!atomic_load(&reader.is_done) && n_waiting == 0)
+        n_waiting = test_sql_count("SELECT count(*) FROM pg_stat_activity WHERE"
+                                   " wait_event_type = 'Lock' AND datname = current_database()");
     test_tx_commit(tx);
-    assert_non_null(found);
+    pthread_join(thread, NULL);
+    assert_int_equal(n_waiting, 0);
     assert_true(row_is(&made.id, "spec_info IS NULL AND NOT is_leaf_known"));
     assert_told_true(fixture, &made.id);
     assert_true(row_is(&made.id, "spec_info IS NOT NULL AND is_leaf_known"));
@@ -527,24 +555,6 @@ static void newest_sandbox_of_the_session_is_told(void **state)
     }
     assert_done(info_store_load_many(fixture->db, &fixture->scope, &made.id, 1, &list, &err), &err);
     assert_string_equal(list.items[0].sandbox.status, "running");
-}
-
-/* A reader in a thread of its own, and the transaction that holds it up. */
-struct reader {
-    const struct store_fixture *fixture;
-    struct uuid id;
-};
-
-static void *read_it(void *argument)
-{
-    const struct reader *reader = argument;
-    CLEANUP(info_list_done) struct info_list list = INFO_LIST_INIT;
-    struct error err = ERROR_INIT;
-
-    assert_done(info_store_load_many(reader->fixture->db, &reader->fixture->scope, &reader->id, 1,
-                                     &list, &err),
-                &err);
-    return NULL;
 }
 
 /* Once the reader has the row, and looks for the leaf, the row changes: its text is not for it. */

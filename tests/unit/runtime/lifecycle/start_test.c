@@ -16,6 +16,7 @@
 #include "runtime/lifecycle/lifecycle.h"
 #include "runtime/lifecycle/lifecycle_create.h"
 #include "runtime/lifecycle/liveness_check.h"
+#include "runtime/lifecycle/reconcile_queue.h"
 #include "store/runtime/runtime_count_store.h"
 #include "store/runtime/runtime_store.h"
 #include "support/json_path.h"
@@ -120,6 +121,23 @@ static void started_sandbox_gets_its_keys(void **state)
     assert_gets_keys(server, "session-key");
     assert_starts_counted(fixture, 1, 0);
     test_server_stop(server);
+}
+
+/* A start uses up a network, and perhaps a home, made in advance, even if it fails. */
+static void start_has_the_reserve_refilled_later(void **state)
+{
+    struct service_fixture *fixture = *state;
+    struct reconcile_queue *queue = fixture->service.reconcile_queue;
+    struct backend_event *events = mem_alloc_array(RECONCILE_QUEUE_NEWS_MAX, sizeof(*events));
+    size_t n = 0;
+
+    fixture->backend.start_error = ERROR_INVALID;
+    add_one(fixture, "starting", "running");
+    test_sql("UPDATE runtimes SET container_id = NULL, url = NULL");
+    assert_int_equal(reconcile_queue_take(queue, 0, events, &n), 0);
+    assert_int_equal(start(fixture), 0);
+    assert_int_equal(reconcile_queue_take(queue, 0, events, &n), RECONCILE_REFILL_LATER);
+    mem_free(events);
 }
 
 /* A row without a home gets one, which stays its own whatever becomes of the start. */
@@ -543,6 +561,7 @@ int start_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(started_sandbox_gets_its_keys),
+        TEST(start_has_the_reserve_refilled_later),
         TEST(start_is_ordered_as_the_row_says),
         TEST(sandbox_that_refuses_its_keys_is_removed),
         TEST(failed_start_is_in_the_row),

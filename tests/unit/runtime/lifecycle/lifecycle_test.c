@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "runtime/core/start_spec.h"
 #include "runtime/lifecycle/lifecycle_create.h"
 #include "store/runtime/runtime_store.h"
@@ -213,6 +214,31 @@ static void runtime_that_its_tenant_paused_is_not_started_for_others(void **stat
     assert_true(row_is("status = 'paused' AND desired = 'paused' AND is_held"));
 }
 
+/* Its tenant chose the image: deft's own default is no reason to take another one. */
+static void image_of_a_tenants_runtime_stays(void **state)
+{
+    struct service_fixture *fixture = *state;
+    CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    add(fixture, "paused", "paused");
+    strbuf_appendf(&sql,
+                   "WITH k AS (INSERT INTO runtime_keys (user_id, name, key_hash)"
+                   " VALUES ('%s', '" ONE "', '" ONE "') RETURNING id)"
+                   " UPDATE runtimes SET tenant_id = k.id FROM k",
+                   fixture->owner_id.text);
+    test_sql(sql.text);
+    spec.session_id = mem_dup_text("s-" ONE);
+    spec.image = mem_dup_text("other:1");
+    assert_int_equal(lifecycle_create(&fixture->service, &spec, &runtime, &err), 0);
+    assert_string_equal(runtime.id, ONE);
+    assert_told(fixture, "resume c-" ONE ";");
+    assert_true(row_is("image = '" TEST_IMAGE "' AND status = 'running'"));
+    test_sql("DELETE FROM runtime_keys WHERE name = '" ONE "'");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, service_set_up, service_tear_down)
 
 int lifecycle_tests(void)
@@ -230,6 +256,7 @@ int lifecycle_tests(void)
         TEST(detail_is_kept_for_the_present_container_while_it_runs),
         TEST(container_is_removed_only_of_a_runtime_at_rest),
         TEST(runtime_that_its_tenant_paused_is_not_started_for_others),
+        TEST(image_of_a_tenants_runtime_stays),
     };
 
     return cmocka_run_group_tests_name("runtime/lifecycle", tests, NULL, NULL);

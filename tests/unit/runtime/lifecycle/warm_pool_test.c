@@ -17,7 +17,7 @@
 #include "support/sql.h"
 #include "unit/runtime/lifecycle/service_fixture.h"
 
-enum { PATIENCE_MS = 60000 };
+enum { PATIENCE_MS = 60000, N_LOOKS = 100 };
 
 #define GOOD "aaaaaaaaaaaaaaaa"
 #define OTHER "bbbbbbbbbbbbbbbb"
@@ -287,6 +287,36 @@ static void home_of_a_container_that_stays_is_kept(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, service_set_up, service_tear_down)
 
+/* It could not be claimed, and nothing would know of its container. */
+static void member_that_cannot_be_stored_is_removed(void **state)
+{
+    struct service_fixture *fixture = *state;
+    pthread_t thread = 0;
+
+    test_sql("CREATE FUNCTION test_refuse() RETURNS trigger LANGUAGE plpgsql AS"
+             " 'BEGIN RAISE ''as the test wants it''; END';"
+             "CREATE TRIGGER test_refuse BEFORE UPDATE ON warm_sandboxes FOR EACH ROW"
+             " EXECUTE FUNCTION test_refuse()");
+    assert_int_equal(pthread_create(&thread, NULL, run_pool, &fixture->service), 0);
+    service_await_told(fixture, "remove_home h-new;");
+    /* The next attempt is not made at once, even if a claim asks for it. */
+    for (int i = 0; i < N_LOOKS; i++) {
+        warm_pool_wake(fixture->service.pool);
+        assert_int_equal(test_sql_count("SELECT count(*) FROM warm_sandboxes"), 0);
+    }
+    warm_pool_stop(fixture->service.pool);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(service_was_told(fixture, "keep_home h-new;start " TEST_IMAGE ";remove "));
+    assert_false(service_was_told(fixture, "keep_network"));
+    assert_false(service_was_told(fixture, "remove_home h-new;keep_home h-new;"));
+}
+
+static int tear_down_refusing(void **state)
+{
+    test_sql("DROP FUNCTION IF EXISTS test_refuse CASCADE");
+    return service_tear_down(state);
+}
+
 int warm_pool_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +333,8 @@ int warm_pool_tests(void)
         TEST(member_whose_image_has_changed_is_removed_once_that_is_known),
         TEST(end_of_another_container_removes_no_member),
         TEST(home_of_a_container_that_stays_is_kept),
+        cmocka_unit_test_setup_teardown(member_that_cannot_be_stored_is_removed, service_set_up,
+                                        tear_down_refusing),
     };
 
     return cmocka_run_group_tests_name("runtime/warm_pool", tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "model/conversation/conversation.h"
+#include "model/tools/mcp_listing.h"
 #include "model/tools/mcp_tools.h"
 #include "support/json_path.h"
 #include "support/sql.h"
@@ -18,6 +19,7 @@
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/secret_list.h"
 #include "worker/agent/mcp/server_connections.h"
+#include "worker/agent/mcp/server_listing.h"
 #include "worker/mcp/mcp_test.h"
 
 #define CALLS                                                                                      \
@@ -301,6 +303,36 @@ static void a_changed_list_is_heard_of_during_a_call(void **state)
     end(&called);
 }
 
+/* A list that is known is not asked for, until the server says that it has changed. */
+static void a_changed_list_is_asked_for_again(void **state)
+{
+    static const struct test_reply replies[] = {
+        GREETING,
+        {.bytes = STREAM EVENT("{\"method\":\"notifications/tools/list_changed\"}")
+             EVENT("{\"id\":2,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}"),
+         .ending = TEST_CLOSE},
+        GREETING,
+        ANSWER("{\"id\":2,\"result\":{\"tools\":[{\"name\":\"later\"}]}}")};
+    struct called called;
+    struct agent *agent = &called.claimed.agent;
+    json_auto_t *tools = NULL;
+
+    begin(&called, state, replies, ARRAY_SIZE(replies));
+    json_put(agent->conversation.spec, MCP_LISTING, mcp_listing_new());
+    assert_int_equal(server_listing_settle(agent, &called.err), 0);
+    assert_int_equal(test_server_n_requests(called.server), 0);
+    run(&called);
+    assert_text(&called, "done");
+    assert_int_equal(server_listing_settle(agent, &called.err), 0);
+    assert_int_equal(test_server_n_requests(called.server), 6);
+    tools = mcp_listing_tools_of(json_object_get(agent->conversation.spec, MCP_LISTING), "one");
+    assert_int_equal(json_array_size(tools), 1);
+    assert_string_equal(json_text_or(json_array_get(tools, 0), "name", ""), "later");
+    assert_int_equal(server_listing_settle(agent, &called.err), 0);
+    assert_int_equal(test_server_n_requests(called.server), 6);
+    end(&called);
+}
+
 /* Each talk over the older transport has a stream of its own. */
 static void a_call_over_the_older_transport_has_its_own_stream(void **state)
 {
@@ -427,6 +459,7 @@ int server_call_tests(void)
         cmocka_unit_test(the_arguments_are_those_that_the_model_wrote),
         cmocka_unit_test(a_stop_is_not_the_servers_error),
         cmocka_unit_test(a_changed_list_is_heard_of_during_a_call),
+        cmocka_unit_test(a_changed_list_is_asked_for_again),
         cmocka_unit_test(a_call_over_the_older_transport_has_its_own_stream),
         cmocka_unit_test(credentials_are_hidden),
         cmocka_unit_test(a_program_gets_the_call_in_the_sandbox),

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -24,6 +25,16 @@ enum { MESSAGE_MAX_BYTES = 1 << 20, AUTH_FRAME_MAX_BYTES = 8192 };
 
 /* --- upgrades --- */
 
+/* Once another client has had an answer, the end of the refused connection is there. */
+static void assert_ended(const struct gateway_fixture *fixture, const struct ws *refused)
+{
+    CLEANUP(ws_done) struct ws other = WS_INIT;
+    char byte = 0;
+
+    assert_int_equal(ws_open(&other, fixture->socket, fixture->events, ""), 101);
+    assert_int_equal(recv(refused->fd, &byte, 1, MSG_DONTWAIT), 0);
+}
+
 static void requests_that_are_no_sockets_are_refused(void **state)
 {
     static const char *const paths[] = {"/", "/sockets/events/none", "/sockets/events/",
@@ -39,11 +50,13 @@ static void requests_that_are_no_sockets_are_refused(void **state)
         CLEANUP(ws_done) struct ws ws = WS_INIT;
 
         assert_int_equal(ws_open(&ws, fixture->socket, paths[i], ""), 403);
+        assert_ended(fixture, &ws);
     }
     for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
         CLEANUP(ws_done) struct ws ws = WS_INIT;
 
         assert_int_equal(ws_open_plain(&ws, fixture->socket, heads[i]), 403);
+        assert_ended(fixture, &ws);
     }
     {
         CLEANUP(ws_done) struct ws ws = WS_INIT;

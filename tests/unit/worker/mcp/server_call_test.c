@@ -3,10 +3,12 @@
  */
 #include "worker/agent/mcp/server_call.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "model/conversation/conversation.h"
@@ -21,6 +23,8 @@
 #include "worker/agent/mcp/server_connections.h"
 #include "worker/agent/mcp/server_listing.h"
 #include "worker/mcp/mcp_test.h"
+
+enum { N_LOOKS = 50 };
 
 #define CALLS                                                                                      \
     "{\"turns\": [{\"steps\": [{\"calls\": [{\"name\": \"terminal\", \"arguments\":"               \
@@ -268,6 +272,33 @@ static void the_arguments_are_those_that_the_model_wrote(void **state)
     end(&called);
 }
 
+static void *run_in_thread(void *called)
+{
+    run(called);
+    return NULL;
+}
+
+/* Another worker may have the conversation by then, and send the call, too. */
+static void a_call_waits_for_the_lease(void **state)
+{
+    static const struct test_reply replies[] = {GREETING, RESULT};
+    struct called called;
+    pthread_t thread = 0;
+
+    begin(&called, state, replies, ARRAY_SIZE(replies));
+    run_control_renew(&called.claimed.control, clock_monotonic_ms() - 1);
+    assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &called), 0);
+    for (int n_noted = 0; n_noted < N_LOOKS && test_server_n_requests(called.server) == 0;)
+        n_noted +=
+            test_sql_count("SELECT count(*) FROM conversations WHERE"
+                           " agent_state::json ->> '" AGENT_STATE_SERVER_CALL "' IS NOT NULL") > 0;
+    assert_int_equal(test_server_n_requests(called.server), 0);
+    run_control_renew(&called.claimed.control, INT64_MAX / 2);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_text(&called, "done");
+    end(&called);
+}
+
 static void a_stop_is_not_the_servers_error(void **state)
 {
     static const struct test_reply replies[] = {GREETING, RESULT};
@@ -457,6 +488,7 @@ int server_call_tests(void)
         cmocka_unit_test(a_server_that_is_gone_from_the_configuration_is_an_error),
         cmocka_unit_test(a_call_that_lost_a_secret_is_not_sent),
         cmocka_unit_test(the_arguments_are_those_that_the_model_wrote),
+        cmocka_unit_test(a_call_waits_for_the_lease),
         cmocka_unit_test(a_stop_is_not_the_servers_error),
         cmocka_unit_test(a_changed_list_is_heard_of_during_a_call),
         cmocka_unit_test(a_changed_list_is_asked_for_again),

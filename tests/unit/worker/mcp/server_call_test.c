@@ -315,6 +315,48 @@ static void a_stop_is_not_the_servers_error(void **state)
 }
 
 #define STREAM "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+/* A call that the server has, and does not answer. */
+static void stop_during_a_call(struct called *called, void **state, enum stop_kind stop)
+{
+    static const struct test_reply replies[] = {
+        GREETING,
+        {.bytes = "", .ending = TEST_HOLD},
+        {.bytes = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+         .ending = TEST_CLOSE}};
+    pthread_t thread = 0;
+
+    begin(called, state, replies, ARRAY_SIZE(replies));
+    assert_int_equal(pthread_create(&thread, NULL, run_in_thread, called), 0);
+    assert_true(test_server_wait(called->server, 3));
+    run_control_request(&called->claimed.control, stop);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(called->rc, -1);
+    assert_int_equal(called->err.code, ERROR_CANCELLED);
+    assert_string_equal(called->problem.text, "");
+}
+
+static void the_server_is_told_of_an_interrupt(void **state)
+{
+    struct called called;
+
+    stop_during_a_call(&called, state, STOP_INTERRUPT);
+    assert_int_equal(test_server_n_requests(called.server), 4);
+    assert_non_null(
+        strstr(test_server_request(called.server, 3), "\"method\":\"notifications/cancelled\""));
+    assert_non_null(strstr(test_server_request(called.server, 3), "\"requestId\":2"));
+    end(&called);
+}
+
+/* Another worker takes the run over: it may still want the result. */
+static void the_server_is_not_told_of_a_lost_lease(void **state)
+{
+    struct called called;
+
+    stop_during_a_call(&called, state, STOP_LOST);
+    assert_int_equal(test_server_n_requests(called.server), 3);
+    end(&called);
+}
+
 #define EVENT(json) "data: " json "\n\n"
 
 static void a_changed_list_is_heard_of_during_a_call(void **state)
@@ -490,6 +532,8 @@ int server_call_tests(void)
         cmocka_unit_test(the_arguments_are_those_that_the_model_wrote),
         cmocka_unit_test(a_call_waits_for_the_lease),
         cmocka_unit_test(a_stop_is_not_the_servers_error),
+        cmocka_unit_test(the_server_is_told_of_an_interrupt),
+        cmocka_unit_test(the_server_is_not_told_of_a_lost_lease),
         cmocka_unit_test(a_changed_list_is_heard_of_during_a_call),
         cmocka_unit_test(a_changed_list_is_asked_for_again),
         cmocka_unit_test(a_call_over_the_older_transport_has_its_own_stream),

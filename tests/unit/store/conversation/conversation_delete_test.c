@@ -231,6 +231,50 @@ static void last_of_two_deletions_at_once_takes_the_sandbox_along(void **state)
     assert_false(is_wanted("c-shared"));
 }
 
+static void *undo_it(void *argument)
+{
+    struct pair *pair = argument;
+    struct error err = ERROR_INIT;
+    bool is_undone = false;
+
+    assert_done(conversation_store_undo_start(pair->fixture->db, &pair->fixture->scope,
+                                              &pair->claim.conversation.id, &is_undone, &err),
+                &err);
+    atomic_store(&pair->is_deleted, is_undone);
+    return NULL;
+}
+
+/* A message that comes after the check would be lost with the conversation. */
+static void nothing_comes_between_the_check_and_the_undoing_of_a_start(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime runtime = store_add_runtime(fixture);
+    CLEANUP(conversation_done) struct conversation made = create_in(fixture, "c-undone");
+    struct pair pair = {.fixture = fixture, .claim.conversation = made};
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf free_rows = STRBUF_INIT;
+    struct test_tx *tx = test_tx_begin();
+    pthread_t thread = 0;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET agent_state = '{\"worktree\":{}}' WHERE id = '%s';"
+                   "UPDATE runtimes SET session_id = 'c-undone' WHERE id = '%s'",
+                   made.id.text, runtime.id);
+    test_sql(sql.text);
+    test_tx_sql(tx, "SELECT 1 FROM runtimes WHERE session_id = 'c-undone' FOR UPDATE");
+    pthread_create(&thread, NULL, undo_it, &pair);
+    while (count_waiting() < 1)
+        sched_yield();
+    strbuf_appendf(&free_rows,
+                   "SELECT count(*) FROM (SELECT 1 FROM conversations WHERE id = '%s'"
+                   " FOR KEY SHARE SKIP LOCKED) free_row",
+                   made.id.text);
+    assert_int_equal(test_sql_count(free_rows.text), 0);
+    test_tx_commit(tx);
+    pthread_join(thread, NULL);
+    assert_true(atomic_load(&pair.is_deleted));
+}
+
 static void make_child(const struct conversation *child, const struct conversation *parent,
                        const char *is_sub_agent)
 {
@@ -304,6 +348,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(append_that_comes_too_late_writes_nothing),
         cmocka_unit_test(only_the_last_conversation_takes_its_own_sandbox_along),
         cmocka_unit_test(last_of_two_deletions_at_once_takes_the_sandbox_along),
+        cmocka_unit_test(nothing_comes_between_the_check_and_the_undoing_of_a_start),
         cmocka_unit_test(sub_agents_are_deleted_before_the_conversation_above),
         cmocka_unit_test(stranger_deletes_nothing_and_stops_nothing),
     };

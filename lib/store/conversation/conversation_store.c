@@ -89,16 +89,16 @@ static const char SQL_LOCK_UNFINISHED[] =
     " AND c.last_user_message_id IS NULL AND c.wanted_at IS NULL FOR UPDATE";
 
 /*
- * A conversation's own sandbox ("c-…") is deleted with the last conversation that works in it: its
- * children may, too.
- */
-/*
  * Deletions of conversations with the same sandbox take turns: each sees which ones are left. The
  * last one would not know that it is, if the others were not committed yet.
  */
 static const char SQL_LOCK_SANDBOX[] =
     "SELECT 1 FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id"
     " WHERE c.id = $1::uuid AND r.session_id LIKE 'c-%' ORDER BY r.id FOR NO KEY UPDATE OF r";
+/*
+ * A conversation's own sandbox ("c-…") is deleted with the last conversation that works in it: its
+ * children may, too.
+ */
 static const char SQL_DELETE[] =
     "WITH gone AS (DELETE FROM conversations WHERE id = $1::uuid"
     "  RETURNING id, runtime_session, created_at),"

@@ -53,7 +53,7 @@ start_server() {
 	cat >>"$dir/data/postgresql.conf" <<-CONF
 		listen_addresses = ''
 		unix_socket_directories = '$dir'
-		max_connections = 100
+		max_connections = 200
 		shared_buffers = 32MB
 		timezone = 'UTC'
 		# the cluster does not outlive the test: nothing need reach a disk

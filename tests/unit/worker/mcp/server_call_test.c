@@ -406,6 +406,33 @@ static void a_changed_list_is_asked_for_again(void **state)
     end(&called);
 }
 
+/* Another writer may come in between: a client, for instance, with a message. */
+static void a_list_is_stored_though_another_write_came_first(void **state)
+{
+    static const struct test_reply replies[] = {
+        GREETING, ANSWER("{\"id\":2,\"result\":{\"tools\":[{\"name\":\"find\"}]}}")};
+    struct called called;
+    struct agent *agent = &called.claimed.agent;
+    json_auto_t *tools = NULL;
+
+    begin(&called, state, replies, ARRAY_SIZE(replies));
+    test_sql("CREATE SEQUENCE test_writes; CREATE FUNCTION test_conflict() RETURNS trigger"
+             " LANGUAGE plpgsql AS 'BEGIN IF nextval(''test_writes'') < 3 THEN"
+             " RAISE ''as the test wants it'' USING ERRCODE = ''40001''; END IF;"
+             " RETURN NEW; END';"
+             "CREATE TRIGGER test_conflict BEFORE INSERT ON events FOR EACH ROW"
+             " EXECUTE FUNCTION test_conflict()");
+    called.rc = server_listing_settle(agent, &called.err);
+    test_sql("DROP FUNCTION test_conflict CASCADE");
+    assert_int_equal(called.rc, 0);
+    assert_int_equal(test_sql_count("SELECT last_value FROM test_writes"), 3);
+    test_sql("DROP SEQUENCE test_writes");
+    tools = mcp_listing_tools_of(json_object_get(agent->conversation.spec, MCP_LISTING), "one");
+    assert_int_equal(json_array_size(tools), 1);
+    assert_int_equal(test_server_n_requests(called.server), 3);
+    end(&called);
+}
+
 /* Each talk over the older transport has a stream of its own. */
 static void a_call_over_the_older_transport_has_its_own_stream(void **state)
 {
@@ -536,6 +563,7 @@ int server_call_tests(void)
         cmocka_unit_test(the_server_is_not_told_of_a_lost_lease),
         cmocka_unit_test(a_changed_list_is_heard_of_during_a_call),
         cmocka_unit_test(a_changed_list_is_asked_for_again),
+        cmocka_unit_test(a_list_is_stored_though_another_write_came_first),
         cmocka_unit_test(a_call_over_the_older_transport_has_its_own_stream),
         cmocka_unit_test(credentials_are_hidden),
         cmocka_unit_test(a_program_gets_the_call_in_the_sandbox),

@@ -414,8 +414,10 @@ static void a_list_is_stored_though_another_write_came_first(void **state)
     struct called called;
     struct agent *agent = &called.claimed.agent;
     json_auto_t *tools = NULL;
+    CLEANUP(strbuf_done) struct strbuf kept = STRBUF_INIT;
 
     begin(&called, state, replies, ARRAY_SIZE(replies));
+    test_sql("UPDATE conversations SET spec = (spec::jsonb || '{\"later\": 1}')::text");
     test_sql("CREATE SEQUENCE test_writes; CREATE FUNCTION test_conflict() RETURNS trigger"
              " LANGUAGE plpgsql AS 'BEGIN IF nextval(''test_writes'') < 3 THEN"
              " RAISE ''as the test wants it'' USING ERRCODE = ''40001''; END IF;"
@@ -430,6 +432,11 @@ static void a_list_is_stored_though_another_write_came_first(void **state)
     tools = mcp_listing_tools_of(json_object_get(agent->conversation.spec, MCP_LISTING), "one");
     assert_int_equal(json_array_size(tools), 1);
     assert_int_equal(test_server_n_requests(called.server), 3);
+    strbuf_appendf(&kept,
+                   "SELECT count(*) FROM conversations WHERE id = '%s' AND spec::json ->> 'later' ="
+                   " '1' AND spec::json -> '" MCP_LISTING "' IS NOT NULL",
+                   agent->lease.conversation_id.text);
+    assert_int_equal(test_sql_count(kept.text), 1);
     end(&called);
 }
 

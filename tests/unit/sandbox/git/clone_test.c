@@ -222,6 +222,28 @@ static void order_that_is_wrong_is_refused(void **state)
     assert_string_equal(bench_shell_line(bench, "ls -A"), "");
 }
 
+/* Nobody could answer. */
+static void ssh_asks_no_questions(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(clone_result_done) struct clone_result result = CLONE_RESULT_INIT;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
+    CLEANUP(mem_freep) char *path = mem_dup_text(getenv("PATH"));
+    const struct clone_order order = order_of(bench);
+    struct error err = ERROR_INIT;
+    int rc = -1;
+
+    bench_shell(bench, "mkdir ../bin; mv ../ssh ../bin/ssh; sed -i '2i echo \"$*\" >> ../said' "
+                       "../bin/ssh");
+    assert_int_equal(unsetenv("GIT_SSH_COMMAND"), 0);
+    assert_int_equal(setenv("PATH", bench_text(bench, "%s/bin:%s", bench->folder, path), 1), 0);
+    rc = clone_run(&order, &result, &err);
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    assert_int_equal(rc, 0);
+    assert_string_equal(
+        bench_shell_line(bench, "grep -c -e '-oBatchMode=yes -oConnectTimeout=20 ' ../said"), "1");
+}
+
 struct cloning {
     const struct clone_order *order;
     struct clone_result result;
@@ -460,6 +482,7 @@ int clone_tests(void)
         TEST(existing_clone_stays),
         TEST(folder_in_use_is_a_conflict),
         TEST(order_that_is_wrong_is_refused),
+        TEST(ssh_asks_no_questions),
         TEST(clones_into_one_folder_are_made_one_after_the_other),
         TEST(folder_of_an_earlier_clone_is_used_anew),
         TEST(failed_clone_leaves_nothing),

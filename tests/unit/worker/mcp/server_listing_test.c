@@ -202,6 +202,52 @@ static void credentials_do_not_stand_in_a_listing(void **state)
     test_server_stop(server);
 }
 
+/* Stored words of a failing server are masked, too. */
+static void credentials_do_not_stand_in_a_reason(void **state)
+{
+    static const struct test_reply replies[] = {
+        ANSWER("{\"id\":1,\"error\":{\"code\":-1,\"message\":\"no of-the-server here\"}}")};
+    CLEANUP(strbuf_done) struct strbuf more = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    struct test_server *server = test_server_start(replies, ARRAY_SIZE(replies), NULL);
+    struct uuid id;
+
+    strbuf_appendf(&more,
+                   "{\"agent\": {\"mcp_config\": {\"one\": {\"url\": \"%s\", \"headers\":"
+                   " {\"Authorization\": \"Token of-the-server\"}}}}}",
+                   test_server_url(server, "/mcp"));
+    id = run_new_conversation(fixture, SAYS, more.text);
+    run_to_end(fixture, &id);
+    strbuf_appendf(&sql,
+                   "SELECT count(*) FROM conversations WHERE id = '%s' AND spec::text LIKE"
+                   " '%%no <secret-hidden> here%%' AND spec::text NOT LIKE '%%of-the-server%%'",
+                   id.text);
+    assert_int_equal(test_sql_count(sql.text), 1);
+    test_server_stop(server);
+}
+
+/* Its model is asked twice; the server, which would cost time again, is not. */
+static void a_server_that_failed_is_asked_once_in_a_run(void **state)
+{
+    static const struct test_reply replies[] = {REFUSAL("500")};
+    CLEANUP(strbuf_done) struct strbuf more = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    struct test_server *server = test_server_start(replies, ARRAY_SIZE(replies), NULL);
+    struct uuid id;
+
+    mcp_start_request(server, &more);
+    id = run_new_conversation(
+        fixture,
+        "{\"turns\": [{\"steps\": [{\"calls\": [{\"name\": \"think\", \"arguments\":"
+        " {\"thought\": \"hm\"}}]}, {\"text\": \"hello\"}]}]}",
+        more.text);
+    run_to_end(fixture, &id);
+    assert_row(fixture, &id, "finished/-/-");
+    assert_int_equal(test_server_n_requests(server), 1);
+    test_server_stop(server);
+}
+
 static void a_program_is_listed_in_the_sandbox(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -227,6 +273,8 @@ int server_listing_tests(void)
         cmocka_unit_test(an_agent_without_servers_has_no_listing),
         cmocka_unit_test(a_program_is_an_error_of_its_server_if_it_cannot_run),
         cmocka_unit_test(credentials_do_not_stand_in_a_listing),
+        cmocka_unit_test(credentials_do_not_stand_in_a_reason),
+        cmocka_unit_test(a_server_that_failed_is_asked_once_in_a_run),
         cmocka_unit_test(a_program_is_listed_in_the_sandbox),
     };
 

@@ -148,6 +148,17 @@ static void folder_may_be_hidden(void **state)
     }
 }
 
+static void copy_that_cannot_be_moved_is_an_error(void **state)
+{
+    struct action_bench *bench = *state;
+    const struct fetch_copy copy = {.folder = bench_path(bench, "c")};
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(fetch_copy_place(&copy, bench_path(bench, "none"), &err), -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+    assert_string_equal(err.message, "Moving the copy into place: No such file or directory");
+}
+
 static void credential_that_git_cannot_carry_is_refused(void **state)
 {
     static const char *const credentials[] = {
@@ -233,6 +244,7 @@ int fetch_copy_tests(void)
         BENCH_TEST(order_that_is_wrong_is_refused),
         BENCH_TEST(folder_that_is_another_one_keeps_its_files),
         BENCH_TEST(folder_may_be_hidden),
+        BENCH_TEST(copy_that_cannot_be_moved_is_an_error),
         BENCH_TEST(credential_that_git_cannot_carry_is_refused),
         BENCH_TEST(copies_left_behind_are_removed),
         BENCH_TEST(text_is_told_of_a_few_types),

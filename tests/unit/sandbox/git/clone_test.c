@@ -43,6 +43,7 @@ static int tear_down(void **state)
 {
     (void)unsetenv("GIT_SSH_COMMAND");
     (void)unsetenv("GIT_ALLOW_PROTOCOL");
+    (void)unsetenv("GIT_TRACE2_EVENT");
     return action_bench_tear_down(state);
 }
 
@@ -378,6 +379,33 @@ static void credential_makes_the_clone_ask_the_server(void **state)
                                    bench->workspace, bench->workspace));
 }
 
+/* git's own trace shows what it is started with. */
+static void credential_is_offered_to_the_clone_itself(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(clone_result_done) struct clone_result one = CLONE_RESULT_INIT;
+    CLEANUP(clone_result_done) struct clone_result two = CLONE_RESULT_INIT;
+    struct clone_order order = order_of(bench);
+    const char *count = "grep '\"clone\"' ../trace | grep -c 'credential.https://host.helper=!'";
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(setenv("GIT_ALLOW_PROTOCOL", "https:file", 1), 0);
+    assert_int_equal(setenv("GIT_TRACE2_EVENT", bench_text(bench, "%s/trace", bench->folder), 1),
+                     0);
+    order.url = "https://host/app";
+    assert_int_equal(clone_run(&order, &one, &err), 0);
+    assert_string_equal(bench_shell_line(bench, bench_text(bench, "%s || :", count)), "0");
+    assert_int_equal(
+        credentials_keep(bench->server.credentials,
+                         &(struct credential_order){"https://host", "ann", "correct-horse", 60000},
+                         &err),
+        0);
+    order.name = "two";
+    assert_int_equal(clone_run(&order, &two, &err), 0);
+    assert_int_equal(unsetenv("GIT_TRACE2_EVENT"), 0);
+    assert_string_not_equal(bench_shell_line(bench, bench_text(bench, "%s || :", count)), "0");
+}
+
 /* --- the tool --- */
 
 static json_t *run_tool(struct action_bench *bench, json_t *args)
@@ -487,6 +515,7 @@ int clone_tests(void)
         TEST(folder_of_an_earlier_clone_is_used_anew),
         TEST(failed_clone_leaves_nothing),
         TEST(credential_makes_the_clone_ask_the_server),
+        TEST(credential_is_offered_to_the_clone_itself),
         TEST(steps_of_the_tool_are_observed),
         cmocka_unit_test(tool_has_three_steps_and_a_time_limit),
     };

@@ -5,6 +5,7 @@ libmodel_a_SOURCES = \
 	lib/model/agent/agent_fields.c lib/model/agent/agent_fields.h \
 	lib/model/agent/agent_profile.c lib/model/agent/agent_profile.h \
 	lib/model/agent/agent_settings.c lib/model/agent/agent_settings.h \
+	lib/model/agent/condenser_spec.c lib/model/agent/condenser_spec.h \
 	lib/model/agent/conversation_defaults.h \
 	lib/model/agent/llm_spec.c lib/model/agent/llm_spec.h \
 	lib/model/agent/agent_spec.c lib/model/agent/agent_spec.h \

@@ -145,7 +145,7 @@ const struct object_schema agent_schema = SCHEMA(agent_fields);
 static const struct field summarizing_condenser_fields[] = {
     {.name = "llm", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
     {.name = "max_size", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "240"},
-    {.name = "max_tokens", .kind = FIELD_INT, .rules = FIELD_NULLABLE},
+    {.name = "max_tokens", .kind = FIELD_INT, .rules = FIELD_NULLABLE | FIELD_FROM_1},
     CONDENSER_FIELDS,
 };
 const struct object_schema summarizing_condenser_schema = SCHEMA(summarizing_condenser_fields);

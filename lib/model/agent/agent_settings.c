@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "model/agent/condenser_spec.h"
 #include "model/agent/llm_spec.h"
 #include "model/limits.h"
 #include "model/schema/object_schema.h"
@@ -144,8 +145,7 @@ static void check_condenser(json_t *condenser, const struct json_path *path, jso
     json_t *size = json_object_get(condenser, "max_size");
     json_t *ctx = NULL;
 
-    check_above_0(condenser, "minimum_progress", path, problems);
-    check_above_0(condenser, "hard_context_reset_context_scaling", path, problems);
+    condenser_check_shares(condenser, path, problems);
     if (!json_is_number(size) || json_number_value(size) >= CONDENSER_MIN_SIZE)
         return;
     ctx = json_object();

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "model/agent/agent_fields.h"
 #include "model/agent/agent_settings.h"
+#include "model/agent/condenser_spec.h"
 #include "model/agent/conversation_defaults.h"
 #include "model/agent/llm_spec.h"
 #include "model/schema/object_schema.h"
@@ -21,37 +22,6 @@ static void read_llm_member(json_t *object, json_t *input,
 
     if (json_is_object(llm))
         json_put(object, "llm", llm_spec_read(llm, defaults, &at, problems));
-}
-
-/* No client sees a summary while it is generated. */
-static void check_not_streaming(const json_t *condenser, const struct json_path *path,
-                                json_t *problems)
-{
-    json_t *llm = json_object_get(condenser, "llm");
-    const struct json_path at = {path, "llm", 0};
-
-    if (json_bool_or(llm, "stream", 0))
-        validation_error_add_value(problems, &at, "a condenser's model cannot stream", llm);
-}
-
-/* Reads a condenser by its kind; unknown kinds are kept unchanged and are not run. */
-static json_t *condenser_read(json_t *input, const struct conversation_defaults *defaults,
-                              const struct json_path *path, json_t *problems)
-{
-    const char *kind = json_text_or(input, "kind", NULL);
-    json_t *condenser = NULL;
-
-    if (kind == NULL) {
-        validation_error_add_value(problems, path, "a condenser needs a kind", input);
-        return json_null();
-    }
-    if (!text_equal(kind, "LLMSummarizingCondenser"))
-        return json_deep_copy(input);
-    condenser = object_schema_read(&summarizing_condenser_schema, input, path, problems);
-    read_llm_member(condenser, input, defaults, path, problems);
-    check_not_streaming(condenser, path, problems);
-    json_put_text(condenser, "kind", kind);
-    return condenser;
 }
 
 /* Older clients wrap the servers in {"mcpServers": …}; every server gets `enabled`. */

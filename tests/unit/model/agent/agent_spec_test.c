@@ -116,6 +116,18 @@ static void settings_make_a_whole_agent(void **state)
     assert_string_equal(json_text_or(json_object_get(agent, "llm"), "usage_id", ""), "agent");
 }
 
+static void parts_of_a_pipeline_get_their_defaults(void **state)
+{
+    json_auto_t *agent =
+        agent_of("{'llm': {}, 'condenser': {'kind': 'PipelineCondenser', 'condensers': ["
+                 "{'kind': 'NoOpCondenser'}, {'kind': 'LLMSummarizingCondenser', 'llm': {}}]}}");
+    json_t *parts = json_object_get(json_object_get(agent, "condenser"), "condensers");
+
+    (void)state;
+    assert_json_is(json_array_get(parts, 0), "{'kind': 'NoOpCondenser'}");
+    assert_int_equal(json_int_or(json_array_get(parts, 1), "hard_context_reset_max_retries", 0), 5);
+}
+
 static void condenser_can_be_switched_off(void **state)
 {
     json_auto_t *input = json_of("{'condenser': {'enabled': false}}");
@@ -204,6 +216,11 @@ struct agent_problem {
     const char *type;
 };
 
+#define SUMMARIZING(members)                                                                       \
+    "{'llm': {}, 'condenser': {'kind': 'LLMSummarizingCondenser', 'llm': {}, " members "}}"
+#define PIPELINE(part)                                                                             \
+    "{'llm': {}, 'condenser': {'kind': 'PipelineCondenser', 'condensers': [" part "]}}"
+
 static void wrong_agents_are_refused(void **state)
 {
     static const struct agent_problem cases[] = {
@@ -215,6 +232,19 @@ static void wrong_agents_are_refused(void **state)
          "missing"},
         {"{'llm': {}, 'condenser': {'kind': 'LLMSummarizingCondenser', 'llm': {'stream': true}}}",
          "agent.condenser.llm", "value_error"},
+        {SUMMARIZING("'max_tokens': 0"), "agent.condenser.max_tokens", "greater_than_equal"},
+        {SUMMARIZING("'minimum_progress': 1"), "agent.condenser.minimum_progress", "less_than"},
+        {SUMMARIZING("'hard_context_reset_context_scaling': 0"),
+         "agent.condenser.hard_context_reset_context_scaling", "greater_than"},
+        {SUMMARIZING("'hard_context_reset_max_retries': 0"),
+         "agent.condenser.hard_context_reset_max_retries", "greater_than_equal"},
+        {SUMMARIZING("'max_size': 20, 'keep_first': 9"), "agent.condenser", "value_error"},
+        {"{'llm': {}, 'condenser': {'kind': 'Stranger'}}", "agent.condenser", "value_error"},
+        {PIPELINE("{'kind': 'Stranger'}"), "agent.condenser.condensers.0", "value_error"},
+        {PIPELINE("{'kind': 'PipelineCondenser', 'condensers': []}"),
+         "agent.condenser.condensers.0", "value_error"},
+        {"{'llm': {}, 'condenser': {'kind': 'PipelineCondenser'}}", "agent.condenser.condensers",
+         "value_error"},
         {"{'llm': {}, 'mcp_config': {'a': 5}}", "agent.mcp_config.a", "dict_type"},
         {"{'llm': {}, 'mcp_config': {'mcpServers': {'a': 5}}}", "agent.mcp_config.a", "dict_type"},
         {"{'llm': {}, 'tools': [{}]}", "agent.tools.0.name", "missing"},
@@ -415,6 +445,7 @@ int agent_spec_tests(void)
         cmocka_unit_test(wrapped_servers_are_unwrapped),
         cmocka_unit_test(prompt_arguments_lose_what_is_retired),
         cmocka_unit_test(condenser_gets_its_defaults_and_foreign_ones_stay),
+        cmocka_unit_test(parts_of_a_pipeline_get_their_defaults),
         cmocka_unit_test(settings_make_a_whole_agent),
         cmocka_unit_test(condenser_can_be_switched_off),
         cmocka_unit_test(models_are_filled_in),

@@ -46,11 +46,16 @@ libworker_a_SOURCES = \
 	worker/agent/budget.c worker/agent/budget.h \
 	worker/agent/stuck.c worker/agent/stuck.h \
 	worker/agent/llm/summary.c worker/agent/llm/summary.h \
+	worker/agent/llm/agent_prompt.c worker/agent/llm/agent_prompt.h \
+	worker/agent/llm/hard_reset.c worker/agent/llm/hard_reset.h \
+	worker/agent/llm/view_tokens.c worker/agent/llm/view_tokens.h \
 	worker/agent/llm/vision.c worker/agent/llm/vision.h \
 	worker/agent/sandbox/takeover.c worker/agent/sandbox/takeover.h \
 	worker/agent/calls/task_call.c worker/agent/calls/task_call.h \
 	worker/agent/calls/task_result.c worker/agent/calls/task_result.h \
 	worker/agent/llm/delta_stream.c worker/agent/llm/delta_stream.h \
+	worker/agent/core/token_count.c worker/agent/core/token_count.h \
+	worker/agent/core/token_gauge.c worker/agent/core/token_gauge.h \
 	worker/agent/core/transcript.c worker/agent/core/transcript.h \
 	worker/agent/core/model_view.c worker/agent/core/model_view.h \
 	worker/context.h \

@@ -183,6 +183,9 @@ int llm_call_run(struct llm_call *call, const struct llm_request *request,
 /* Ends the run within milliseconds, even between attempts; sticky. From any thread. */
 void llm_call_cancel(struct llm_call *call) NONNULL;
 
+/* Most tokens that the model of that LLM object reads, as it or the catalogue says; 0: unknown. */
+int64_t llm_window_tokens(const struct catalogue *catalogue, const json_t *spec) NONNULL MUST_CHECK;
+
 /* True if the cost of a call of that LLM object's model is known, or its server may tell it. */
 bool llm_has_price(const struct catalogue *catalogue, const json_t *spec) NONNULL MUST_CHECK;
 

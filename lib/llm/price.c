@@ -56,6 +56,15 @@ static bool has_proxy(const json_t *spec)
            route.provider->takes_litellm;
 }
 
+int64_t llm_window_tokens(const struct catalogue *catalogue, const json_t *spec)
+{
+    const char *model = json_text_or(spec, "model", "");
+    const struct model_facts *facts =
+        catalogue_find_model(catalogue, json_text_or(spec, "model_canonical_name", model));
+
+    return json_int_or(spec, "max_input_tokens", facts != NULL ? facts->window_tokens : 0);
+}
+
 bool llm_has_price(const struct catalogue *catalogue, const json_t *spec)
 {
     const char *model = json_text_or(spec, "model", "");

@@ -174,8 +174,7 @@ static void complete_usage(const struct llm_call *call, const struct llm_request
     usage->latency_s = (double)(clock_monotonic_us() - began_us) / US_PER_S;
     usage->at_s = (double)clock_utc_us() / US_PER_S;
     usage->cost = price_of(request->spec, facts, usage);
-    usage->context_window =
-        json_int_or(request->spec, "max_input_tokens", facts != NULL ? facts->window_tokens : 0);
+    usage->context_window = llm_window_tokens(call->llm->options.catalogue, request->spec);
 }
 
 static int attempt(struct llm_call *call, const struct llm_request *request,

@@ -2,6 +2,7 @@
 // request: the number of the assistant's messages since the user's last. A step is
 //   { text, reasoning, calls: [{ name, arguments }], delay_ms, drip_ms, hold }   an answer; hold: a stream ends when released
 //   { …, id }                                 an answer under an id of its own
+//   { …, usage: { prompt_tokens } }           an answer with these members of its usage
 //   { …, break_after: n }                     a stream whose connection breaks after n pieces
 //   { status, error: { message, type, code }, headers }                     a refusal
 //   { park: true }                                                          no answer until released

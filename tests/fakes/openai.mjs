@@ -56,6 +56,7 @@ function completionOf(step, model, n) {
       completion_tokens: 20,
       total_tokens: 1020 + n - 1,
       prompt_tokens_details: { cached_tokens: 100 },
+      ...step.usage,
     },
   };
 }

@@ -31,6 +31,7 @@ void agent_init(struct agent *agent, struct worker_context *context, struct run_
         .conversation = claim->conversation,
         .history = HISTORY_INIT,
         .transcript = TRANSCRIPT_INIT,
+        .gauge = TOKEN_GAUGE_INIT,
         .secrets = SECRET_LIST_INIT,
         .llm_key = SECRET_INIT,
         .direct = direct_connections_new(),
@@ -60,6 +61,7 @@ void agent_done(struct agent *agent)
     stats_free(agent->stats);
     history_done(&agent->history);
     transcript_done(&agent->transcript);
+    token_gauge_done(&agent->gauge);
     toolset_free(agent->tools);
     secret_list_unmask_log();
     secret_list_done(&agent->secrets);

@@ -12,6 +12,7 @@
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/model_view.h"
 #include "worker/agent/core/secret_list.h"
+#include "worker/agent/llm/hard_reset.h"
 #include "worker/agent/llm/summary.h"
 #include "worker/jobs/job.h"
 #include "worker/jobs/job_conversation.h"
@@ -49,14 +50,14 @@ static int refuse_with(const struct agent *agent, const struct llm_failure *fail
     return 0;
 }
 
-static int condense(struct job_conversation *target, const json_t *condenser,
-                    const struct model_view_range *range, json_t **result_out, struct error *err)
+static int condense(struct job_conversation *target, struct summary_request *request,
+                    json_t **result_out, struct error *err)
 {
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
     struct llm_failure failure = LLM_FAILURE_INIT;
-    struct condensation_result result = {&target->agent, range, &reply};
+    struct condensation_result result = {&target->agent, request->range, &reply};
 
-    if (summary_ask(&target->agent, condenser, range, &reply, &failure, err) < 0) {
+    if (hard_reset_ask(&target->agent, request, &reply, &failure, err) < 0) {
         if (err->code == ERROR_CANCELLED)
             return -1;
         log_info("condensation.failed", LOG_STR("code", llm_failure_code(&failure)),
@@ -77,6 +78,7 @@ int job_condense(struct job_conversation *target, const struct job *job, json_t 
     CLEANUP(model_view_range_done) struct model_view_range range = MODEL_VIEW_RANGE_INIT;
     json_auto_t *condenser = summary_condenser(&target->agent);
     struct model_view_rule rule = summary_rule(condenser);
+    struct summary_request request = {condenser, &range, SUMMARY_PREVIEW_CHARS};
 
     (void)job;
     /* Already done, by a run or by another worker that died before it could report it. */
@@ -89,5 +91,5 @@ int job_condense(struct job_conversation *target, const struct job *job, json_t 
         *result_out = job_refusal(NOTHING_TEXT);
         return 0;
     }
-    return condense(target, condenser, &range, result_out, err);
+    return condense(target, &request, result_out, err);
 }

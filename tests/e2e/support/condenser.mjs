@@ -12,9 +12,9 @@ const wordsOf = (message) => [message.content].flat().map((part) => part?.text ?
 export const textOf = ({ body }) => body.messages.map(wordsOf).join('\n');
 
 /** A conversation whose model and condenser play these scenarios. */
-export async function startCondensed(t, scenario, condenser, { pipeline = false } = {}) {
-  const request = startRequest(llmOf(fake, scenario));
-  const one = { kind: 'LLMSummarizingCondenser', llm: { ...llmOf(fake, condenser), usage_id: 'condenser' }, max_size: SIZE_MAX, keep_first: KEEP_FIRST };
+export async function startCondensed(t, scenario, condenser, { pipeline = false, llm = {}, ...members } = {}) {
+  const request = startRequest({ ...llmOf(fake, scenario), ...llm });
+  const one = { kind: 'LLMSummarizingCondenser', llm: { ...llmOf(fake, condenser), usage_id: 'condenser' }, max_size: SIZE_MAX, keep_first: KEEP_FIRST, ...members };
   request.agent.condenser = pipeline ? { kind: 'PipelineCondenser', condensers: [{ kind: 'NoOpCondenser' }, one] } : one;
   const conversation = await Conversation.create(request);
   t.after(() => conversation.delete());

@@ -34,6 +34,7 @@ worker_test_SOURCES = \
 	tests/unit/worker/tools/worker_tool_test.c \
 	tests/unit/worker/webhooks/receivers_test.c \
 	tests/unit/worker/core/model_view_test.c \
+	tests/unit/worker/core/token_gauge_test.c \
 	tests/unit/worker/worker_test.c \
 	tests/unit/worker/worker_test.h
 worker_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)

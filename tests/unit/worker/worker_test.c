@@ -23,6 +23,7 @@ int main(void)
     n_failed += takeover_tests();
     n_failed += vision_tests();
     n_failed += task_tracker_tests();
+    n_failed += token_gauge_tests();
     n_failed += invoke_skill_tests();
     n_failed += model_view_tests();
     n_failed += worker_tool_tests();

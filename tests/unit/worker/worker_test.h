@@ -28,6 +28,7 @@ int stuck_tests(void);
 int takeover_tests(void);
 int vision_tests(void);
 int task_tracker_tests(void);
+int token_gauge_tests(void);
 int model_view_tests(void);
 int worker_tool_tests(void);
 

@@ -17,6 +17,7 @@
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/secret_list.h"
+#include "worker/agent/core/token_gauge.h"
 #include "worker/agent/core/transcript.h"
 
 struct run_control;
@@ -35,7 +36,8 @@ struct agent {
     struct stats *stats; /* moved here from `conversation` for the run */
     struct history history;
     struct transcript transcript;
-    struct toolset *tools; /* of the conversation as it is now */
+    struct token_gauge gauge; /* of the conversation's own model */
+    struct toolset *tools;    /* of the conversation as it is now */
     struct secret_list secrets;
     json_t *withheld;      /* {id: action} of the last answer's calls whose stored form is masked */
     json_t *llm_spec;      /* of the conversation's own model, with its secrets filled in */

@@ -260,27 +260,87 @@ static void take_summaries(const struct history *history, size_t begin, size_t e
     }
 }
 
+/* Where the newest events to keep may begin, by their number. */
+static size_t end_by_length(const struct cuts *cuts, const struct model_view_rule *rule,
+                            size_t keep_first)
+{
+    size_t n = cuts->view.n;
+    size_t tail = tail_length(rule->max_size > 0 ? rule->max_size : n, keep_first);
+
+    if (rule->max_size == 0 && rule->forget_tokens > 0)
+        return 0;
+    return n > tail ? n - tail : 0;
+}
+
+/* The same by their tokens, when all from `begin` on is forgotten. */
+static size_t end_by_tokens(const struct cuts *cuts, const struct model_view_rule *rule,
+                            size_t begin)
+{
+    size_t end = begin;
+    size_t n_tokens = 0;
+
+    if (rule->tokens == NULL)
+        return 0;
+    while (end < cuts->view.n && n_tokens < rule->forget_tokens)
+        n_tokens += rule->tokens[cuts->view.items[end++]];
+    return end;
+}
+
+/* Fills the range with the view's events from begin to end, at most that many. */
+static void fill_range(const struct history *history, const struct cuts *cuts,
+                       const size_t places[2], size_t max_events,
+                       struct model_view_range *range_out)
+{
+    size_t begin = places[0];
+    size_t end = places[1];
+
+    if (end > begin && end - begin > max_events)
+        end = cut_before(cuts, begin + max_events);
+    for (size_t i = begin; i < end; i++)
+        index_list_add(&range_out->events, cuts->view.items[i]);
+    range_out->offset = begin;
+    take_summaries(history, begin, end, range_out);
+}
+
 void model_view_choose_range(const struct history *history, const struct model_view_rule *rule,
                              struct model_view_range *range_out)
 {
     CLEANUP(cuts_done) struct cuts cuts = {INDEX_LIST_INIT, INDEX_LIST_INIT};
     size_t keep_first = rule->keep_first > 0 ? rule->keep_first : 1;
-    size_t tail = 0;
+    bool is_soft = rule->max_size > 0 && rule->forget_tokens == 0;
+    size_t by_length = 0;
+    size_t by_tokens = 0;
     size_t begin = 0;
     size_t end = 0;
 
     find_cuts(history, &cuts);
-    tail = tail_length(rule->max_size > 0 ? rule->max_size : cuts.view.n, keep_first);
     begin = cut_at(&cuts, keep_first);
-    end = cut_at(&cuts, cuts.view.n > tail ? cuts.view.n - tail : 0);
+    by_length = end_by_length(&cuts, rule, keep_first);
+    by_tokens = end_by_tokens(&cuts, rule, begin);
+    end = cut_at(&cuts, by_tokens > by_length ? by_tokens : by_length);
     if (end <= begin || (double)(end - begin) < rule->minimum_progress * (double)cuts.view.n) {
         begin = cut_at(&cuts, 1);
-        end = rule->max_size > 0 ? begin : cuts.places.items[cuts.places.n - 1];
+        end = is_soft ? begin : cuts.view.n;
     }
-    if (end > begin && end - begin > rule->max_events)
-        end = cut_before(&cuts, begin + rule->max_events);
-    for (size_t i = begin; i < end; i++)
-        index_list_add(&range_out->events, cuts.view.items[i]);
-    range_out->offset = begin;
-    take_summaries(history, begin, end, range_out);
+    fill_range(history, &cuts, (size_t[]){begin, end}, rule->max_events, range_out);
+}
+
+void model_view_take_all(const struct history *history, size_t max_events,
+                         struct model_view_range *range_out)
+{
+    CLEANUP(cuts_done) struct cuts cuts = {INDEX_LIST_INIT, INDEX_LIST_INIT};
+
+    find_cuts(history, &cuts);
+    fill_range(history, &cuts, (size_t[]){cut_at(&cuts, 1), cuts.view.n}, max_events, range_out);
+}
+
+bool model_view_is_fresh(const struct history *history)
+{
+    for (size_t i = history->n; i > 0; i--) {
+        if (stored_event_is(&history->items[i - 1], "Condensation"))
+            return true;
+        if (model_view_reads(&history->items[i - 1]))
+            return false;
+    }
+    return false;
 }

@@ -64,16 +64,24 @@ struct model_view_rule {
     size_t keep_first;       /* events to keep at the head */
     double minimum_progress; /* smallest share of the view worth a summary */
     size_t max_events;       /* most events that one summary may replace */
+    size_t forget_tokens;    /* at least as many tokens to forget; 0: no such demand */
+    const size_t *tokens;    /* token_count_events() of the history; borrowed; NULL: not counted */
 };
 
 /*
  * Chooses the middle of the view, after the head and before the newest events, of which it keeps as
- * many as, with the head and the summary, fill half of max_size (without one, half of the view).
- * Never separates a call from its result. If the range would be too small (minimum_progress), it is
- * empty with a max_size, and all but the system prompt without one. A range of more than max_events
- * is shortened at its end.
+ * many as, with the head and the summary, fill half of max_size (without one, half of the view),
+ * but no more than forget_tokens allows; with forget_tokens and no max_size, as many as that
+ * allows. Never separates a call from its result. If the range would be too small
+ * (minimum_progress), it is empty where only max_size asks for it, else all but the system prompt.
+ * A range of more than max_events is shortened at its end.
  */
 void model_view_choose_range(const struct history *history, const struct model_view_rule *rule,
                              struct model_view_range *range_out) NONNULL;
+/* The range of all events but the system prompt, at most max_events. */
+void model_view_take_all(const struct history *history, size_t max_events,
+                         struct model_view_range *range_out) NONNULL;
+/* True if the model has nothing new to read since the newest Condensation. */
+bool model_view_is_fresh(const struct history *history) NONNULL MUST_CHECK;
 
 #endif

@@ -12,8 +12,11 @@ void transcript_done(struct transcript *transcript)
 
 void transcript_restart(struct transcript *transcript)
 {
+    uint64_t generation = transcript->generation + 1;
+
     llm_prompt_done(&transcript->prompt);
     *transcript = (struct transcript)TRANSCRIPT_INIT;
+    transcript->generation = generation;
 }
 
 void transcript_begin(struct transcript *transcript, const struct catalogue *catalogue,
@@ -32,10 +35,14 @@ void transcript_update(struct transcript *transcript, const struct history *hist
 
     mark = messages_append(messages, history, transcript->n_events);
     llm_prompt_rewind(&transcript->prompt, &transcript->settled);
+    transcript->count = transcript->settled_count;
     for (size_t i = 0; i < json_array_size(messages); i++) {
         llm_prompt_add(&transcript->prompt, json_array_get(messages, i));
-        if (i + 1 == mark.n_messages)
-            transcript->settled = transcript->prompt.end;
+        token_count_add(&transcript->count, json_array_get(messages, i));
+        if (i + 1 != mark.n_messages)
+            continue;
+        transcript->settled = transcript->prompt.end;
+        transcript->settled_count = transcript->count;
     }
     transcript->n_events = mark.n_events;
 }
@@ -43,5 +50,6 @@ void transcript_update(struct transcript *transcript, const struct history *hist
 void transcript_set_tools(struct transcript *transcript, const json_t *tools)
 {
     llm_prompt_set_tools(&transcript->prompt, tools);
+    transcript->n_tool_tokens = token_count_tools(tools);
     transcript->has_tools = true;
 }

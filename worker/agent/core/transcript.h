@@ -10,19 +10,25 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
 #include "base/attr.h"
 #include "llm/llm_prompt.h"
+#include "worker/agent/core/token_count.h"
 
 struct catalogue;
 struct history;
 
 struct transcript {
-    struct llm_prompt prompt;      /* for llm_request.prompt */
-    struct llm_prompt_end settled; /* the end of its final part */
-    size_t n_events;               /* events of the history whose messages are final */
+    struct llm_prompt prompt;         /* for llm_request.prompt */
+    struct llm_prompt_end settled;    /* the end of its final part */
+    size_t n_events;                  /* events of the history whose messages are final */
+    struct token_count count;         /* of the messages */
+    struct token_count settled_count; /* of the final ones */
+    size_t n_tool_tokens;             /* estimated, as `count` */
+    uint64_t generation;              /* changes with every restart */
     bool has_tools;
 };
 

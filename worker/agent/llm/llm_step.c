@@ -13,7 +13,6 @@
 #include "llm/llm.h"
 #include "model/catalogue/catalogue.h"
 #include "model/event/event.h"
-#include "model/tools/toolset.h"
 #include "worker/agent/calls/run_end.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/event_writer.h"
@@ -21,10 +20,12 @@
 #include "worker/agent/core/model.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/transcript.h"
+#include "worker/agent/llm/agent_prompt.h"
 #include "worker/agent/llm/condense.h"
 #include "worker/agent/llm/delta_stream.h"
 #include "worker/agent/llm/fallback.h"
 #include "worker/agent/llm/llm_response.h"
+#include "worker/agent/llm/view_tokens.h"
 #include "worker/agent/llm/vision.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
@@ -38,17 +39,6 @@
 static void cancel_call(void *call)
 {
     llm_call_cancel(call);
-}
-
-/* They change only with what restarts the transcript. */
-static void write_tools(struct agent *agent)
-{
-    json_auto_t *tools = NULL;
-
-    if (agent->transcript.has_tools)
-        return;
-    tools = toolset_functions(agent->tools);
-    transcript_set_tools(&agent->transcript, tools);
 }
 
 /*
@@ -147,14 +137,6 @@ static int settle_failure(struct agent *agent, const struct llm_failure *failure
     return run_end_error(agent, llm_failure_code(failure), detail.text, err);
 }
 
-/* Brings the prompt up to date for the model that was chosen. */
-static void write_prompt(struct agent *agent, const struct model_choice *choice)
-{
-    transcript_begin(&agent->transcript, agent->context->catalogue, choice->spec);
-    write_tools(agent);
-    transcript_update(&agent->transcript, &agent->history);
-}
-
 /* The answer could not be stored, or its calls' hooks could not be asked. */
 static int settle_unstored(struct agent *agent, struct error *err)
 {
@@ -189,7 +171,7 @@ static int ask_one(struct agent *agent, const struct model_choice *choice,
                    struct question *question, struct llm_failure *failure_out, struct error *err)
 {
     agent->answer_id = uuid_random();
-    write_prompt(agent, choice);
+    agent_prompt_write(agent, choice->spec);
     if (ask_and_wait(agent, choice, &question->reply, failure_out, err) == 0)
         return 0;
     delta_stream_retract(agent, err->message);
@@ -232,8 +214,10 @@ static int ask_any(struct agent *agent, const struct model_choice *own, struct q
         if (question->failure.kind == LLM_FAILURE_CANCELLED)
             return -1;
     }
-    if (ask_one(agent, own, question, &question->failure, &question->cause) == 0)
+    if (ask_one(agent, own, question, &question->failure, &question->cause) == 0) {
+        view_tokens_note_usage(agent, &question->reply.usage);
         return 0;
+    }
     if (is_resting || !fallback_may_help(&question->failure))
         return -1;
     return ask_fallbacks(agent, question);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/secret.h"
@@ -20,11 +21,9 @@
 #include "worker/context.h"
 
 #define USAGE_ID "condenser"
-#define PREVIEW_CHARS 500
 #define KEEP_FIRST 2
 #define MINIMUM_PROGRESS 0.1
-/* Their ids must fit into an event and leave room for the summary: see EVENT_MAX_BYTES. */
-#define FORGOTTEN_MAX_EVENTS 20000
+#define BLANK_TEXT "The condenser's model wrote no summary."
 
 json_t *summary_condenser(const struct agent *agent)
 {
@@ -40,37 +39,47 @@ struct model_view_rule summary_rule(const json_t *condenser)
     return (struct model_view_rule){
         .keep_first = (size_t)json_int_or(condenser, "keep_first", KEEP_FIRST),
         .minimum_progress = json_number_or(condenser, "minimum_progress", MINIMUM_PROGRESS),
-        .max_events = FORGOTTEN_MAX_EVENTS};
+        .max_events = SUMMARY_MAX_EVENTS};
 }
 
 /* --- the request --- */
 
-static void append_preview(struct strbuf *out, const char *text)
+/* Text for the condenser's model, and how much of each text it is shown. */
+struct preview {
+    struct strbuf *out;
+    size_t max_chars;
+    size_t n_longest; /* characters of the longest text shown */
+};
+
+static void append_preview(struct preview *preview, const char *text)
 {
     size_t len = strlen(text);
-    size_t end = utf8_offset(text, len, PREVIEW_CHARS);
+    size_t end = utf8_offset(text, len, preview->max_chars);
+    size_t n_chars = utf8_length(text, end);
 
-    strbuf_append_bytes(out, text, end);
+    if (n_chars > preview->n_longest)
+        preview->n_longest = n_chars;
+    strbuf_append_bytes(preview->out, text, end);
     if (end < len)
-        strbuf_append(out, " […]");
+        strbuf_append(preview->out, " […]");
 }
 
-static void append_message(struct strbuf *out, const json_t *message)
+static void append_message(struct preview *preview, const json_t *message)
 {
     const json_t *content = json_object_get(message, "content");
     const json_t *calls = json_object_get(message, "tool_calls");
 
-    strbuf_appendf(out, "<%s>\n", json_text_or(message, "role", ""));
+    strbuf_appendf(preview->out, "<%s>\n", json_text_or(message, "role", ""));
     for (size_t i = 0; i < json_array_size(content); i++) {
-        append_preview(out, json_text_or(json_array_get(content, i), "text", "[an image]"));
-        strbuf_append_char(out, '\n');
+        append_preview(preview, json_text_or(json_array_get(content, i), "text", "[an image]"));
+        strbuf_append_char(preview->out, '\n');
     }
     for (size_t i = 0; i < json_array_size(calls); i++) {
         const json_t *function = json_object_get(json_array_get(calls, i), "function");
 
-        strbuf_appendf(out, "calls %s ", json_text_or(function, "name", ""));
-        append_preview(out, json_text_or(function, "arguments", ""));
-        strbuf_append_char(out, '\n');
+        strbuf_appendf(preview->out, "calls %s ", json_text_or(function, "name", ""));
+        append_preview(preview, json_text_or(function, "arguments", ""));
+        strbuf_append_char(preview->out, '\n');
     }
 }
 
@@ -87,7 +96,7 @@ static void append_summaries(const struct history *history, const struct model_v
 
 /* The events of the range as the model would read them, in order. */
 static void append_events(const struct history *history, const struct model_view_range *range,
-                          struct strbuf *out)
+                          struct preview *preview)
 {
     struct history part = HISTORY_INIT;
     json_auto_t *messages = json_array();
@@ -100,35 +109,56 @@ static void append_events(const struct history *history, const struct model_view
     messages_append_as_said(messages, &part);
     mem_free(part.items);
     for (size_t i = 0; i < json_array_size(messages); i++)
-        append_message(out, json_array_get(messages, i));
+        append_message(preview, json_array_get(messages, i));
 }
 
-static json_t *messages_for(const struct agent *agent, const struct model_view_range *range)
+static json_t *messages_for(const struct agent *agent, const struct summary_request *request)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct preview preview = {.out = &text, .max_chars = request->preview_chars};
     json_t *messages = json_array();
 
-    append_summaries(&agent->history, range, &text);
-    append_events(&agent->history, range, &text);
+    append_summaries(&agent->history, request->range, &text);
+    append_events(&agent->history, request->range, &preview);
     json_push(messages, messages_system(catalogue_text(agent->context->catalogue, TEXT_SUMMARY)));
     messages_append_user(messages, text.text);
     return messages;
 }
 
-int summary_ask(struct agent *agent, const json_t *condenser, const struct model_view_range *range,
+size_t summary_longest_preview(const struct agent *agent, const struct model_view_range *range)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct preview preview = {.out = &text, .max_chars = SUMMARY_PREVIEW_CHARS};
+
+    append_events(&agent->history, range, &preview);
+    return preview.n_longest;
+}
+
+/* A summary without words would lose what it replaces. */
+static int refuse_blank(struct llm_reply *reply, struct llm_failure *failure_out, struct error *err)
+{
+    llm_reply_done(reply);
+    *reply = (struct llm_reply)LLM_REPLY_INIT;
+    *failure_out = (struct llm_failure){LLM_FAILURE_NO_RESPONSE, BLANK_TEXT};
+    return error_set(err, ERROR_INVALID, BLANK_TEXT);
+}
+
+int summary_ask(struct agent *agent, const struct summary_request *request,
                 struct llm_reply *reply_out, struct llm_failure *failure_out, struct error *err)
 {
     CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
     CLEANUP(secret_done) struct secret key = SECRET_INIT;
-    json_auto_t *messages = messages_for(agent, range);
-    json_t *llm = json_object_get(condenser, "llm");
+    json_auto_t *messages = messages_for(agent, request);
+    json_t *llm = json_object_get(request->condenser, "llm");
     struct retry_notice telling = retry_notice_begin(agent);
     const struct llm_listener listener = retry_notice_listener(&telling);
     const struct llm_query question = {&choice, messages, NULL, USAGE_ID, &listener};
 
     secret_set(&key, json_text_or(llm, "api_key", ""));
     model_choose(agent->context, &agent->conversation, llm, &key, &choice);
-    return llm_query_run(agent, &question, reply_out, failure_out, err);
+    if (llm_query_run(agent, &question, reply_out, failure_out, err) < 0)
+        return -1;
+    return text_is_blank(reply_out->text) ? refuse_blank(reply_out, failure_out, err) : 0;
 }
 
 /* --- the result --- */

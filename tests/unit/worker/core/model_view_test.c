@@ -91,6 +91,62 @@ static void too_little_is_forgotten_only_when_it_must(void **state)
     assert_int_equal(count_forgotten(0, 0.9), 9);
 }
 
+static size_t count_forgotten_for(size_t forget_tokens, size_t max_size)
+{
+    static const size_t tokens[] = {50, 10, 10, 0, 10, 0, 10, 10, 10, 10};
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    CLEANUP(model_view_range_done) struct model_view_range range = MODEL_VIEW_RANGE_INIT;
+    const struct model_view_rule rule = {.max_size = max_size,
+                                         .keep_first = 1,
+                                         .minimum_progress = 0.1,
+                                         .max_events = 100,
+                                         .forget_tokens = forget_tokens,
+                                         .tokens = tokens};
+
+    history_add_text(&history, TALK);
+    model_view_choose_range(&history, &rule, &range);
+    return range.events.n;
+}
+
+static void as_few_events_are_forgotten_as_the_tokens_allow(void **state)
+{
+    (void)state;
+    assert_int_equal(count_forgotten_for(10, 0), 1);
+    assert_int_equal(count_forgotten_for(11, 0), 3);
+    assert_int_equal(count_forgotten_for(31, 0), 6);
+    assert_int_equal(count_forgotten_for(1000, 0), 9);
+    assert_int_equal(count_forgotten_for(10, 8), 7);
+    assert_int_equal(count_forgotten_for(70, 8), 9);
+}
+
+static void all_but_the_system_prompt_can_be_taken(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    CLEANUP(model_view_range_done) struct model_view_range range = MODEL_VIEW_RANGE_INIT;
+
+    (void)state;
+    history_add_text(&history, TALK);
+    model_view_take_all(&history, 100, &range);
+    assert_int_equal(range.events.n, 9);
+    assert_int_equal(range.offset, 1);
+}
+
+static bool is_fresh(const char *events)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+
+    history_add_text(&history, events);
+    return model_view_is_fresh(&history);
+}
+
+static void view_is_fresh_until_something_new_is_read(void **state)
+{
+    (void)state;
+    assert_false(is_fresh("[" USER("1") "]"));
+    assert_true(is_fresh("[" USER("1") ", {\"kind\": \"Condensation\"}," RUNNING "]"));
+    assert_false(is_fresh("[{\"kind\": \"Condensation\"}," USER("1") "]"));
+}
+
 static void summaries_count_as_events_of_the_view(void **state)
 {
     CLEANUP(history_done) struct history history = HISTORY_INIT;
@@ -186,6 +242,9 @@ int model_view_tests(void)
         cmocka_unit_test(nothing_is_forgotten_where_nothing_fits),
         cmocka_unit_test(model_view_that_became_too_long_is_cut_to_half_of_its_size),
         cmocka_unit_test(too_little_is_forgotten_only_when_it_must),
+        cmocka_unit_test(as_few_events_are_forgotten_as_the_tokens_allow),
+        cmocka_unit_test(all_but_the_system_prompt_can_be_taken),
+        cmocka_unit_test(view_is_fresh_until_something_new_is_read),
         cmocka_unit_test(summaries_count_as_events_of_the_view),
         cmocka_unit_test(condensation_is_owed_to_the_run_that_needed_it),
         cmocka_unit_test(words_of_hooks_are_context),

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "llm/llm.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
@@ -21,7 +22,10 @@
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/model_view.h"
 #include "worker/agent/core/run_control.h"
+#include "worker/agent/core/token_count.h"
+#include "worker/agent/llm/agent_prompt.h"
 #include "worker/agent/llm/summary.h"
+#include "worker/agent/llm/view_tokens.h"
 #include "worker/step_test.h"
 
 /* Its summary is the request, shortened. */
@@ -250,6 +254,129 @@ static void stop_ends_the_wait_for_a_summary(void **state)
     claimed_agent_end(&claimed);
 }
 
+/* --- tokens --- */
+
+static void set_max_tokens(struct claimed_agent *claimed, json_int_t max_tokens)
+{
+    json_t *agent_spec = conversation_agent(&claimed->agent.conversation);
+
+    json_put(json_object_get(agent_spec, "condenser"), "max_tokens", json_integer(max_tokens));
+}
+
+/* The view's length in tokens, which is not counted without a limit. */
+static json_int_t count_tokens(struct claimed_agent *claimed)
+{
+    set_max_tokens(claimed, 1000000);
+    return (json_int_t)view_tokens_measure(&claimed->agent).n_tokens;
+}
+
+static void view_over_max_tokens_is_condensed(void **state)
+{
+    struct claimed_agent claimed;
+    json_int_t n_tokens = 0;
+
+    begin(&claimed, state, ECHOES, 240);
+    n_tokens = count_tokens(&claimed);
+    assert_true(n_tokens > 0);
+    set_max_tokens(&claimed, n_tokens);
+    assert_nothing_done(&claimed);
+    set_max_tokens(&claimed, n_tokens - 1);
+    assert_true(condense(&claimed));
+    assert_step_log(&claimed, BEGINNING SIX " S(stats) Condensation");
+    assert_step_event(&claimed, "Condensation", "summary_offset", "2");
+    claimed_agent_end(&claimed);
+}
+
+/* Here the summary is as long as what it replaces. */
+static void condensation_that_does_not_suffice_is_followed_by_a_hard_reset(void **state)
+{
+    struct claimed_agent claimed;
+    size_t n_system = 0;
+    size_t *tokens = NULL;
+
+    begin(&claimed, state, ECHOES, 240);
+    (void)count_tokens(&claimed);
+    tokens = mem_alloc_array(claimed.agent.history.n, sizeof(*tokens));
+    token_count_events(&claimed.agent.history, tokens);
+    n_system = tokens[0];
+    mem_free(tokens);
+    set_max_tokens(&claimed, (json_int_t)((double)n_system * 1.1) + 2);
+    assert_true(condense(&claimed));
+    assert_step_event(&claimed, "Condensation", "summary_offset", "2");
+    assert_true(condense(&claimed));
+    assert_step_event(&claimed, "Condensation", "summary_offset", "1");
+    assert_false(condense(&claimed));
+    assert_step_log(&claimed, BEGINNING SIX " S(stats) Condensation S(stats) Condensation");
+    assert_int_equal(model_view_length(&claimed.agent.history), 2);
+    claimed_agent_end(&claimed);
+}
+
+static void estimate_alone_does_not_end_the_run(void **state)
+{
+    struct claimed_agent claimed;
+
+    begin(&claimed, state, FAILS, 240);
+    set_max_tokens(&claimed, count_tokens(&claimed) - 1);
+    assert_false(condense(&claimed));
+    assert_step_log(&claimed, BEGINNING SIX);
+    assert_int_equal(claimed.agent.unsummed_until, LENGTH + PATIENCE);
+    claimed_agent_end(&claimed);
+}
+
+static void limit_below_the_system_prompt_is_refused(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct claimed_agent claimed;
+
+    begin(&claimed, state, ECHOES, 240);
+    set_max_tokens(&claimed, 10);
+    assert_true(condense(&claimed));
+    step_last_event(&claimed, "ConversationErrorEvent", &event);
+    assert_non_null(strstr(event.text, "\"LLMBadRequestError\""));
+    assert_non_null(strstr(event.text, "max_tokens of 10 leaves no room"));
+    assert_true(claimed.agent.is_over);
+    claimed_agent_end(&claimed);
+}
+
+static void report(struct claimed_agent *claimed)
+{
+    const struct llm_usage usage = {.model = json_text_or(claimed->agent.llm_spec, "model", ""),
+                                    .prompt_tokens = 2000};
+
+    agent_prompt_write(&claimed->agent, claimed->agent.llm_spec);
+    view_tokens_note_usage(&claimed->agent, &usage);
+}
+
+/* The count that the server reports stays the same while the conversation grows. */
+static void cut_silently(struct claimed_agent *claimed)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct error err = ERROR_INIT;
+
+    report(claimed);
+    for (int i = 0; i < 4000; i++)
+        strbuf_append(&text, "long and ");
+    (void)event_add_environment_message(&events, text.text);
+    step_check(event_writer_append(&claimed->agent, &events, NULL, &err), &err);
+    report(claimed);
+    assert_int_equal(claimed->agent.gauge.window_tokens, 2000);
+}
+
+static void server_that_cuts_silently_ends_the_run(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct claimed_agent claimed;
+
+    begin(&claimed, state, ECHOES, 0);
+    cut_silently(&claimed);
+    assert_true(condense(&claimed));
+    step_last_event(&claimed, "ConversationErrorEvent", &event);
+    assert_non_null(strstr(event.text, "\"LLMContextWindowExceedError\""));
+    assert_non_null(strstr(event.text, "reads only about 2000 tokens"));
+    claimed_agent_end(&claimed);
+}
+
 /* --- whether it may help --- */
 
 static void only_a_shorter_view_may_help_some_failures(void **state)
@@ -302,6 +429,7 @@ static void request_shows_what_is_forgotten(void **state)
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     json_auto_t *ids = json_array();
     json_auto_t *condenser = NULL;
+    struct summary_request request = {NULL, &range, SUMMARY_PREVIEW_CHARS};
     struct claimed_agent claimed;
     struct history *history = &claimed.agent.history;
     struct error err = ERROR_INIT;
@@ -316,7 +444,8 @@ static void request_shows_what_is_forgotten(void **state)
     index_list_add(&range.summaries, history->n - 1);
     index_list_add(&range.events, history->n - 2);
     range.offset = 7;
-    step_check(summary_ask(&claimed.agent, condenser, &range, &reply, &failure, &err), &err);
+    request.condenser = condenser;
+    step_check(summary_ask(&claimed.agent, &request, &reply, &failure, &err), &err);
     assert_string_equal(reply.text, "<summary of what was forgotten before>\nbefore\n<user>\nw5\n");
     {
         CLEANUP(event_list_done) struct event_list made = EVENT_LIST_INIT;
@@ -347,6 +476,11 @@ int condense_step_tests(void)
         cmocka_unit_test(condensation_of_a_client_serves_the_run_too),
         cmocka_unit_test(condensation_of_a_client_takes_precedence),
         cmocka_unit_test(stop_ends_the_wait_for_a_summary),
+        cmocka_unit_test(view_over_max_tokens_is_condensed),
+        cmocka_unit_test(condensation_that_does_not_suffice_is_followed_by_a_hard_reset),
+        cmocka_unit_test(estimate_alone_does_not_end_the_run),
+        cmocka_unit_test(limit_below_the_system_prompt_is_refused),
+        cmocka_unit_test(server_that_cuts_silently_ends_the_run),
         cmocka_unit_test(only_a_shorter_view_may_help_some_failures),
         cmocka_unit_test(rule_has_defaults),
         cmocka_unit_test(request_shows_what_is_forgotten),

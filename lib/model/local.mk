@@ -52,6 +52,7 @@ libmodel_a_SOURCES = \
 	lib/model/start/memory_size.c lib/model/start/memory_size.h \
 	lib/model/event/observation_text.c lib/model/event/observation_text.h \
 	lib/model/openai/openai_answer.c lib/model/openai/openai_answer.h \
+	lib/model/openai/openai_stream.c lib/model/openai/openai_stream.h \
 	lib/model/openai/openai_request.c lib/model/openai/openai_request.h \
 	lib/model/plugins/plugin_folder.c lib/model/plugins/plugin_folder.h \
 	lib/model/schema/regex.c lib/model/schema/regex.h \
@@ -139,6 +140,7 @@ model_test_SOURCES = \
 	tests/unit/model/event/event_test.c \
 	tests/unit/model/event/progress_test.c \
 	tests/unit/model/openai/openai_answer_test.c tests/unit/model/openai/openai_request_test.c \
+	tests/unit/model/openai/openai_stream_test.c \
 	tests/unit/model/masking/event_text_test.c \
 	tests/unit/model/golden_test.c \
 	tests/unit/model/masking/mask_escapes_test.c tests/unit/model/masking/masker_test.c \

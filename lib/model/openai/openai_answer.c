@@ -47,14 +47,24 @@ static json_t *detail_of(const char *key, int64_t n)
     return detail;
 }
 
-static void put_id(json_t *object, const char *prefix)
+void openai_append_id(const char *prefix, struct strbuf *out)
 {
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     const struct uuid id = uuid_random();
     char hex[UUID_HEX_BYTES];
 
     uuid_to_hex(&id, hex);
-    strbuf_appendf(&text, "%s%s", prefix, hex);
+    strbuf_appendf(out, "%s%s", prefix, hex);
+}
+
+/* id: NULL for a new one with that prefix. */
+static void put_id(json_t *object, const char *id, const char *prefix)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    if (id != NULL)
+        strbuf_append(&text, id);
+    else
+        openai_append_id(prefix, &text);
     json_put_text(object, "id", text.text);
 }
 
@@ -71,7 +81,7 @@ json_t *openai_model(const char *profile)
     return model;
 }
 
-static json_t *completion_usage(const struct openai_usage *usage)
+json_t *openai_completion_usage(const struct openai_usage *usage)
 {
     json_t *json = json_object();
 
@@ -102,17 +112,17 @@ json_t *openai_chat_completion(const struct openai_answer *answer)
     json_t *json = json_object();
     json_t *choices = json_array();
 
-    put_id(json, "chatcmpl-");
+    put_id(json, answer->id, "chatcmpl-");
     json_put_text(json, "object", "chat.completion");
     put_count(json, "created", answer->begun_s);
     json_put_text(json, "model", answer->model);
     json_push(choices, choice_of(answer->text));
     json_put(json, "choices", choices);
-    json_put(json, "usage", completion_usage(&answer->usage));
+    json_put(json, "usage", openai_completion_usage(&answer->usage));
     return json;
 }
 
-static json_t *response_usage(const struct openai_usage *usage)
+json_t *openai_response_usage(const struct openai_usage *usage)
 {
     json_t *json = json_object();
 
@@ -124,17 +134,23 @@ static json_t *response_usage(const struct openai_usage *usage)
     return json;
 }
 
-static json_t *message_of(const char *text)
+json_t *openai_text_part(const char *text)
 {
-    json_t *message = json_object();
-    json_t *content = json_array();
     json_t *part = json_object();
 
     json_put_text(part, "type", "output_text");
     json_put_text(part, "text", text);
     json_put(part, "annotations", json_array());
-    json_push(content, part);
-    put_id(message, "msg_");
+    return part;
+}
+
+json_t *openai_message(const char *id, const char *text)
+{
+    json_t *message = json_object();
+    json_t *content = json_array();
+
+    json_push(content, openai_text_part(text));
+    put_id(message, id, "msg_");
     json_put_text(message, "type", "message");
     json_put_text(message, "role", "assistant");
     json_put_text(message, "status", "completed");
@@ -154,8 +170,8 @@ json_t *openai_response(const struct openai_answer *answer, const json_t *asked)
     json_t *json = json_object();
     json_t *output = json_array();
 
-    json_push(output, message_of(answer->text));
-    put_id(json, "resp_");
+    json_push(output, openai_message(answer->item_id, answer->text));
+    put_id(json, answer->id, "resp_");
     json_put_text(json, "object", "response");
     put_count(json, "created_at", answer->begun_s);
     put_count(json, "completed_at", answer->ended_s);
@@ -168,6 +184,6 @@ json_t *openai_response(const struct openai_answer *answer, const json_t *asked)
     json_put(json, "parallel_tool_calls", json_false());
     json_put_text(json, "tool_choice", "none");
     json_put(json, "tools", json_array());
-    json_put(json, "usage", response_usage(&answer->usage));
+    json_put(json, "usage", openai_response_usage(&answer->usage));
     return json;
 }

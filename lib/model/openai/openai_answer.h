@@ -14,6 +14,8 @@
 
 #include "base/attr.h"
 
+struct strbuf;
+
 struct openai_usage {
     int64_t input_tokens;
     int64_t cached_tokens; /* of the input */
@@ -27,6 +29,8 @@ struct openai_answer {
     struct openai_usage usage;
     int64_t begun_s; /* unix seconds */
     int64_t ended_s;
+    const char *id;      /* NULL: a new one */
+    const char *item_id; /* of a response's message; NULL: a new one */
 };
 
 /* Sums the tokens of a conversation's models from its stats; all zero if there are no calls. */
@@ -41,5 +45,16 @@ json_t *openai_model(const char *profile) NONNULL MUST_CHECK;
 json_t *openai_chat_completion(const struct openai_answer *answer) NONNULL MUST_CHECK;
 /* Returns a response with a new id. asked: the request's values, some of which are echoed. */
 json_t *openai_response(const struct openai_answer *answer, const json_t *asked) NONNULL MUST_CHECK;
+
+/* --- parts, also of streams; new references --- */
+
+/* Appends a new id with that prefix. */
+void openai_append_id(const char *prefix, struct strbuf *out) NONNULL;
+json_t *openai_completion_usage(const struct openai_usage *usage) NONNULL MUST_CHECK;
+json_t *openai_response_usage(const struct openai_usage *usage) NONNULL MUST_CHECK;
+/* A response's completed message; id NULL: a new one. */
+json_t *openai_message(const char *id, const char *text) __attribute__((nonnull(2))) MUST_CHECK;
+/* Its only part. */
+json_t *openai_text_part(const char *text) NONNULL MUST_CHECK;
 
 #endif

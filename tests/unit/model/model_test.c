@@ -287,6 +287,7 @@ int main(void)
     n_failed += model_table_tests();
     n_failed += observation_tests();
     n_failed += openai_answer_tests();
+    n_failed += openai_stream_tests();
     n_failed += openai_request_tests();
     n_failed += package_tests();
     n_failed += pattern_tests();

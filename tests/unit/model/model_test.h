@@ -82,6 +82,7 @@ int masker_tests(void);
 int model_table_tests(void);
 int observation_tests(void);
 int openai_answer_tests(void);
+int openai_stream_tests(void);
 int openai_request_tests(void);
 int package_tests(void);
 int pattern_tests(void);

@@ -7,6 +7,7 @@ libstore_a_SOURCES = \
 	lib/store/conversation/condensed_view_store.c lib/store/conversation/condensed_view_store.h \
 	lib/store/conversation/conversation_claim.c \
 	lib/store/conversation/conversation_create.c \
+	lib/store/conversation/run_watch.c lib/store/conversation/run_watch.h \
 	lib/store/conversation/conversation_insert.c lib/store/conversation/conversation_insert.h \
 	lib/store/conversation/conversation_post.c lib/store/conversation/conversation_post.h \
 	lib/store/conversation/conversation_page_sql.h \
@@ -82,6 +83,7 @@ STORE_TESTS = \
 	tests/unit/store/profile_store_test \
 	tests/unit/store/refusal_store_test \
 	tests/unit/store/run_queue_test \
+	tests/unit/store/run_watch_test \
 	tests/unit/store/runtime_state_test \
 	tests/unit/store/runtime_store_test \
 	tests/unit/store/sandbox_store_test \
@@ -221,6 +223,9 @@ tests_unit_store_branch_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_waiting_calls_test_SOURCES = tests/unit/store/conversation/waiting_calls_test.c $(STORE_LOG_FIXTURE)
 tests_unit_store_waiting_calls_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_waiting_calls_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_run_watch_test_SOURCES = tests/unit/store/conversation/run_watch_test.c $(STORE_LOG_FIXTURE)
+tests_unit_store_run_watch_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_run_watch_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_run_queue_test_SOURCES = tests/unit/store/conversation/run_queue_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_run_queue_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_run_queue_test_LDADD = $(STORE_TEST_LIBS)

@@ -53,6 +53,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/mcp/mcp_probe.c fcgi/agent/mcp/mcp_probe.h \
 	fcgi/agent/conversation/tracing_headers.c fcgi/agent/conversation/tracing_headers.h \
 	fcgi/agent/openai.c \
+	fcgi/agent/streamed_turn.c fcgi/agent/streamed_turn.h \
 	fcgi/agent/conversation/open_calls.c fcgi/agent/conversation/open_calls.h \
 	fcgi/agent/conversation/seen_calls.c fcgi/agent/conversation/seen_calls.h \
 	fcgi/agent/plugins/plugin_fetch.c \

@@ -83,6 +83,12 @@ int agent_unknown(enum unknown_words words, const struct uuid *id,
  */
 int conversation_begin(const struct request *request, json_t *body, struct reply *reply,
                        struct uuid *id_out, struct error *err) NONNULL MUST_CHECK;
+/*
+ * Interrupts a conversation of the caller's as POST …/interrupt does, without waiting until its
+ * worker has stopped.
+ */
+int conversation_interrupt_now(const struct request *request, const struct uuid *id,
+                               struct error *err) NONNULL MUST_CHECK;
 /* Appends the agent's last answer; nothing when there is none. */
 int final_response_read(const struct request *request, const struct uuid *id,
                         struct strbuf *text_out, struct error *err) NONNULL MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
  * /v1: LLM profiles served as OpenAI models. A call starts a conversation, or continues one, waits
- * until it has stopped, and replies with the agent's answer.
+ * until it has stopped, and replies with the agent's answer, or sends it as it comes.
  */
 #include "auth/principal.h"
 #include "base/clock.h"
@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "fcgi/agent/agent_api.h"
+#include "fcgi/agent/streamed_turn.h"
 #include "fcgi/core/cors.h"
 #include "fcgi/core/fcgi_context.h"
 #include "fcgi/core/reply.h"
@@ -18,6 +19,7 @@
 #include "model/event/event.h"
 #include "model/openai/openai_answer.h"
 #include "model/openai/openai_request.h"
+#include "model/openai/openai_stream.h"
 #include "model/schema/object_schema.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
@@ -32,18 +34,21 @@ struct turn {
     struct openai_request ask;
     struct uuid id;             /* unset: a new conversation */
     struct openai_usage before; /* usage of that conversation before this call */
+    int64_t after_seq;          /* its newest event then */
+    struct openai_stream stream;
     struct strbuf text;
     struct openai_answer answer;
-    bool is_answered; /* the reply already holds the refusal */
+    bool is_answered; /* the reply already holds the refusal, or was sent as a stream */
 };
 
 /* clang-format off */
-#define TURN_INIT {.ask = OPENAI_REQUEST_INIT, .id = UUID_INIT, .text = STRBUF_INIT}
+#define TURN_INIT {.ask = OPENAI_REQUEST_INIT, .id = UUID_INIT, .stream = OPENAI_STREAM_INIT, .text = STRBUF_INIT}
 /* clang-format on */
 
 static void turn_done(struct turn *turn)
 {
     openai_request_done(&turn->ask);
+    openai_stream_done(&turn->stream);
     strbuf_done(&turn->text);
 }
 
@@ -159,6 +164,7 @@ static int go_on(const struct request *request, struct turn *turn, struct error 
     if (conversation_store_load(db, &scope, &turn->id, &conversation, err) < 0)
         return agent_unknown(UNKNOWN_NAMED, &turn->id, err);
     turn->before = openai_usage_of(conversation.stats);
+    turn->after_seq = conversation.last_seq;
     if (content_read(turn->ask.content, &content, err) < 0 ||
         agent_check_room(request, &turn->id, err) < 0)
         return -1;
@@ -194,6 +200,21 @@ static int read_answer(const struct request *request, struct reply *reply, struc
     return 0;
 }
 
+/* The form, model and values of the stream are set. */
+static int send_stream(const struct request *request, struct reply *reply, struct turn *turn,
+                       int64_t deadline_ms, struct error *err)
+{
+    const struct streamed_turn streamed = {.conversation_id = turn->id,
+                                           .after_seq = turn->after_seq,
+                                           .before = turn->before,
+                                           .deadline_ms = deadline_ms,
+                                           .stream = &turn->stream};
+
+    turn->is_answered = true;
+    turn->stream.begun_s = turn->answer.begun_s;
+    return streamed_turn_send(request, reply, &streamed, err);
+}
+
 static int take_turn(const struct request *request, struct reply *reply, struct turn *turn,
                      struct error *err)
 {
@@ -207,6 +228,8 @@ static int take_turn(const struct request *request, struct reply *reply, struct 
         return rc;
     /* Set before later steps can fail, since the conversation now exists. */
     reply_header(reply, CORS_CONVERSATION_HEADER, turn->id.text);
+    if (turn->ask.is_streamed)
+        return send_stream(request, reply, turn, deadline_ms, err);
     if (conversation_store_wait_stopped(db, &turn->id, deadline_ms, err) < 0)
         return -1;
     return read_answer(request, reply, turn, err);
@@ -246,7 +269,8 @@ static int models(const struct request *request, struct reply *reply, struct err
     return reply_json(reply, 200, json);
 }
 
-/* POST -> 200 ChatCompletion | 400 | 404 | 409 no agent profile | 422 | 429 | 500 | 504 */
+/* POST -> 200 ChatCompletion, or a stream of its chunks | 400 | 404 | 409 no agent profile | 422 |
+ * 429 | 500 | 504 */
 static int chat(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(turn_done) struct turn turn = TURN_INIT;
@@ -260,16 +284,20 @@ static int chat(const struct request *request, struct reply *reply, struct error
     if (uuid_is_set(&turn.id))
         turns = OPENAI_NEW_TURNS;
     openai_request_read_chat(values, turns, &turn.ask, request->problems);
+    turn.answer.model = json_text_or(values, "model", "");
+    turn.stream.form = OPENAI_FORM_CHAT;
+    turn.stream.model = turn.answer.model;
+    turn.stream.asked = values;
     if (run_turn(request, reply, &turn, err) < 0)
         return -1;
     if (turn.is_answered)
         return 0;
-    turn.answer.model = json_text_or(values, "model", "");
     answer = openai_chat_completion(&turn.answer);
     return reply_json(reply, 200, answer);
 }
 
-/* POST -> 200 Response, always of a new conversation; otherwise as chat() */
+/* POST -> 200 Response, or a stream of its events, always of a new conversation; otherwise as
+ * chat() */
 static int response(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(turn_done) struct turn turn = TURN_INIT;
@@ -279,11 +307,14 @@ static int response(const struct request *request, struct reply *reply, struct e
     if (request_json_schema(request, &openai_response_schema, &values, err) < 0)
         return -1;
     openai_request_read_response(values, &turn.ask, request->problems);
+    turn.answer.model = json_text_or(values, "model", "");
+    turn.stream.form = OPENAI_FORM_RESPONSE;
+    turn.stream.model = turn.answer.model;
+    turn.stream.asked = values;
     if (run_turn(request, reply, &turn, err) < 0)
         return -1;
     if (turn.is_answered)
         return 0;
-    turn.answer.model = json_text_or(values, "model", "");
     answer = openai_response(&turn.answer, values);
     return reply_json(reply, 200, answer);
 }

@@ -212,6 +212,17 @@ int reply_stream_write(struct reply *reply, const char *bytes, size_t len, struc
     return 0;
 }
 
+int reply_stream_flush(struct reply *reply, struct error *err)
+{
+    const struct reply_output *output = reply->output;
+
+    if (!reply->is_broken && output->flush != NULL)
+        reply->is_broken = output->flush(output->stream) < 0;
+    if (reply->is_broken)
+        return error_set(err, ERROR_CANCELLED, "the client disconnected, or is too slow");
+    return 0;
+}
+
 void reply_send(struct reply *reply)
 {
     if (reply->is_streaming)

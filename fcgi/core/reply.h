@@ -70,6 +70,8 @@ int reply_stream_begin(struct reply *reply, int status, const char *content_type
                        struct error *err) NONNULL MUST_CHECK;
 int reply_stream_write(struct reply *reply, const char *bytes, size_t len,
                        struct error *err) NONNULL MUST_CHECK;
+/* Sends what was written and is held back; the client gets it now. ERROR_CANCELLED. */
+int reply_stream_flush(struct reply *reply, struct error *err) NONNULL MUST_CHECK;
 
 /* Sends the rest of the reply. */
 void reply_send(struct reply *reply) NONNULL;

@@ -98,13 +98,20 @@ static int write_fcgi(void *stream, const char *bytes, int len)
     return 0;
 }
 
+static int flush_fcgi(void *stream)
+{
+    struct fcgi_output *sent = stream;
+
+    return FCGX_FFlush(sent->stream) < 0 ? -1 : 0;
+}
+
 /* Returns the number of bytes received and sent. */
 static int64_t serve_request(const struct fastcgi_listener *listener, FCGX_Request *fcgi)
 {
     struct fcgi_input received = {.stream = fcgi->in};
     struct fcgi_output sent = {.stream = fcgi->out};
     const struct request_input input = {fcgi->envp, read_fcgi, &received};
-    const struct reply_output output = {write_fcgi, &sent};
+    const struct reply_output output = {write_fcgi, &sent, flush_fcgi, fcgi->ipcFd};
 
     listener->serve(listener->context, &input, &output);
     return received.n_bytes + sent.n_bytes;

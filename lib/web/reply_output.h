@@ -18,6 +18,9 @@ struct reply_output {
     /* Writes all of len bytes; -1 when the other side is gone. */
     int (*write)(void *stream, const char *bytes, int len);
     void *stream;
+    /* Sends what write() holds back; -1 when the other side is gone. NULL: nothing is held back. */
+    int (*flush)(void *stream);
+    int fd; /* the connection, which the other side closes when the client leaves; 0: none */
 };
 
 /* Writes all; false when the client is gone, or reads below the minimum rate. */

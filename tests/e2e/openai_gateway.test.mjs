@@ -129,7 +129,6 @@ test('agent-server 103: images are passed on', async (t) => {
 
 const refusals = [
   ['stored', 400, '/v1/responses', { input: 'x', store: true }],
-  ['streamed', 400, '/v1/responses', { input: 'x', stream: true }],
   ['following another', 400, '/v1/responses', { input: 'x', previous_response_id: 'resp_1' }],
   ['empty', 400, '/v1/responses', { input: '' }],
   ['an empty list', 400, '/v1/responses', { input: [] }],
@@ -140,7 +139,6 @@ const refusals = [
   ['no input', 422, '/v1/responses', {}],
   ['an unknown role', 422, '/v1/responses', { input: [{ role: 'judge', content: 'x' }] }],
   ['no content', 422, '/v1/responses', { input: [{ role: 'user' }] }],
-  ['a chat streamed', 400, '/v1/chat/completions', { messages: [user('x')], stream: true }],
   ['a chat of nobody', 400, '/v1/chat/completions', { messages: [] }],
   ['a chat with the last word', 400, '/v1/chat/completions', { messages: [user('x'), { role: 'assistant', content: 'y' }] }],
   ['a chat with no profile', 404, '/v1/chat/completions', { messages: [user('x')], model: 'openhands_none' }],

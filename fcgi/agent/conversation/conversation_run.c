@@ -82,14 +82,17 @@ static int plan_stop(const struct request *request, const struct stop *stop,
     return 0;
 }
 
-static int stop_here(const struct request *request, const struct stop *stop, struct error *err)
+static int stop_here(const struct request *request, const struct stop *stop, const struct uuid *id,
+                     struct error *err)
 {
+    const struct conversation_scope scope = principal_scope(&request->principal);
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct conversation_write write = {.guard = GUARD_NONE};
 
-    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0 ||
-        plan_stop(request, stop, &conversation, &events, &write, err) < 0)
+    if (conversation_store_load(request->context->db, &scope, id, &conversation, err) < 0)
+        return agent_unknown(UNKNOWN_PLAIN, id, err);
+    if (plan_stop(request, stop, &conversation, &events, &write, err) < 0)
         return -1;
     if (conversation_store_write(request->context->db, &conversation, &events, &write, err) < 0)
         return -1;
@@ -128,7 +131,28 @@ static int try_stop(const struct request *request, const struct stop *stop, cons
 
     if (conversation_store_request_stop(request->context->db, id, stop->word, &chain, err) < 0)
         return -1;
-    return chain.n > 0 ? stop_by_worker(request, stop, id, err) : stop_here(request, stop, err);
+    return chain.n > 0 ? stop_by_worker(request, stop, id, err) : stop_here(request, stop, id, err);
+}
+
+/* One try to interrupt, without a wait for the worker. */
+static int try_interrupt(const struct request *request, const struct uuid *id, struct error *err)
+{
+    struct stop_chain chain = {.n = 0};
+
+    if (conversation_store_request_stop(request->context->db, id, stop_interrupt.word, &chain,
+                                        err) < 0)
+        return -1;
+    return chain.n > 0 ? 0 : stop_here(request, &stop_interrupt, id, err);
+}
+
+int conversation_interrupt_now(const struct request *request, const struct uuid *id,
+                               struct error *err)
+{
+    int rc = try_interrupt(request, id, err);
+
+    for (int i = 1; i < TRIES_MAX && rc < 0 && error_is_lost_race(err); i++)
+        rc = try_interrupt(request, id, err);
+    return rc;
 }
 
 static int stop_conversation(const struct request *request, struct reply *reply,

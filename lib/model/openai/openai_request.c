@@ -277,8 +277,7 @@ static void finish(struct openai_request *ask, const json_t *values)
 
     if (text_starts_with(model, OPENAI_MODEL_PREFIX))
         ask->profile = model + strlen(OPENAI_MODEL_PREFIX);
-    if (json_is_true(json_object_get(values, "stream")))
-        refuse(ask, "Streaming is not supported; leave out stream");
+    ask->is_streamed = json_is_true(json_object_get(values, "stream"));
     if (says_nothing(ask->content))
         refuse(ask, "There is no input");
     if (utf8_length(ask->system.text, ask->system.len) > SUFFIX_MAX_CHARS)

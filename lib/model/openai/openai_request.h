@@ -33,6 +33,7 @@ struct openai_request {
     const char *refusal;  /* why the request is refused, a static string; NULL: it is not */
     struct strbuf system; /* "" if there is none */
     json_t *content;      /* a list of text and image parts */
+    bool is_streamed;
 };
 
 /* clang-format off */

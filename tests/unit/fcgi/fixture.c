@@ -202,7 +202,7 @@ struct test_answer test_dispatch_with(void *state, const char *const *params, co
     struct body_reader reader = {body != NULL ? body : "", body != NULL ? strlen(body) : 0};
     CLEANUP(strbuf_done) struct strbuf sent = STRBUF_INIT;
     CLEANUP(reply_done) struct reply reply = REPLY_INIT;
-    const struct reply_output output = {collect, &sent};
+    const struct reply_output output = {.write = collect, .stream = &sent};
     char *all[PARAMS_MAX] = {NULL};
     const struct request_input input = {all, read_body, &reader};
     bool has_type = false;

@@ -80,7 +80,7 @@ static void use_body(struct request *request, size_t max_bytes)
 static void use_route(struct request *request)
 {
     CLEANUP(reply_done) struct reply reply = REPLY_INIT;
-    const struct reply_output output = {swallow, NULL};
+    const struct reply_output output = {.write = swallow, .stream = NULL};
     struct error err = ERROR_INIT;
     struct uuid id = UUID_INIT;
     unsigned allowed = 0;

@@ -190,7 +190,7 @@ static int note_length(void *stream, const char *bytes, int len)
 static void reply_is_written_in_small_pieces(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf lengths = STRBUF_INIT;
-    const struct reply_output output = {note_length, &lengths};
+    const struct reply_output output = {.write = note_length, .stream = &lengths};
     struct transfer_rate rate = {.grace_ms = TRANSFER_CLIENT_GRACE_MS};
     char bytes[2 * PIECE_BYTES + 1];
 
@@ -259,7 +259,7 @@ static void reply_ends_when_the_client_is_gone(void **state)
 {
     static const char bytes[40000] = "";
     size_t n_left = 20000;
-    const struct reply_output output = {write_nothing, &n_left};
+    const struct reply_output output = {.write = write_nothing, .stream = &n_left};
     struct transfer_rate rate = {.grace_ms = TRANSFER_CLIENT_GRACE_MS};
 
     (void)state;
@@ -294,7 +294,7 @@ static void slow_client_ends_reading_and_writing(void **state)
     static const char bytes[] = "0123456789";
     size_t n_left = 1000;
     struct body source = {bytes, 3};
-    const struct reply_output output = {write_nothing, &n_left};
+    const struct reply_output output = {.write = write_nothing, .stream = &n_left};
     const struct request_input input = {NULL, read_body, &source};
     struct transfer_rate fast = {.grace_ms = 1000, .spent_ms = 60000, .n_bytes = 1 << 20};
     struct transfer_rate slow = {.grace_ms = 1000, .spent_ms = 60000};

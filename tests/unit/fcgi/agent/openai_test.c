@@ -62,6 +62,29 @@ static void deadline_is_a_504_that_names_the_conversation(void **state)
     test_give_waits(fixture, 2);
 }
 
+static void deadline_of_a_stream_is_its_last_event(void **state)
+{
+    struct fixture *fixture = *state;
+
+    prepare(*state);
+    fixture->settings.answer_wait_ms = 0;
+    {
+        CLEANUP(test_answer_done) struct test_answer answer =
+            test_dispatch(*state, ALICE, "POST", "/v1/responses",
+                          "{\"model\":\"openhands_p\",\"input\":\"hi\",\"stream\":true}");
+
+        assert_answer(&answer, 200, "event: response.created\n");
+        assert_non_null(strstr(answer.head.text, "X-OpenHands-ServerConversation-ID: "));
+        assert_non_null(strstr(answer.head.text, "Content-Type: text/event-stream"));
+        assert_null(strstr(answer.head.text, "Content-Length: "));
+        assert_non_null(strstr(answer.body.text, "event: response.failed\n"));
+        assert_non_null(strstr(answer.body.text, "did not come in time"));
+        assert_null(strstr(answer.body.text, "response.completed"));
+    }
+    assert_int_equal(test_take_waits(fixture), 2);
+    test_give_waits(fixture, 2);
+}
+
 static void only_half_of_the_threads_wait(void **state)
 {
     struct fixture *fixture = *state;
@@ -83,6 +106,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(deadline_is_a_504_that_names_the_conversation),
+        cmocka_unit_test(deadline_of_a_stream_is_its_last_event),
         cmocka_unit_test(only_half_of_the_threads_wait),
     };
 

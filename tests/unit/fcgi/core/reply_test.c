@@ -35,7 +35,7 @@ static int take(void *stream, const char *bytes, int len)
 
 #define REPLY_TO(reply, n)                                                                         \
     struct client client = {STRBUF_INIT, n};                                                       \
-    const struct reply_output output = {take, &client};                                            \
+    const struct reply_output output = {.write = take, .stream = &client};                         \
     CLEANUP(reply_done) struct reply reply = REPLY_INIT;                                           \
     (reply).output = &output
 

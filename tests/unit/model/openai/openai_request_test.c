@@ -182,21 +182,28 @@ static void a_model_with_the_prefix_names_a_profile(void **state)
     }
 }
 
-static void streams_are_refused(void **state)
+static void requests_may_ask_for_a_stream(void **state)
 {
-    static const struct case_of_request rows[] = {
-        {"{'model': 'm', 'stream': true, 'messages': [" USER("Hi") "]}", "", "[" TEXT("Hi") "]",
-         "Streaming is not supported; leave out stream"},
+    static const struct {
+        const char *values;
+        bool is_streamed;
+    } rows[] = {
+        {"{'model': 'm', 'stream': true, 'messages': [" USER("Hi") "]}", true},
         {"{'model': 'm', 'stream': false, 'stream_options': null, 'messages': [" USER("Hi") "]}",
-         "", "[" TEXT("Hi") "]", NULL},
-        /* the first reason is kept */
-        {"{'model': 'm', 'stream': true, 'messages': []}", "", "[]",
-         "Streaming is not supported; leave out stream"},
+         false},
+        {"{'model': 'm', 'messages': [" USER("Hi") "]}", false},
     };
 
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        check(&rows[i], OPENAI_ALL_TURNS);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(openai_request_done) struct openai_request ask = OPENAI_REQUEST_INIT;
+        json_auto_t *values = values_of(&openai_chat_schema, rows[i].values);
+        json_auto_t *problems = json_array();
+
+        openai_request_read_chat(values, OPENAI_ALL_TURNS, &ask, problems);
+        assert_refusal(&ask, NULL);
+        assert_int_equal(ask.is_streamed, rows[i].is_streamed);
+    }
 }
 
 /* Characters, not bytes. */
@@ -236,8 +243,7 @@ static void responses_take_a_text_or_a_list(void **state)
          "[" TEXT("Hi") "]", NULL},
         {"{'model': 'm', 'input': 'Hi', 'previous_response_id': 'r'}", "", "[" TEXT("Hi") "]",
          "previous_response_id is not supported"},
-        {"{'model': 'm', 'input': 'Hi', 'stream': true}", "", "[" TEXT("Hi") "]",
-         "Streaming is not supported; leave out stream"},
+        {"{'model': 'm', 'input': 'Hi', 'stream': true}", "", "[" TEXT("Hi") "]", NULL},
     };
 
     (void)state;
@@ -333,7 +339,7 @@ int openai_request_tests(void)
         cmocka_unit_test(parts_are_texts_and_images),
         cmocka_unit_test(malformed_parts_are_named),
         cmocka_unit_test(a_model_with_the_prefix_names_a_profile),
-        cmocka_unit_test(streams_are_refused),
+        cmocka_unit_test(requests_may_ask_for_a_stream),
         cmocka_unit_test(the_system_text_is_limited),
         cmocka_unit_test(responses_take_a_text_or_a_list),
         cmocka_unit_test(malformed_inputs_are_named),

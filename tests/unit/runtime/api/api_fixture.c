@@ -119,7 +119,7 @@ int api_ask(struct service_fixture *fixture, const struct asked *asked, struct s
     char *params[N_PARAMS + 1] = {NULL};
     struct body_source source = {asked->body, asked->body != NULL ? strlen(asked->body) : 0};
     const struct request_input input = {params, read_body, &source};
-    const struct reply_output output = {collect, reply};
+    const struct reply_output output = {.write = collect, .stream = reply};
     const char *query = strchr(asked->path, '?');
     char length[24] = "";
 

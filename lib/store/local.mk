@@ -42,6 +42,7 @@ libstore_a_SOURCES = \
 	lib/store/runtime/idle_store.c lib/store/runtime/idle_store.h \
 	lib/store/runtime/runtime_store.c lib/store/runtime/runtime_store.h \
 	lib/store/runtime/sandbox_store.c lib/store/runtime/sandbox_store.h \
+	lib/store/user/spending_store.c lib/store/user/spending_store.h \
 	lib/store/user/secret_read_store.c lib/store/user/secret_read_store.h \
 	lib/store/user/settings_store.c lib/store/user/settings_store.h \
 	lib/store/conversation/task_store.c lib/store/conversation/task_store.h \

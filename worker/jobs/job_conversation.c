@@ -65,6 +65,7 @@ static int try_write(struct job_conversation *target, const struct job_note *not
     if (note->reply != NULL) {
         count_cost(&now, note->reply, &stats, note->tells_cost ? &events : NULL);
         change.stats = stats.text;
+        change.cost_nanos = cost_to_nanos(note->reply->usage.cost);
     }
     if (note->plan != NULL)
         note->plan(&now, note->what, &events, &change);

@@ -8,6 +8,9 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
+/* Beyond, a call does not cost that, and billionths would not fit. */
+#define MOST_DOLLARS 1e9
+
 /* Only the newest entries of a list are kept, since the row is written at every step. */
 enum { LIST_MAX_ITEMS = 10, TEXT_USUAL_BYTES = 5000 };
 
@@ -288,6 +291,11 @@ void stats_set_sum(struct stats *stats, const char *usage_id, const json_t *stor
     json_put_text(metrics->head, "model_name", model);
     json_put(metrics->head, "accumulated_cost", json_real(cost));
     json_put(metrics->head, "accumulated_token_usage", tokens);
+}
+
+int64_t cost_to_nanos(double cost)
+{
+    return cost > 0 && cost < MOST_DOLLARS ? (int64_t)(cost * NANOS_PER_DOLLAR + 0.5) : 0;
 }
 
 double stats_total_cost(const struct stats *stats)

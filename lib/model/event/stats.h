@@ -20,6 +20,9 @@ struct strbuf;
  * cost of a call that is free. */
 #define COST_UNKNOWN (-1.0)
 
+/* Costs that are added up are kept in billionths of a US dollar. */
+#define NANOS_PER_DOLLAR 1000000000.0
+
 struct llm_usage {
     const char *usage_id; /* "agent" */
     const char *model;
@@ -50,6 +53,8 @@ void stats_register(struct stats *stats, const char *usage_id, const char *model
 void stats_add(struct stats *stats, const struct llm_usage *usage) NONNULL;
 /* Sets the cost of a usage id to the sum of all of another conversation's, from its stored form. */
 void stats_set_sum(struct stats *stats, const char *usage_id, const json_t *stored) NONNULL;
+/* A cost in US dollars as billionths, at least 0; 0 for an unknown one. */
+int64_t cost_to_nanos(double cost) MUST_CHECK;
 /* The cost of all usage ids, in US dollars. */
 double stats_total_cost(const struct stats *stats) NONNULL MUST_CHECK;
 /* Appends the stored form. */

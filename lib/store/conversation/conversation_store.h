@@ -77,6 +77,7 @@ struct conversation_write {
     bool bump_snapshot; /* subscribers get a full_state */
     bool made_progress; /* claim_count = 0, waits_for cleared */
     const char *stats;  /* JSON text; NULL: unchanged */
+    int64_t cost_nanos; /* of the model call that they are new by; workers only */
     const json_t *agent_state;
     const json_t *spec;
     const char *title;

@@ -79,48 +79,61 @@ static const char SQL_APPEND_MANY[] =
  * Events and row together. If the guard fails no row is updated; division by zero then aborts the
  * statement.
  */
-static const char SQL_WRITE[] =
-    "WITH appended AS ("
-    "  INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, result_of, fence, "
-    "body)"
-    "  SELECT $1::uuid, $4::bigint + e.n - 1, e.id, e.kind, e.source, e.timestamp, e.result_of,"
-    "   $3::bigint, e.body FROM " EVENTS_FROM_ARRAYS "  RETURNING 1"
-    "), updated AS ("
-    "  UPDATE conversations c SET"
-    "   execution_status = coalesce($11, c.execution_status),"
-    "   wanted_at = CASE WHEN " HAS_NEW_WORK " THEN c.wanted_at WHEN $13::boolean THEN NULL"
-    "    WHEN $12::boolean THEN coalesce(c.wanted_at, now()) ELSE c.wanted_at END,"
-    "   stop_requested = CASE WHEN $13::boolean THEN NULL ELSE c.stop_requested END,"
-    "   lease_owner = CASE WHEN $13::boolean THEN NULL ELSE c.lease_owner END,"
-    "   lease_expires_at = CASE WHEN $13::boolean THEN NULL ELSE c.lease_expires_at END,"
-    "   waits_for = CASE WHEN $13::boolean OR $15::boolean THEN NULL ELSE c.waits_for END,"
-    "   claim_count = CASE WHEN $13::boolean OR $15::boolean THEN 0 ELSE c.claim_count END,"
-    "   snapshot_version = c.snapshot_version + $14::int,"
-    "   stats = coalesce($16, c.stats),"
-    "   agent_state = coalesce($17, c.agent_state),"
-    "   spec = coalesce($18, c.spec),"
-    "   title = coalesce($19, c.title, $23),"
-    "   secrets = coalesce($20, c.secrets),"
-    "   last_user_message_id = coalesce($21::uuid, c.last_user_message_id),"
-    "   spec_info = coalesce($30, c.spec_info),"
-    "   leaf_event_id = " LEAF_AFTER ", is_leaf_known = " IS_LEAF_KNOWN_AFTER ","
-    "   updated_at = now()"
-    "  WHERE c.id = $1::uuid"
-    "   AND ($2::uuid IS NULL OR (c.lease_owner = $2::uuid AND c.lease_fence = $3::bigint"
-    "    AND c.lease_expires_at > now()))"
-    "   AND (NOT $22::boolean OR c.lease_expires_at IS NULL OR c.lease_expires_at <= now())"
-    "   AND ($24::text IS NULL OR c.xmin::text = $24)"
-    "   AND ($32::bigint IS NULL OR hashtextextended(c.stats, 0) = $32)"
-    "   AND ($28::bigint IS NULL OR EXISTS (SELECT 1 FROM jobs j"
-    "    WHERE j.id = $28::bigint AND j.lease_owner = $29::uuid))"
-    "   AND (SELECT count(*) FROM appended) >= 0"
-    "  RETURNING c.xmin,"
-    "   CASE WHEN $16::text IS NOT NULL THEN hashtextextended(c.stats, 0) END AS stats_hash"
-    "), queued AS ("
-    "  INSERT INTO jobs (kind, conversation_id, payload, key)"
-    "  SELECT $25, $1::uuid, coalesce($26, '{}')::jsonb, coalesce($27::uuid, gen_random_uuid())"
+#define WRITE_BEGINNING                                                                            \
+    "WITH appended AS ("                                                                           \
+    "  INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, result_of, fence, "  \
+    "body)"                                                                                        \
+    "  SELECT $1::uuid, $4::bigint + e.n - 1, e.id, e.kind, e.source, e.timestamp, e.result_of,"   \
+    "   $3::bigint, e.body FROM " EVENTS_FROM_ARRAYS "  RETURNING 1"                               \
+    "), updated AS ("                                                                              \
+    "  UPDATE conversations c SET"                                                                 \
+    "   execution_status = coalesce($11, c.execution_status),"                                     \
+    "   wanted_at = CASE WHEN " HAS_NEW_WORK " THEN c.wanted_at WHEN $13::boolean THEN NULL"       \
+    "    WHEN $12::boolean THEN coalesce(c.wanted_at, now()) ELSE c.wanted_at END,"                \
+    "   stop_requested = CASE WHEN $13::boolean THEN NULL ELSE c.stop_requested END,"              \
+    "   lease_owner = CASE WHEN $13::boolean THEN NULL ELSE c.lease_owner END,"                    \
+    "   lease_expires_at = CASE WHEN $13::boolean THEN NULL ELSE c.lease_expires_at END,"          \
+    "   waits_for = CASE WHEN $13::boolean OR $15::boolean THEN NULL ELSE c.waits_for END,"        \
+    "   claim_count = CASE WHEN $13::boolean OR $15::boolean THEN 0 ELSE c.claim_count END,"       \
+    "   snapshot_version = c.snapshot_version + $14::int,"                                         \
+    "   stats = coalesce($16, c.stats),"                                                           \
+    "   agent_state = coalesce($17, c.agent_state),"                                               \
+    "   spec = coalesce($18, c.spec),"                                                             \
+    "   title = coalesce($19, c.title, $23),"                                                      \
+    "   secrets = coalesce($20, c.secrets),"                                                       \
+    "   last_user_message_id = coalesce($21::uuid, c.last_user_message_id),"                       \
+    "   spec_info = coalesce($30, c.spec_info),"                                                   \
+    "   leaf_event_id = " LEAF_AFTER ", is_leaf_known = " IS_LEAF_KNOWN_AFTER ","                  \
+    "   updated_at = now()"                                                                        \
+    "  WHERE c.id = $1::uuid"                                                                      \
+    "   AND ($2::uuid IS NULL OR (c.lease_owner = $2::uuid AND c.lease_fence = $3::bigint"         \
+    "    AND c.lease_expires_at > now()))"                                                         \
+    "   AND (NOT $22::boolean OR c.lease_expires_at IS NULL OR c.lease_expires_at <= now())"       \
+    "   AND ($24::text IS NULL OR c.xmin::text = $24)"                                             \
+    "   AND ($32::bigint IS NULL OR hashtextextended(c.stats, 0) = $32)"                           \
+    "   AND ($28::bigint IS NULL OR EXISTS (SELECT 1 FROM jobs j"                                  \
+    "    WHERE j.id = $28::bigint AND j.lease_owner = $29::uuid))"                                 \
+    "   AND (SELECT count(*) FROM appended) >= 0"                                                  \
+    "  RETURNING c.xmin, c.user_id,"                                                               \
+    "   CASE WHEN $16::text IS NOT NULL THEN hashtextextended(c.stats, 0) END AS stats_hash"       \
+    "), queued AS ("                                                                               \
+    "  INSERT INTO jobs (kind, conversation_id, payload, key)"                                     \
+    "  SELECT $25, $1::uuid, coalesce($26, '{}')::jsonb, coalesce($27::uuid, gen_random_uuid())"   \
     "  FROM updated WHERE $25::text IS NOT NULL"
-    ") SELECT 1 / count(*)::int, min(xmin::text), min(stats_hash) FROM updated";
+#define WRITE_END ") SELECT 1 / count(*)::int, min(xmin::text), min(stats_hash) FROM updated"
+
+static const char SQL_WRITE[] = WRITE_BEGINNING WRITE_END;
+
+/*
+ * Also books what the model call whose stats are written has cost. A statement of its own, since
+ * only workers may.
+ */
+static const char SQL_WRITE_AND_BOOK[] = WRITE_BEGINNING
+    "), booked AS ("
+    "  INSERT INTO spending AS s (user_id, day, conversation_id, cost_nanos)"
+    "  SELECT u.user_id, (now() AT TIME ZONE 'UTC')::date, $1::uuid, $33::bigint FROM updated u"
+    "  ON CONFLICT (user_id, day, conversation_id)"
+    "   DO UPDATE SET cost_nanos = s.cost_nanos + EXCLUDED.cost_nanos" WRITE_END;
 
 static const char SQL_LOCK_ROW[] =
     "SELECT 1 FROM conversations WHERE id = $1::uuid FOR NO KEY UPDATE";
@@ -211,7 +224,8 @@ static const char *replaced_version(const struct conversation *conversation,
     return replaces && conversation->version[0] != '\0' ? conversation->version : NULL;
 }
 
-/* The statement's 32 parameters, and the texts that some of them borrow. */
+/* The statements' parameters, of which the 33rd is for booking, and the texts that some of them
+ * borrow. */
 struct write_params {
     char *agent_state;
     char *spec;
@@ -221,7 +235,8 @@ struct write_params {
     struct db_int seq;
     struct db_int job_id;
     struct db_int stats_hash;
-    const char *values[32];
+    struct db_int cost;
+    const char *values[33];
 };
 
 static void write_params_done(struct write_params *params)
@@ -248,6 +263,7 @@ static void fill_params(struct write_params *params, const struct conversation *
     params->seq = db_int(conversation->last_seq + 1);
     params->job_id = db_int(write->hold.id);
     params->stats_hash = db_int(conversation->stats_hash);
+    params->cost = db_int(write->cost_nanos);
     memcpy(params->values,
            DB_PARAMS(conversation->id.text, has_lease ? write->lease->owner.text : NULL,
                      has_lease ? params->fence.text : NULL, params->seq.text, arrays->id.text,
@@ -261,9 +277,23 @@ static void fill_params(struct write_params *params, const struct conversation *
                      params->payload, db_uuid(&write->job.key),
                      has_job ? params->job_id.text : NULL, has_job ? write->hold.owner.text : NULL,
                      params->spec_info, db_uuid(&arrays->leaf),
-                     replaces_stats ? params->stats_hash.text : NULL)
+                     replaces_stats ? params->stats_hash.text : NULL, params->cost.text)
                .values,
            sizeof(params->values));
+}
+
+static const char *statement_of(const struct conversation_write *write)
+{
+    return write->cost_nanos > 0 ? SQL_WRITE_AND_BOOK : SQL_WRITE;
+}
+
+/* Without the cost where nothing is booked. */
+static struct db_params values_of(const struct write_params *params,
+                                  const struct conversation_write *write)
+{
+    size_t n = ARRAY_SIZE(params->values);
+
+    return (struct db_params){params->values, write->cost_nanos > 0 ? n : n - 1};
 }
 
 static int send_write(struct db_tx *tx, struct db *db, struct conversation *conversation,
@@ -272,12 +302,13 @@ static int send_write(struct db_tx *tx, struct db *db, struct conversation *conv
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(write_params_done) struct write_params params = {.agent_state = NULL};
-    struct db_params values = {params.values, ARRAY_SIZE(params.values)};
+    struct db_params values = values_of(&params, write);
+    const char *sql = statement_of(write);
     int rc = 0;
 
     fill_params(&params, conversation, arrays, write);
-    rc = tx->conn != NULL ? db_tx_query(tx, SQL_WRITE, values, &rows, err)
-                          : db_query(db, SQL_WRITE, values, &rows, err);
+    rc = tx->conn != NULL ? db_tx_query(tx, sql, values, &rows, err)
+                          : db_query(db, sql, values, &rows, err);
     if (rc < 0)
         return -1;
     conversation_row_set_version(conversation, db_text(rows, 0, 1));
@@ -298,8 +329,7 @@ int conversation_write_in(struct db_tx *tx, struct conversation *conversation,
     if (event_insert_fill(&arrays, conversation, events, err) < 0)
         return -1;
     fill_params(&params, conversation, &arrays, write);
-    return db_tx_query(tx, SQL_WRITE, (struct db_params){params.values, ARRAY_SIZE(params.values)},
-                       &rows, err);
+    return db_tx_query(tx, statement_of(write), values_of(&params, write), &rows, err);
 }
 
 int conversation_write_ask(struct db_async *async, const struct conversation *conversation,
@@ -313,8 +343,8 @@ int conversation_write_ask(struct db_async *async, const struct conversation *co
     if (event_insert_fill(&arrays, conversation, events, err) < 0)
         return -1;
     fill_params(&params, conversation, &arrays, write);
-    statement->sql = SQL_WRITE;
-    statement->params = (struct db_params){params.values, ARRAY_SIZE(params.values)};
+    statement->sql = statement_of(write);
+    statement->params = values_of(&params, write);
     statement->effect = ASYNC_WRITES;
     db_async_send(async, statement);
     return 0;

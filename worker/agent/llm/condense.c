@@ -79,6 +79,7 @@ static int store_once(struct agent *agent, const struct model_view_range *range,
 
     stats_append_text(agent->stats, &stats);
     change.stats = stats.text;
+    change.cost_nanos = cost_to_nanos(reply->usage.cost);
     event_add_state(&events, "stats", snapshot);
     if (!has_condensation_behind(&agent->history, n_seen))
         summary_add(agent, range, reply, &events);

@@ -364,7 +364,7 @@ static int ask_hooks(struct agent *agent, const struct llm_reply *reply,
 }
 
 /* Of an answer that is lost: it was paid for. */
-static void store_cost(struct agent *agent)
+static void store_cost(struct agent *agent, const struct llm_reply *reply)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
@@ -375,6 +375,7 @@ static void store_cost(struct agent *agent)
     event_add_state(&events, "stats", snapshot);
     stats_append_text(agent->stats, &stats);
     change.stats = stats.text;
+    change.cost_nanos = cost_to_nanos(reply->usage.cost);
     if (event_writer_append(agent, &events, &change, &failure) < 0)
         log_info("cost.not_stored", LOG_ERROR(&failure));
 }
@@ -406,6 +407,7 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply,
     else
         plan_words(agent, reply, spoke, &plan);
     plan.change.stats = stats.text;
+    plan.change.cost_nanos = cost_to_nanos(reply->usage.cost);
     plan.change.made_progress = true;
     if (plan.change.status != NULL)
         rc = event_writer_append_unless_spoken(agent, &plan.events, &plan.change, err);
@@ -448,7 +450,7 @@ int llm_response_store(struct agent *agent, const struct llm_reply *reply, struc
                        &agent->answer_id);
     if (ask_hooks(agent, reply, &verdicts, err) < 0) {
         if (err->code != ERROR_STALE)
-            store_cost(agent);
+            store_cost(agent, reply);
         return -1;
     }
     rc = store_planned(agent, reply, &verdicts, spoke, err);

@@ -11,6 +11,7 @@
 #include "model/event/event.h"
 #include "store/conversation/conversation_store.h"
 #include "store/store_fixture.h"
+#include "store/user/spending_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
 
@@ -239,6 +240,56 @@ static void end_of_a_run_frees_the_lease(void **state)
     assert_int_equal(row.status, STATUS_FINISHED);
 }
 
+/* What the store functions say of a user's spending, with limits that are never reached. */
+static struct spending spending_of(const struct store_fixture *fixture)
+{
+    const struct budget_limits limits = {1000000, 1000000};
+    struct spending spending = {.user_nanos = 0};
+    struct error err = ERROR_INIT;
+
+    assert_done(spending_store_read(fixture->db, &fixture->user_id, &limits, &spending, &err),
+                &err);
+    return spending;
+}
+
+/* Booked with the stats; kept when the conversation is deleted. */
+static void cost_of_a_call_is_booked_with_its_write(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = store_claim(fixture, &made);
+    const struct spending before = spending_of(fixture);
+    struct lease lost = claim.lease;
+    struct conversation_write write = {
+        .guard = GUARD_LEASE, .lease = &claim.lease, .stats = "{}", .cost_nanos = 1500000000};
+    struct spending after = {.user_nanos = 0};
+    struct error err = ERROR_INIT;
+
+    for (int i = 0; i < 2; i++) {
+        CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+
+        event_add_pause(&events);
+        assert_done(
+            conversation_store_write(fixture->db, &claim.conversation, &events, &write, &err),
+            &err);
+    }
+    lost.fence++;
+    write.lease = &lost;
+    {
+        CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+
+        event_add_pause(&events);
+        assert_int_equal(
+            conversation_store_write(fixture->db, &claim.conversation, &events, &write, &err), -1);
+    }
+    set_row(&made.id, "wanted_at = NULL, lease_owner = NULL, lease_expires_at = NULL");
+    test_sql("DELETE FROM conversations WHERE wanted_at IS NULL");
+    after = spending_of(fixture);
+    assert_int_equal(after.user_nanos - before.user_nanos, 3000000000);
+    assert_int_equal(after.day_nanos - before.day_nanos, 3000000000);
+    assert_true(after.user_limit_nanos == INT64_C(10000) * 1000000000);
+}
+
 /* A message that came after the run had found its conversation finished wants another run. */
 static void run_that_ends_without_a_word_keeps_what_was_requested_since(void **state)
 {
@@ -380,6 +431,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(run_and_title_are_set_where_there_is_none),
         cmocka_unit_test(job_of_a_write_is_queued_with_it),
         cmocka_unit_test(end_of_a_run_frees_the_lease),
+        cmocka_unit_test(cost_of_a_call_is_booked_with_its_write),
         cmocka_unit_test(run_that_ends_without_a_word_keeps_what_was_requested_since),
         cmocka_unit_test(new_conversation_is_stored_with_all_that_is_given),
         cmocka_unit_test(row_tells_children_branches_and_whether_it_has_begun),

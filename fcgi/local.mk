@@ -99,6 +99,7 @@ FCGI_SETTINGS = \
 	fcgi/settings/mcp_servers.c \
 	fcgi/settings/meta_profiles.c \
 	fcgi/settings/model_catalogue.c \
+	fcgi/settings/user_budget.c \
 	fcgi/settings/model_probe.c fcgi/settings/model_probe.h \
 	fcgi/settings/schemas.c \
 	fcgi/settings/secrets.c \

@@ -53,6 +53,7 @@ const struct route *const route_tables[] = {
     meta_profile_routes,
     settings_schema_routes,
     model_catalogue_routes,
+    user_budget_routes,
     workspace_place_routes,
     workspace_session_routes,
     init_routes,

@@ -46,6 +46,8 @@ struct worker_settings {
     struct secret llm_key;
     int64_t llm_allow_private;
     int64_t budget_unpriced;
+    int64_t budget_per_user_cents; /* 0: none */
+    int64_t budget_per_day_cents;
     const char *ca_file; /* "": the system's authorities */
     const char *scripted_dir;
     const char *catalogue_dir;

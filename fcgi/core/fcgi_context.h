@@ -47,10 +47,12 @@ struct fcgi_settings {
     int64_t sandbox_browser; /* 0: new sandboxes have no browser */
     int64_t sandbox_max_memory_bytes;
     int64_t sandbox_max_nano_cpus;
-    int64_t sandbox_most;        /* limit of running sandboxes that a user requested directly */
-    int64_t sandbox_grace_s;     /* time for a sandbox to become healthy */
-    const char *default_runtime; /* local or docker */
-    const char *model;           /* "": the scripted model */
+    int64_t sandbox_most;          /* limit of running sandboxes that a user requested directly */
+    int64_t sandbox_grace_s;       /* time for a sandbox to become healthy */
+    const char *default_runtime;   /* local or docker */
+    int64_t budget_per_user_cents; /* 0: none */
+    int64_t budget_per_day_cents;
+    const char *model; /* "": the scripted model */
     const char *model_base_url;
     struct secret model_key;
     const char *scripted_dir; /* "": scripted models cannot be tested */

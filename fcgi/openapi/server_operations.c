@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "fcgi/agent/agent_api.h"
 #include "fcgi/openapi/operation.h"
+#include "fcgi/settings/user_documents.h"
 #include "model/openai/openai_request.h"
 #include "model/schema/object_schema.h"
 
@@ -86,6 +87,25 @@ static const struct field response_fields[] = {
 };
 static const struct object_schema response_schema = SCHEMA(response_fields);
 
+static const struct field budget_fields[] = {
+    {.name = "limit", .kind = FIELD_NUMBER, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+    {.name = "spent", .kind = FIELD_NUMBER, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+};
+static const struct object_schema budget_schema = SCHEMA(budget_fields);
+
+static const struct field day_budget_fields[] = {
+    {.name = "limit", .kind = FIELD_NUMBER, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+    {.name = "spent", .kind = FIELD_NUMBER, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+    {.name = "extended_by", .kind = FIELD_NUMBER, .rules = FIELD_REQUIRED},
+};
+static const struct object_schema day_budget_schema = SCHEMA(day_budget_fields);
+
+static const struct field user_budget_fields[] = {
+    {.name = "per_user", .kind = FIELD_OBJECT, .rules = FIELD_REQUIRED, .items = &budget_schema},
+    {.name = "per_day", .kind = FIELD_OBJECT, .rules = FIELD_REQUIRED, .items = &day_budget_schema},
+};
+static const struct object_schema user_budget_schema = SCHEMA(user_budget_fields);
+
 /* clang-format off */
 const struct operation server_operations[] = {
     OPERATION(HTTP_GET, "/alive", "Liveness check", .answer = {"HealthStatus", &health_status_schema}),
@@ -94,6 +114,8 @@ const struct operation server_operations[] = {
     OPERATION(HTTP_GET, "/server_info", "Version and capabilities of the server", .answer = {"ServerInfo", &server_info_schema}),
     OPERATION(HTTP_GET, "/api/init", "State of a deferred start", .answer = {"InitStatus", &init_status_schema}),
     OPERATION(HTTP_POST, "/api/init", "Complete a deferred start", .body = {"InitRequest", &init_request_schema}, .answer = {"InitStatus", &init_status_schema}),
+    OPERATION(HTTP_GET, "/api/budget", "What the user may spend and has spent on models", .answer = {"UserBudget", &user_budget_schema}),
+    OPERATION(HTTP_POST, "/api/budget/extend", "Raise the user's budget of today", .body = {"BudgetExtension", &budget_extension_schema}, .answer = {"UserBudget", &user_budget_schema}),
     OPERATION(HTTP_GET, "/v1/models", "List agent profiles as models", .answer = {"OpenAIModelListResponse", &model_list_schema}),
     OPERATION(HTTP_POST, "/v1/chat/completions", "Chat completion by a profile's agent", .body = {"OpenAIChatCompletionRequest", &openai_chat_schema}, .answer = {"ChatCompletion", &chat_completion_schema}),
     OPERATION(HTTP_POST, "/v1/responses", "Response by a profile's agent", .body = {"OpenAIResponseRequest", &openai_response_schema}, .answer = {"OpenAIResponse", &response_schema}),

@@ -32,6 +32,9 @@ extern const struct route connection_routes[];
 extern const struct route mcp_settings_routes[];
 extern const struct route meta_profile_routes[];
 extern const struct route model_catalogue_routes[];
+extern const struct route user_budget_routes[];
+/* The body of POST /api/budget/extend. */
+extern const struct object_schema budget_extension_schema;
 extern const struct route profile_routes[];
 extern const struct route secret_routes[];
 extern const struct route settings_routes[];

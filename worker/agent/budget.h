@@ -1,23 +1,25 @@
 /*
- * The budget of a run: what its conversation may have cost when the model is called.
+ * Budgets: what a conversation, and the conversations of its user, may have cost when the model is
+ * called.
  *
  * Threading: the agent's thread.
- * Decision:  docs/decisions/0086-errors-and-budgets.md
+ * Decision:  docs/decisions/0086-errors-and-budgets.md, 0095-budgets-of-users.md
  */
 #ifndef DEFT_WORKER_AGENT_BUDGET_H
 #define DEFT_WORKER_AGENT_BUDGET_H
 
-#include <stdbool.h>
-
 #include "base/attr.h"
 
 struct agent;
+struct error;
 struct strbuf;
 
 /*
- * True if the budget does not allow a further call: it is spent, or the price of the model is
- * unknown. Then appends to *detail_out, for the user, why.
+ * Checks that a further call is within the budgets of the conversation, of its user, and of the
+ * user's day. If it is not, or a budget cannot be kept because the price of the model is unknown,
+ * appends to *detail_out, for the user, why. Errors: of the database.
  */
-bool budget_forbids_call(const struct agent *agent, struct strbuf *detail_out) NONNULL MUST_CHECK;
+int budget_check_call(const struct agent *agent, struct strbuf *detail_out,
+                      struct error *err) NONNULL MUST_CHECK;
 
 #endif

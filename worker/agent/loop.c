@@ -183,7 +183,9 @@ static int step(struct agent *agent, struct error *err)
         return run_pending(agent, &pending, err);
     if (agent->n_iterations >= limit)
         return end_out_of_steps(agent, limit, err);
-    if (budget_forbids_call(agent, &detail))
+    if (budget_check_call(agent, &detail, err) < 0)
+        return -1;
+    if (detail.len > 0)
         return run_end_error(agent, CODE_BUDGET, detail.text, err);
     /* The workspace may have hooks. */
     if (project_reading_settle(agent, err) < 0 || server_listing_settle(agent, err) < 0 ||

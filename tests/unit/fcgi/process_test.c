@@ -111,6 +111,8 @@ static void settings_have_their_defaults(void **state)
         {"DEFT_CONVERSATION_RUNTIME", "(text, default local)"},
         {"DEFT_RUN_SLOTS", "(count, default 10)"},
         {"DEFT_RUN_QUEUE", "(count, default 100)"},
+        {"DEFT_BUDGET_PER_USER_CENTS", "(count, default 0)"},
+        {"DEFT_BUDGET_PER_DAY_CENTS", "(count, default 0)"},
         {"DEFT_ANSWER_WAIT_MS", "(milliseconds, default 1800000)"},
         {"LLM_MODEL", "(text)"},
         {"LLM_BASE_URL", "(text)"},

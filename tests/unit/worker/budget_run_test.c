@@ -14,8 +14,10 @@
 #include "store/conversation/conversation_store.h"
 #include "support/json_path.h"
 #include "support/pg.h"
+#include "support/sql.h"
 #include "worker/run_fixture.h"
 
+#define DOLLAR INT64_C(1000000000)
 #define BEGINNING "SystemPrompt Message(user) S(last_user_message_id) S(running) "
 #define CALL(name, arguments) "{\"name\": \"" name "\", \"arguments\": " arguments "}"
 #define CALLS(calls) "{\"calls\": [" calls "]}"
@@ -97,12 +99,114 @@ static void sub_agent_gets_at_most_what_its_parent_has_left(void **state)
                                             "   \"max_budget_per_run\": 2}]}") == 1.5);
 }
 
+/* --- of users --- */
+
+/* As if the user of that conversation had spent so much, on a day relative to today. */
+static void spend(const struct uuid *id, int64_t nanos, int day)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "INSERT INTO spending SELECT user_id, (now() AT TIME ZONE 'UTC')::date + %d,"
+                   " gen_random_uuid(), %lld FROM conversations WHERE id = '%s'",
+                   day, (long long)nanos, id->text);
+    test_sql(sql.text);
+}
+
+static void set_budgets(struct run_fixture *fixture, int64_t per_user_cents, int64_t per_day_cents)
+{
+    test_sql("DELETE FROM spending; DELETE FROM budget_extensions;"
+             " UPDATE users SET budget_cents = NULL, daily_budget_cents = NULL");
+    fixture->context.settings.budget_unpriced = 1;
+    fixture->context.settings.budget_per_user_cents = per_user_cents;
+    fixture->context.settings.budget_per_day_cents = per_day_cents;
+}
+
+/* Runs a new conversation whose user has spent a dollar on that day; what it says at its end. */
+static void run_after_a_dollar(struct run_fixture *fixture, int day, struct strbuf *event_out)
+{
+    struct uuid id = run_new_conversation(fixture, TURN(SAYS("hello")), "{}");
+
+    spend(&id, DOLLAR, day);
+    run_to_end(fixture, &id);
+    run_last_event(fixture, &id, "ConversationErrorEvent", event_out);
+}
+
+static void assert_refused(struct run_fixture *fixture, int day, const char *words)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+
+    run_after_a_dollar(fixture, day, &event);
+    assert_json_at(event.text, "code", "\"MaxBudgetReached\"");
+    assert_non_null(strstr(event.text, words));
+}
+
+static void budget_of_a_user_is_of_all_days(void **state)
+{
+    set_budgets(*state, 100, 0);
+    assert_refused(*state, -30,
+                   "the budget of $1.0000 per user: they cost $1.0000. Only the administrator");
+    set_budgets(*state, 0, 0);
+    test_sql("UPDATE users SET budget_cents = 50");
+    assert_refused(*state, -30, "the budget of $0.5000 per user");
+    set_budgets(*state, 0, 0);
+}
+
+static void budget_of_a_day_is_of_today(void **state)
+{
+    set_budgets(*state, 0, 100);
+    assert_refused(*state, 0, "the budget of $1.0000 per day: they cost $1.0000. Raise it");
+    set_budgets(*state, 0, 0);
+}
+
+static void assert_runs(struct run_fixture *fixture, int day)
+{
+    struct uuid id = run_new_conversation(fixture, TURN(SAYS("hello")), "{}");
+
+    spend(&id, DOLLAR, day);
+    run_to_end(fixture, &id);
+    assert_log(fixture, &id, BEGINNING "S(stats) Message(agent) S(finished)");
+}
+
+static void within_the_budgets_a_run_goes_on(void **state)
+{
+    set_budgets(*state, 101, 101);
+    assert_runs(*state, 0);
+    set_budgets(*state, 0, 100);
+    assert_runs(*state, -1);
+    set_budgets(*state, 0, 100);
+    test_sql("INSERT INTO budget_extensions SELECT id, (now() AT TIME ZONE 'UTC')::date, 1"
+             " FROM users");
+    assert_runs(*state, 0);
+    set_budgets(*state, 100, 100);
+    test_sql("UPDATE users SET budget_cents = 0, daily_budget_cents = 0");
+    assert_runs(*state, 0);
+    set_budgets(*state, 0, 0);
+}
+
+static void model_without_a_price_keeps_no_budget_of_a_day(void **state)
+{
+    struct run_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+
+    set_budgets(fixture, 0, 500);
+    fixture->context.settings.budget_unpriced = 0;
+    run_after_a_dollar(fixture, 0, &event);
+    assert_non_null(strstr(event.text, "so the budget of $5.0000 per day cannot be kept"));
+    set_budgets(fixture, 0, 0);
+    fixture->context.settings.budget_unpriced = 0;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(model_without_a_price_is_not_called_with_a_budget),
         cmocka_unit_test(spent_budget_ends_the_run_before_its_call),
         cmocka_unit_test(sub_agent_gets_at_most_what_its_parent_has_left),
+        cmocka_unit_test(budget_of_a_user_is_of_all_days),
+        cmocka_unit_test(budget_of_a_day_is_of_today),
+        cmocka_unit_test(within_the_budgets_a_run_goes_on),
+        cmocka_unit_test(model_without_a_price_keeps_no_budget_of_a_day),
     };
 
     (void)argc;

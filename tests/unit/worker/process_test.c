@@ -144,6 +144,8 @@ static void settings_have_their_defaults(void **state)
         {"LLM_BASE_URL", "(text)"},
         {"LLM_API_KEY", "(secret; or LLM_API_KEY_FILE, a file that holds it)"},
         {"DEFT_LLM_ALLOW_PRIVATE", "(0 or 1, default 0)"},
+        {"DEFT_BUDGET_PER_USER_CENTS", "(count, default 0)"},
+        {"DEFT_BUDGET_PER_DAY_CENTS", "(count, default 0)"},
         {"DEFT_BUDGET_UNPRICED", "(0 or 1, default 0)"},
         {"DEFT_CA_FILE", "(text)"},
         {"DEFT_CATALOGUE_DIR", "/catalogue)"},

@@ -26,7 +26,7 @@
 struct openai_usage;
 
 /* The events of a response repeat the whole text at the end. */
-#define OPENAI_STREAM_MAX_BYTES ((size_t)(4 * 1024 * 1024))
+#define OPENAI_STREAM_MAX_BYTES ((size_t)(1024 * 1024))
 
 enum openai_form { OPENAI_FORM_CHAT, OPENAI_FORM_RESPONSE };
 

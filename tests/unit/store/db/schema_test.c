@@ -99,6 +99,10 @@ static void rows_beyond_the_borders_are_refused(void **state)
         "UPDATE conversations SET runtime_kind = 'other'",
         ADD_BRANCH("3"),
         "UPDATE users SET run_slots = 0",
+        "UPDATE users SET budget_cents = -1",
+        "UPDATE users SET daily_budget_cents = -1",
+        "INSERT INTO spending SELECT id, '2026-01-01', id, -1 FROM users",
+        "INSERT INTO budget_extensions SELECT id, '2026-01-01', 0 FROM users",
         "UPDATE users SET run_queue = -1",
         "UPDATE users SET egress = 'other'",
         "INSERT INTO users (email) SELECT upper(email) FROM users LIMIT 1",
@@ -162,6 +166,8 @@ static void users_things_go_with_the_user(void **state)
         " INSERT INTO mcp_sign_ins (id, user_id, state_hash, status, body, sealed) VALUES (" ID
         ", " ID ", 'h', 'pending', '{}', '');"
         " INSERT INTO secret_reads (user_id, runtime_id, name) VALUES (" ID ", 'r', 'of user');"
+        " INSERT INTO spending VALUES (" ID ", '2026-01-01', " ID ", 1);"
+        " INSERT INTO budget_extensions VALUES (" ID ", '2026-01-01', 1);"
         " UPDATE conversations SET user_id = " ID ";"
         " UPDATE runtimes SET owner_id = " ID ", tenant_id = " ID ";"
         " INSERT INTO image_builds (id, tenant_id, image, tags, context_hash) VALUES ('z', " ID
@@ -173,6 +179,8 @@ static void users_things_go_with_the_user(void **state)
                         ") AND NOT EXISTS (SELECT 1 FROM api_keys WHERE user_id = " ID
                         ") AND NOT EXISTS (SELECT 1 FROM runtime_keys WHERE user_id = " ID
                         ") AND NOT EXISTS (SELECT 1 FROM mcp_sign_ins WHERE user_id = " ID
+                        ") AND NOT EXISTS (SELECT 1 FROM spending WHERE user_id = " ID
+                        ") AND NOT EXISTS (SELECT 1 FROM budget_extensions WHERE user_id = " ID
                         ") AND NOT EXISTS (SELECT 1 FROM conversations)") ";"
         /* Sandboxes and images are removed by the service, and the record of reads never. */
         ASSERT_THAT("(SELECT count(*) FROM runtimes WHERE owner_id IS NULL AND tenant_id IS NULL)"
@@ -239,10 +247,12 @@ static void each_process_may_do_what_it_needs(void **state)
          " sign_in_links spending users warm_configs webhook_cursors webhooks"},
         {"deft_fcgi", "INSERT",
          "api_keys branches budget_extensions conversations documents events jobs mcp_sign_ins"
-         " preview_passes preview_sessions runtime_keys secret_reads server_init sessions sign_in_links users"
+         " preview_passes preview_sessions runtime_keys secret_reads server_init sessions "
+         "sign_in_links users"
          " webhook_cursors webhook_leftovers"},
         {"deft_fcgi", "UPDATE",
-         "api_keys branches budget_extensions conversations documents mcp_sign_ins runtime_keys runtimes sessions"
+         "api_keys branches budget_extensions conversations documents mcp_sign_ins runtime_keys "
+         "runtimes sessions"
          " sign_in_links users webhook_cursors"},
         {"deft_fcgi", "DELETE",
          "conversations documents events jobs mcp_sign_ins preview_passes preview_sessions sessions"

@@ -158,13 +158,12 @@ static void take_lines(struct sending *sending, const struct strbuf *lines)
 static void say_stored(struct sending *sending, const struct uuid *id, const char *text)
 {
     const struct strbuf *sent = &sending->live.text;
+    bool is_live = is_same(id, &sending->live.id) && sent->len > 0;
 
     text = skip_blank(text);
-    if (!is_same(id, &sending->live.id) || sent->len == 0)
-        say_apart(sending, text);
-    else if (strncmp(text, sent->text, sent->len) == 0)
+    if (is_live && strncmp(text, sent->text, sent->len) == 0)
         say(sending, text + sent->len);
-    else if (!text_starts_with(sent->text, text))
+    else if (!is_live || !text_starts_with(sent->text, text))
         say_apart(sending, text);
 }
 

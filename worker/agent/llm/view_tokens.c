@@ -86,9 +86,11 @@ bool view_tokens_are_over(const struct view_tokens *tokens)
 
 size_t view_tokens_to_forget(const struct view_tokens *tokens)
 {
+    size_t half = tokens->limit / 2;
+
     if (!view_tokens_are_over(tokens))
         return 0;
-    return (size_t)((double)(tokens->n_tokens - tokens->limit / 2) / tokens->scale) + 1;
+    return (size_t)((double)(tokens->n_tokens - half) / tokens->scale) + 1;
 }
 
 void view_tokens_note_usage(struct agent *agent, const struct llm_usage *usage)

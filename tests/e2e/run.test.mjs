@@ -65,8 +65,8 @@ test('agent-server 32: a run with nothing to do is reported as over, after the a
   assert.equal(await conversation.ask('hi'), 'finished');
   const n = (await conversation.events()).length;
   const socket = await listening(t, conversation);
-  await conversation.run();
   const from = socket.frames.length;
+  await conversation.run();
   const end = await socket.frame(restingSnapshot(), 'the end', { from });
   assert.equal(end.value.execution_status, 'finished');
   assert.equal((await conversation.events()).length, n, 'nothing was added');

@@ -17,6 +17,8 @@ import { waitUntil, within } from './support/wait.mjs';
 
 const WRONG_KEY = `sk-deft-${'x'.repeat(43)}`;
 const SOCKETS_MAX = 48;
+/** No end of a run is told sooner after its beginning: its client listens only once it has the answer to its request. */
+const TOLD_MS = 300;
 
 let fake;
 let other;
@@ -204,8 +206,8 @@ test('agent-server 47: a run\'s events arrive in order, its end last', async (t)
 test('a run on a finished conversation is reported as over, after the answer', async (t) => {
   const socket = await open(t, eventsPath(resting));
   await socket.frame(isSnapshot, 'the first snapshot');
-  await resting.run();
   const from = socket.frames.length;
+  await resting.run();
   const end = await socket.frame(restingSnapshot(), 'the end', { from });
   assert.equal(end.value.execution_status, 'finished');
 });
@@ -510,8 +512,9 @@ test('signing out closes the sockets of that browser only', async (t) => {
 
 test('an expired session closes its sockets', async (t) => {
   const cookie = await signIn();
-  await execute(`UPDATE sessions SET expires_at = now() + interval '10 seconds' WHERE id = (SELECT id FROM sessions ORDER BY created_at DESC LIMIT 1)`);
   const socket = await open(t, `/agent${eventsPath(resting)}`, { key: null, url: APP_URL, headers: { Cookie: cookie, Origin: APP_URL } });
+  await socket.frame(isSnapshot, 'the first snapshot');
+  await execute('UPDATE sessions SET expires_at = now() WHERE id = (SELECT id FROM sessions ORDER BY created_at DESC LIMIT 1)');
   await assertThrownOut([socket]);
 });
 
@@ -520,14 +523,19 @@ test('each end of a run is reported by one snapshot, after the answer to its req
   const events = await open(t, eventsPath(conversation));
   const session = await open(t, sessionPath(conversation));
   const snapshots = () => events.frames.filter(isSnapshot);
+  let toldAt;
+  events.ws.on('message', (data) => {
+    if (isSnapshot(JSON.parse(data))) toldAt = performance.now();
+  });
   const resting = (n) => events.until((frames) => frames.filter(isSnapshot).filter(({ value }) => value.execution_status === 'finished').length >= n, `the end of run ${n}`);
   await events.until((frames) => frames.some(isSnapshot), 'the first snapshot');
   // Each later run takes long enough that a second snapshot of the previous one would be seen.
   for (let run = 1; run <= 4; run++) {
+    const askedAt = performance.now();
     if (run < 3) await conversation.say(`round ${run}`, true);
     else await conversation.run();
-    assert.equal(snapshots().length, run, `run ${run} is asked for, and its end is not told before its client can hear it`);
     await resting(run);
+    assert.ok(toldAt - askedAt >= TOLD_MS, `the end of run ${run} is told before its client can hear it: after ${toldAt - askedAt} ms`);
     assert.equal(snapshots().length, run + 1, `after run ${run}`);
   }
   await session.until((frames) => frames.filter((frame) => frame.type === 'transient' && isSnapshot(frame.event)).length >= 5, 'the session socket has them, too');

@@ -72,12 +72,14 @@ const joined = (frames, attempt, kind) => frames
 for (const [name, once] of [['breaks off', { break_after: 9 }], ['ends with an error', { error_after: 9 }]]) {
   test(`a stream that ${name} is asked for again, and no text is doubled`, async (t) => {
     const step = { reasoning: 'Hm.', text: WORDS };
-    const conversation = await begin(t, name.replaceAll(' ', '-'), [{ ...step, once: { ...step, ...once, drip_ms: 5 } }],
+    const conversation = await begin(t, name.replaceAll(' ', '-'), [{ ...step, hold: true, once: { ...step, ...once, drip_ms: 5 } }],
       { llm: { stream: true, num_retries: 3, retry_multiplier: 0 } });
     const session = await Socket.open(`/sockets/session/${conversation.id}`);
     t.after(() => session.close());
     await session.frame(({ type }) => type === 'transient', 'the first snapshot');
     await conversation.say('go', true);
+    await session.until((all) => joined(all, 2, 'text') === WORDS, 'the pieces of the second answer');
+    fake.release();
     await session.frame(({ type, event }) => type === 'transient' && restingSnapshot(['finished', 'error'])(event), 'the end');
     const { frames } = session;
     assert.deepEqual(frames.filter(({ type }) => type === 'item_started').map(({ attempt }) => attempt), [1, 2]);

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConversationManager, newWorkspace, openConversation, part } from './support/client.mjs';
 import { Conversation, isAction, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
-import { assertSound } from './support/database.mjs';
+import { assertSound, query } from './support/database.mjs';
 import { AGENT_URL, API_KEY, WORKING_DIR } from './support/instance.mjs';
 import { strictModel } from './support/model.mjs';
 import { restingSnapshot } from './support/socket.mjs';
+import { waitUntil } from './support/wait.mjs';
 
 const fake = await strictModel();
 const workspace = newWorkspace();
@@ -14,6 +15,7 @@ const client = part('ConversationClient');
 
 const open = (t, scenario, initialMessage) => openConversation(t, fake, scenario, { initialMessage });
 
+const command = (line) => ({ calls: [{ name: 'terminal', arguments: { command: line, security_risk: 'LOW', summary: 's' } }] });
 const unique = (events) => new Set(events.map((event) => event.id)).size;
 
 test('the client accepts the server', async () => {
@@ -87,11 +89,16 @@ test('the workspace and its conversations share files', async (t) => {
 });
 
 test('a pause waits for the command, and run() continues', async (t) => {
-  const { conversation, heard, hears } = await open(t, 'slow');
+  fake.setScenario('patient', [command('until [ -e go-on ]; do sleep 0.1; done; rm go-on; echo hi'), { text: 'just text' }]);
+  const { conversation, heard, hears } = await open(t, 'patient');
   await conversation.sendMessage('go');
   await conversation.run();
   await hears(isAction('terminal'), 'the command');
-  await conversation.pause();
+  const paused = conversation.pause();
+  const wanted = () => query("SELECT stop_requested FROM conversations WHERE id = :'id'::uuid", { id: conversation.id });
+  await waitUntil(async () => (await wanted())[0].stop_requested === 'pause', 'the pause is stored');
+  await workspace.executeCommand('touch go-on', WORKING_DIR);
+  await paused;
   assert.equal((await client.getConversation(conversation.id)).execution_status, 'paused');
   await hears((event) => event.kind === 'PauseEvent', 'the pause is told');
   assert.match(observed(heard.find(isResult('terminal'))), /hi/);
@@ -103,7 +110,8 @@ test('a pause waits for the command, and run() continues', async (t) => {
 });
 
 test('an interrupt ends the command, and run() continues', async (t) => {
-  const { conversation, heard, hears } = await open(t, 'slow');
+  fake.setScenario('endless', [command('sleep 600'), { text: 'just text' }]);
+  const { conversation, heard, hears } = await open(t, 'endless');
   await conversation.sendMessage('go');
   await conversation.run();
   await hears(isAction('terminal'), 'the command');

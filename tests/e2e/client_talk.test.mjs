@@ -5,11 +5,9 @@ import { openConversation, part } from './support/client.mjs';
 import { isAction, isResult, llmOf, observed, ofKind } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
 import { strictModel } from './support/model.mjs';
-import { killAndAwait, pidOf, signal } from './support/processes.mjs';
+import { killAndAwait, killEverything } from './support/processes.mjs';
 import { restingSnapshot } from './support/socket.mjs';
 import { waitUntil } from './support/wait.mjs';
-
-const ALL_BUT_THE_DATABASE = ['nginx', 'fcgi', 'gateway', 'worker', 'runtime'];
 
 const fake = await strictModel();
 const client = part('ConversationClient');
@@ -133,8 +131,7 @@ test('all processes but the database are killed during a command, and the run co
   await conversation.sendMessage('go');
   await conversation.run();
   await hears(isAction('terminal'), 'the command');
-  const old = ALL_BUT_THE_DATABASE.map((name) => [name, signal(name, 'SIGKILL')]);
-  await waitUntil(() => old.every(([name, pid]) => pidOf(name) !== null && pidOf(name) !== pid), 'everything is started again');
+  await killEverything();
   assert.equal(observed(await hears(isResult('terminal'), 'the result')), 'survived');
   await hears(restingSnapshot(['finished']), 'the end of the run');
   await ask(opened, 'Are you there?');

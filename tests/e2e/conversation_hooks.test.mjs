@@ -86,13 +86,16 @@ test('a stop hook is asked after a finish call, too, but not in the last iterati
 });
 
 test('a message that comes while a stop hook runs is answered', async (t) => {
-  const conversation = await play(t, [{ text: 'one' }, { text: 'two' }], on('stop', 'test -e said || { touch said; sleep 2; }'));
+  const dir = folder();
+  const hook = 'test -e said || { touch said; until [ -e heard ]; do sleep 0.1; done; }';
+  const conversation = await play(t, [{ text: 'one' }, { text: 'two' }], { ...on('stop', hook), ...inFolder(dir) });
   const socket = await conversation.socket();
   try {
     await socket.frame((event) => event.key === 'full_state', 'the first snapshot');
     await conversation.say('first', true);
     await socket.frame((event) => event.key === 'execution_status' && event.value === 'finished', 'the first answer is stored');
     await conversation.say('second', true);
+    assert.equal((await request('POST', '/api/bash/execute_bash_command', { json: { command: `touch ${dir}/heard` } })).status, 200);
     await waitUntil(() => requestsOf(conversation).length === 2, 'the model is asked again');
     await conversation.event(ofKind('HookExecutionEvent'), 'the hook of the second answer');
   } finally {

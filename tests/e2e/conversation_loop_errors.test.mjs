@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertSound } from './support/database.mjs';
 import { kindsOf, play, requestsOf, textOf } from './support/loop.mjs';
+import { Socket } from './support/socket.mjs';
 
 const done = { text: 'done' };
 /** As many attempts as by default, without the waits between them. */
 const IMPATIENT = { num_retries: undefined, retry_multiplier: 0 };
-/** The first two waits are random, up to 8 and 16 seconds. */
-const SLACK_MS = 5000;
-const WAITS_MS = 24_000 + 2 * SLACK_MS;
+/** The first two waits are random, up to these. */
+const WAITS_MAX_MS = [8000, 16_000];
 const refusal = (status, message, more = {}) => ({ status, error: { message, ...more } });
 
 for (const [item, what, step, attempts, code, kind, detail] of [
@@ -38,12 +38,19 @@ test('agent-loop 34: a rate limit that passes is waited for, and leaves one answ
     times.push(performance.now());
     return n++ < 2 ? refusal(429, 'slow down') : done;
   }, { llm: { num_retries: undefined, retry_multiplier: undefined, retry_min_wait: undefined, retry_max_wait: undefined } });
+  const session = await Socket.open(`/sockets/session/${conversation.id}`);
+  t.after(() => session.close());
+  await session.frame(({ type }) => type === 'transient', 'the first snapshot');
   await conversation.say('go', true);
-  assert.equal(await conversation.rest(['finished', 'error'], WAITS_MS), 'finished');
+  assert.equal(await conversation.rest(['finished', 'error']), 'finished');
   assert.deepEqual(kindsOf(await conversation.events()).slice(3), ['MessageEvent agent', 'S(finished)']);
   assert.equal(requestsOf(conversation).length, 3);
-  const waits = times.slice(1).map((time, i) => time - times[i]);
-  for (const [i, most] of [8000, 16000].entries()) assert.ok(waits[i] <= most + SLACK_MS, `wait ${i} took ${waits[i]} ms`);
+  const failed = session.frames.filter(({ type }) => type === 'item_aborted');
+  assert.equal(failed.length, WAITS_MAX_MS.length);
+  for (const [i, most] of WAITS_MAX_MS.entries()) {
+    const [told, kept] = [failed[i].retry_in_ms, times[i + 1] - times[i]];
+    assert.ok(told <= most && told <= kept, `wait ${i} was to take ${told} ms, and took ${kept} ms`);
+  }
 });
 
 test('agent-loop 41: a content filter\'s refusal is followed by a request to rephrase', async (t) => {

@@ -8,7 +8,7 @@ import { Socket } from './support/socket.mjs';
 import { waitUntil } from './support/wait.mjs';
 
 /** Long enough for what is to happen before the next attempt, on a busy machine too. */
-const RETRY_AFTER_S = 10;
+const RETRY_AFTER_S = 15;
 const fake = await strictModel();
 const refusal = (status, error, headers) => ({ status, error: { message: 'no', ...error }, headers });
 

@@ -63,7 +63,7 @@ test('the advice matches the cause, and each error is shown once', TIMEOUT, asyn
 });
 
 test('a failed attempt is shown with its reason and the time of the next one', TIMEOUT, async (t) => {
-  model.setScenario('busy', [{ text: 'Good morning', once: refusal(503, { message: 'too busy' }, { 'retry-after': '4' }) }]);
+  model.setScenario('busy', [{ text: 'Good morning', once: refusal(503, { message: 'too busy' }, { 'retry-after': '15' }) }]);
   const { page, conversation } = await opened(t, 'busy', { num_retries: 3 });
   await conversation.say('go', true);
   const note = page.getByTestId('model-retry');

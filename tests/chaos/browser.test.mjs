@@ -7,18 +7,19 @@ import { isAction, isResult, observed, ofKind } from '../e2e/support/conversatio
 import { query } from '../e2e/support/database.mjs';
 import { answers, killAndAwait, restartWith, signal } from '../e2e/support/processes.mjs';
 import { start as startModel } from '../fakes/openai.mjs';
-import { RUN_MS, assertWhole, finish, heldLease, linesOf, startAlone, takenOver, terminal } from './support.mjs';
+import { RUN_MS, assertWhole, finish, heldLease, letGo, linesOf, startAlone, takenOver, terminal } from './support.mjs';
 
 const PORT = 8090;
-// Each request is a line of `hits`; /held takes longer than a worker's lease.
+// Each request is a line of `hits`; /held is answered only after letGo().
 const SITE = `
-import http.server, time
+import http.server, os, time
 class Site(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         with open('hits', 'a') as hits:
             hits.write(self.path + '\\n')
         if self.path == '/held':
-            time.sleep(8)
+            while not os.path.exists('go'):
+                time.sleep(0.1)
         self.send_response(200)
         self.send_header('Content-Type', 'text/html')
         self.end_headers()
@@ -67,6 +68,7 @@ test('an agent uses its sandbox\'s browser, and a call survives the worker that 
   const lease = await heldLease(conversation);
   signal('worker', 'SIGKILL');
   await takenOver(conversation, lease);
+  await letGo(conversation);
   assert.equal(await conversation.rest(undefined, RUN_MS), 'finished');
   await assertWhole(conversation);
   assert.deepEqual((await linesOf(conversation, 'hits')).filter((line) => line !== '/favicon.ico'), ['/page', '/held']);

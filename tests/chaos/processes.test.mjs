@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
 import { Conversation, text } from '../e2e/support/conversation.mjs';
 import { query } from '../e2e/support/database.mjs';
-import { killAndAwait, pidOf, restartWith } from '../e2e/support/processes.mjs';
+import { answers, killAndAwait, pidOf, restartWith } from '../e2e/support/processes.mjs';
 import { waitUntil } from '../e2e/support/wait.mjs';
 import { Ledger, Reader } from './load.mjs';
 import { RUN_MS, appeared, assertAllRan, assertWhole, finish, linesOf, startAlone, terminal } from './support.mjs';
@@ -23,7 +23,10 @@ before(async () => {
 });
 
 after(async () => {
-  for (const name of ['postgres', 'fcgi', 'gateway', 'runtime', 'worker']) await waitUntil(() => pidOf(name), `${name} is up`);
+  for (const name of ['postgres', 'fcgi', 'gateway', 'runtime', 'worker']) {
+    await waitUntil(() => pidOf(name), `${name} is up`);
+    await answers(name);
+  }
   await fake.close();
 });
 

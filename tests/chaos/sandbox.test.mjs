@@ -11,8 +11,8 @@ import {
   RUN_MS, appeared, assertRunsAgain, assertWhole, failureOf, finish, linesOf, startAlone, terminal,
 } from './support.mjs';
 
-/** The interval of health checks of these tests' workers. */
-const CHECK_MS = '500';
+/** The interval of health checks of these tests' workers, and the time in which each is to be answered. */
+const CHECK_MS = '2000';
 
 let fake;
 

@@ -128,9 +128,20 @@ export class Worker {
     return worker;
   }
 
+  /** The conversations of the log's entries for one of these events, in order. */
+  #named(...events) {
+    const lines = this.log.split('\n').filter((line) => events.some((event) => line.includes(`"${event}"`)));
+    return lines.map((line) => JSON.parse(line).conversation_id);
+  }
+
   /** The conversations that this worker claimed, in order. */
   claimed() {
-    return this.log.split('\n').filter((line) => line.includes('"run.claimed"')).map((line) => JSON.parse(line).conversation_id);
+    return this.#named('run.claimed');
+  }
+
+  /** The conversations whose lease ended before their run did, as after a stall of the machine. */
+  lost() {
+    return this.#named('lease.lost', 'run.aborted');
   }
 
   signal(which) {

@@ -13,12 +13,18 @@ import { request, waitUntil } from './http.mjs';
 
 const run = promisify(execFile);
 const { DEFT, DEFT_APP_URL, DEFT_KEYS, DEFT_RUN, DEFT_SERVICES } = process.env;
+const DEADLINE_MS = 120_000;
 const PROCESSES = ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'resolver', 'postgres'];
 
 const pidOf = async (name) => Number(await readFile(`${DEFT_SERVICES}/${name}/supervise/pid`, 'utf8'));
 const pids = async () => Object.fromEntries(await Promise.all(PROCESSES.map(async (name) => [name, await pidOf(name)])));
 
+const isWell = () => run(DEFT, ['status']).then(() => true, () => false);
+/** Resolves once each process answers. */
+const wellAgain = () => waitUntil(isWell, DEADLINE_MS);
+
 test('a second ./deft up changes nothing', async () => {
+  await wellAgain();
   const before = await pids();
   const { stdout } = await run(DEFT, ['up']);
   assert.deepEqual(await pids(), before, stdout);
@@ -49,6 +55,7 @@ test('status names every process, and fails when one is down', async () => {
     await assert.rejects(run(DEFT, ['status']), (error) => error.code === 1 && /gateway +DOWN/.test(error.stdout));
   } finally {
     await run('sv', ['-w', '60', 'up', `${DEFT_SERVICES}/gateway`]);
+    await wellAgain();
   }
 });
 
@@ -59,7 +66,7 @@ test('status detects another server on deft\'s port', async (t) => {
   t.after(async () => {
     stranger.close();
     stranger.closeAllConnections();
-    await waitUntil(() => run(DEFT, ['status']).then(() => true, () => false), 60_000);
+    await wellAgain();
   });
   await once(stranger, 'listening');
   await run('sv', ['up', `${DEFT_SERVICES}/nginx`]);
@@ -73,8 +80,8 @@ for (const name of ['nginx', 'postgres', 'resolver']) {
     process.kill(old, 'SIGKILL');
     await waitUntil(async () => {
       const now = await pidOf(name);
-      return now > 0 && now !== old && (await run(DEFT, ['status']).then(() => true, () => false));
-    }, 60_000);
+      return now > 0 && now !== old && (await isWell());
+    }, DEADLINE_MS);
     assert.equal((await request(DEFT_APP_URL, 'GET', '/')).status, 200);
   });
 }
@@ -84,15 +91,18 @@ test('postgres starts even if its old pid belongs to another process of the same
   const service = `${DEFT_SERVICES}/postgres`;
   const files = [`${dirname(DEFT_SERVICES)}/pg/data/postmaster.pid`, `${DEFT_RUN}/pg/.s.PGSQL.5432.lock`];
   const locks = await Promise.all(files.map(async (file) => ({ file, text: await readFile(file, 'utf8'), ...await stat(file) })));
-  await run('sv', ['-w', '30', 'down', service]);
-  t.after(() => run('sv', ['up', service]));
+  await run('sv', ['-w', '60', 'down', service]);
+  t.after(async () => {
+    await run('sv', ['up', service]);
+    await wellAgain();
+  });
   const stranger = await pidOf('postgres/log');
   for (const { file, text, uid, gid } of locks) {
     await writeFile(file, text.replace(/^\d+/, stranger), { mode: 0o600 });
     await chown(file, uid, gid);
   }
   await run('sv', ['up', service]);
-  await waitUntil(() => run(DEFT, ['status']).then(() => true, () => false), 60_000);
+  await wellAgain();
 });
 
 test('secrets are readable by root only, and on no command line', async () => {

@@ -62,8 +62,12 @@ function passOn(agent, request, response) {
   const onward = httpRequest(options, (answer) => {
     response.writeHead(answer.statusCode, answer.headers);
     answer.pipe(response);
+    answer.on('close', () => answer.complete || response.destroy());
   });
-  onward.on('error', () => response.destroyed || response.writableEnded || response.writeHead(502).end());
+  onward.on('error', () => {
+    if (response.headersSent || response.destroyed) response.destroy();
+    else response.writeHead(502).end();
+  });
   request.pipe(onward);
 }
 

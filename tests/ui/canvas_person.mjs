@@ -35,9 +35,18 @@ after(async () => {
   await fake?.close();
 });
 
+let isForgiven = false;
+
+/** The test takes processes away: its requests may fail, and the page may say so, at any time until its end. */
+export const forgive = () => {
+  isForgiven = true;
+};
+
 afterEach(async () => {
   const toasts = await page.evaluate(() => window.toasts.splice(0));
-  assert.deepEqual(canvas.faults.splice(0), []);
+  const faults = canvas.faults.splice(0);
+  if (isForgiven) return;
+  assert.deepEqual(faults, []);
   assert.deepEqual(toasts.filter((text) => /error|fail|wrong|unable/i.test(text)), []);
 });
 
@@ -56,20 +65,24 @@ function isSlideAtRest(step) {
   return Boolean(slide) && slide.getAnimations().length === 0;
 }
 
+/** The slides of the form move: a click is lost if its button moves on between press and release. */
+const slideRests = (step) => page.waitForFunction(isSlideAtRest, `onboarding-step-${step}`);
+
 /** The first start of the page, with its first message. */
 export const started = once(async () => {
   fake.setScenario(MODEL, [command('echo hello'), { text: 'Hello yourself.' }]);
   await page.goto(site.url);
   await at('confirm-telemetry-preferences').click();
+  await slideRests('choose-agent');
   await at('onboarding-agent-next').click();
-  // The form slides in: a click is lost if its button moves on between press and release.
   await at('llm-settings-form-basic').waitFor();
-  await page.waitForFunction(isSlideAtRest, 'onboarding-step-setup-llm');
+  await slideRests('setup-llm');
   await at('sdk-section-advanced-toggle').click();
   await at('llm-custom-model-input').fill(`openai/${MODEL}`);
   await at('base-url-input').fill(fake.url);
   await at('llm-api-key-input').fill('sk-test');
   await at('onboarding-llm-next').click();
+  await slideRests('say-hello');
   await at('onboarding-hello-input').fill('Say hello');
   await at('onboarding-step-say-hello').getByTestId('submit-button').click();
   await at('conversation-card').first().click();

@@ -32,9 +32,20 @@ export function launchBrowser() {
 export async function carryRequests(context, origin, more = {}) {
   await context.route((url) => url.origin === origin, async (route) => {
     const headers = { ...route.request().headers(), ...more };
-    const response = await route.fetch({ maxRedirects: 0, headers }).catch(() => undefined);
+    const response = await route.fetch({ maxRedirects: 0, headers, timeout: RUN_DEADLINE_MS }).catch(() => undefined);
     await (response ? route.fulfill({ response }) : route.abort()).catch(() => {}); // the page may be gone
   });
+}
+
+/**
+ * Opens an address whose requests are not carried; again if a change of the machine's network ended them. Resolves with the
+ * failure, if there is another one.
+ */
+export async function visit(page, url) {
+  for (;;) {
+    const failed = await page.goto(url, { timeout: STEP_DEADLINE_MS }).then(() => undefined, (error) => error);
+    if (!failed?.message.includes('ERR_NETWORK_CHANGED')) return failed;
+  }
 }
 
 /** A page whose faults are recorded: exceptions, refused content, failures of the server. */

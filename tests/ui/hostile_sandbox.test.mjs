@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Hostile, answerOf } from '../e2e/support/hostile.mjs';
 import { signIn } from '../e2e/support/session.mjs';
-import { APP, STEP_DEADLINE_MS, launchBrowser } from './browser.mjs';
+import { APP, launchBrowser, visit } from './browser.mjs';
 
 let browser;
 let hostile;
@@ -52,7 +52,7 @@ test('no script from a sandbox runs on the page\'s origin', async () => {
       hostile.answer = answers(id)[what];
       const page = await context.newPage();
       // A download is not a navigation.
-      const failed = await page.goto(`${APP}/agent${route}`, { timeout: STEP_DEADLINE_MS }).then(() => undefined, (error) => error);
+      const failed = await visit(page, `${APP}/agent${route}`);
       if (failed) assert.match(failed.message, /Download is starting|net::ERR_ABORTED|ERR_INVALID/, `${route}, ${what}`);
       await page.waitForLoadState('load');
       await page.close();
@@ -62,6 +62,6 @@ test('no script from a sandbox runs on the page\'s origin', async () => {
   assert.deepEqual(origins.filter((origin) => origin !== 'null'), [], 'what runs has an origin of its own');
   assert.deepEqual(hostile.heard.filter((target) => target.startsWith('/read?')), [], 'and reads nothing of the page\'s');
   const page = await context.newPage();
-  await page.goto(`${APP}/`);
+  assert.equal(await visit(page, `${APP}/`), undefined);
   assert.equal((await page.evaluate(() => fetch('/api/v1/me').then((answer) => answer.status))), 200, 'the browser is still signed in');
 });

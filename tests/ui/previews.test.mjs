@@ -9,7 +9,7 @@ import { WORKING_DIR } from '../e2e/support/instance.mjs';
 import { signIn } from '../e2e/support/session.mjs';
 import { waitUntil } from '../e2e/support/wait.mjs';
 import { start as startModel } from '../fakes/openai.mjs';
-import { APP, launchBrowser, openPage } from './browser.mjs';
+import { APP, launchBrowser, openPage, visit } from './browser.mjs';
 
 const PORT = 5173;
 
@@ -50,7 +50,7 @@ test('a preview link opens the sandbox\'s web server in a new tab', async () => 
   assert.match(await tab.locator('body').innerText(), /"path": "\/"/, 'signed in on the way, and let through');
   assert.equal(await tab.evaluate('window.opener'), null);
 
-  await tab.goto(`${url}/page`);
+  assert.equal(await visit(tab, `${url}/page`), undefined);
   await tab.getByText('POST echo []').waitFor();
   const cookies = await context.cookies(url);
   assert.deepEqual(cookies.filter((one) => one.name === 'deft_preview').map(({ domain, httpOnly, sameSite }) => ({ domain, httpOnly, sameSite })),
@@ -64,7 +64,7 @@ test('a browser that is not signed in is asked to sign in', async () => {
   const tab = await context.newPage();
   const [{ id }] = await query(`SELECT r.id FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id
     WHERE c.id = :'id'::uuid AND r.status = 'running'`, { id: conversation.id });
-  await tab.goto(`http://${PORT}-${id}.sandbox.localhost:${new URL(APP).port}/page`);
+  assert.equal(await visit(tab, `http://${PORT}-${id}.sandbox.localhost:${new URL(APP).port}/page`), undefined);
   await tab.getByRole('heading', { name: 'Sign in first' }).waitFor();
   assert.equal(new URL(tab.url()).origin, new URL(APP).origin);
   await context.close();

@@ -16,7 +16,7 @@ const OWN = { DEFT_DATABASE_URL: 'host=/nonexistent', DEFT_SECRET_KEY: '00'.repe
 
 /** Starts the program, which must fail, and gives what it said. */
 async function saying(program, env) {
-  const failure = await run(join(process.env.DEFT_BIN, program), [], { env: { ...OWN, ...env }, timeout: 20_000 }).catch((error) => error);
+  const failure = await run(join(process.env.DEFT_BIN, program), [], { env: { ...OWN, ...env }, timeout: 120_000 }).catch((error) => error);
   assert.notEqual(failure.code ?? 0, 0, program);
   return `${failure.stdout}${failure.stderr}`;
 }

@@ -61,7 +61,7 @@ describe("bash routes", () => {
   });
 
   test("runtime 69: a time-out ends the process group with -1; stop returns the process's own exit code", async () => {
-    const trap = (await post("execute_bash_command", { command: "trap 'echo trapped; exit 0' TERM; echo on; sleep 100 & wait", timeout: 1 })).json;
+    const trap = (await post("execute_bash_command", { command: "trap 'echo trapped; exit 0' TERM; echo on; sleep 100 & wait", timeout: 5 })).json;
     assert.equal(trap.exit_code, -1);
     assert.equal(trap.stdout, "on\ntrapped\n");
     const started = (await post("start_bash_command", { command: "trap 'exit 7' TERM; touch trap-set; sleep 100 & wait" })).json;

@@ -10,7 +10,7 @@ import { waitUntil, within } from "./support/wait.mjs";
 describe("the older action API", () => {
   let server;
   before(async () => {
-    server = await new ActionServer({ NO_CHANGE_TIMEOUT_SECONDS: "1" }).start();
+    server = await new ActionServer({ NO_CHANGE_TIMEOUT_SECONDS: "5" }).start();
   });
   after(() => server.stop());
 
@@ -97,7 +97,7 @@ describe("the older action API", () => {
     const silent = await run(`echo begun; until [ -e ${gate} ]; do sleep 0.05; done; echo over`, { blocking: false });
     assert.equal(silent.content, "begun");
     assert.equal(code(silent), -1);
-    assert.match(silent.extras.metadata.suffix, /^\n\[The command has no new output after 1 seconds\. .*timeout parameter of the execute_bash tool/);
+    assert.match(silent.extras.metadata.suffix, /^\n\[The command has no new output after 5 seconds\. .*timeout parameter of the execute_bash tool/);
     assert.equal(silent.extras.metadata.working_dir, null);
     const refused = await run("echo no");
     assert.match(refused.extras.metadata.suffix, /^\n\[Your command "echo no" is NOT executed\. The previous command is still running - /);

@@ -22,7 +22,7 @@ test("without git no folder is a repository, and a patch is refused", async () =
 test("concurrent git requests are limited, and the server stays responsive", async () => {
   const server = await new ActionServer().start();
   fs.mkdirSync(server.workspace, { recursive: true });
-  const body = JSON.stringify({ command: "sh", args: ["-c", "sleep 30"], timeout_ms: 1500, messages: [{ jsonrpc: "2.0", id: 1, method: "x" }] });
+  const body = JSON.stringify({ command: "sh", args: ["-c", "sleep 30"], timeout_ms: 10_000, messages: [{ jsonrpc: "2.0", id: 1, method: "x" }] });
   const jobs = Array.from({ length: 20 }, () => server.send("POST", "/programs/talk", { body }));
   assert.equal((await server.send("GET", "/alive")).status, 200);
   const statuses = (await Promise.all(jobs)).map(({ status }) => status);

@@ -123,8 +123,8 @@ describe('a repository', () => {
     const conversation = await begin(t, scenario);
     const bad = await prepare(conversation, { url: urlOf('bad'), credentials });
     assert.deepEqual(bad.steps[1], { status: 'RUNNING_SETUP_SCRIPT', is_error: true, text: 'trying\nThe set-up ended with exit code 1.' });
-    const stuck = await prepare(conversation, { url: urlOf('stuck'), setup_timeout_s: 1 });
-    assert.deepEqual(stuck.steps[1], { status: 'RUNNING_SETUP_SCRIPT', is_error: true, text: 'trying\nThe set-up took longer than 1 seconds and was stopped.' });
+    const stuck = await prepare(conversation, { url: urlOf('stuck'), setup_timeout_s: 5 });
+    assert.deepEqual(stuck.steps[1], { status: 'RUNNING_SETUP_SCRIPT', is_error: true, text: 'trying\nThe set-up took longer than 5 seconds and was stopped.' });
     assert.equal(stuck.steps[2].status, 'SETTING_UP_GIT_HOOKS');
     fake.setScenario(scenario, [{ calls: [command('echo alive')] }, { text: 'done' }]);
     assert.equal(await conversation.ask('go'), 'finished');

@@ -18,7 +18,8 @@ const HOME = dirname(DEFT);
 const USERS = { fcgi: 'deft-fcgi', gateway: 'deft-gateway', worker: 'deft-worker', resolver: 'deft-resolver', postgres: 'deft-postgres', runtime: 'root' };
 const pidOf = async (name) => Number(await readFile(`${DEFT_SERVICES}/${name}/supervise/pid`, 'utf8'));
 const childrenOf = async (pid) => (await run('ps', ['-o', 'pid=', '--ppid', String(pid)]).catch((error) => error)).stdout.trim().split(/\s+/).filter(Boolean).map(Number);
-const field = async (pid, name) => new RegExp(`^${name}:[ \\t]*(.*)$`, 'm').exec(await readFile(`/proc/${pid}/status`, 'utf8'))[1];
+const valueIn = (status, name) => new RegExp(`^${name}:[ \\t]*(.*)$`, 'm').exec(status)[1];
+const field = async (pid, name) => valueIn(await readFile(`/proc/${pid}/status`, 'utf8'), name);
 const uidsOf = async (pid) => new Set((await field(pid, 'Uid')).split(/\s+/).map(Number));
 
 /** Each process of the instance with the user that it should have: the supervised one, or the workers of nginx. */
@@ -116,16 +117,18 @@ test('every process filters system calls, cannot gain privileges, and has only t
   await processes();
   const seen = new Set();
   for (const { name, pid } of await everyProcess()) {
-    const title = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim();
-    if (!title) continue; // it ended, as a server process of PostgreSQL may
+    const files = ['cmdline', 'status', 'limits'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => ''));
+    const [words, status, limits] = await Promise.all(files);
+    const title = words.replaceAll('\0', ' ').trim();
+    if (!title || !status || !limits) continue; // it ended, as a server process of PostgreSQL may
     const what = `${name}: ${title}`;
     seen.add(title.replace(/[:/].*/, ''));
-    assert.equal(await field(pid, 'Seccomp'), '2', what);
-    assert.equal(await field(pid, 'NoNewPrivs'), '1', what);
-    assert.match(await readFile(`/proc/${pid}/limits`, 'utf8'), /^Max core file size +0 +0 /m, what);
+    assert.equal(valueIn(status, 'Seccomp'), '2', what);
+    assert.equal(valueIn(status, 'NoNewPrivs'), '1', what);
+    assert.match(limits, /^Max core file size +0 +0 /m, what);
     const may = CAPABILITIES[title.startsWith('nginx: master') ? 'nginx master' : name] ?? 0n;
-    assert.equal(BigInt(`0x${await field(pid, 'CapEff')}`), may, what);
-    if (!title.startsWith('nginx: worker')) assert.equal(BigInt(`0x${await field(pid, 'CapBnd')}`), may, what);
+    assert.equal(BigInt(`0x${valueIn(status, 'CapEff')}`), may, what);
+    if (!title.startsWith('nginx: worker')) assert.equal(BigInt(`0x${valueIn(status, 'CapBnd')}`), may, what);
   }
   assert.ok(seen.has('nginx') && seen.has('postgres'), [...seen].join());
 });

@@ -14,10 +14,11 @@ import { execute, query } from './support/database.mjs';
 import { API_KEY, APP_URL, WORKING_DIR } from './support/instance.mjs';
 import { callKeyOf, proofKeyOf, proofOf } from './support/sandbox_key.mjs';
 import { Socket } from './support/socket.mjs';
+import { waitUntil } from './support/wait.mjs';
 
 /** Texts in requests that the impostor must not receive. */
 const MARK = 'words-for-the-genuine-one';
-const RUNTIME_LOG = `${process.env.DEFT_LOG}/runtime/current`;
+const RUNTIME_LOGS = `${process.env.DEFT_LOG}/runtime`;
 
 let fake;
 let impostor;
@@ -142,15 +143,19 @@ for (const [what, ask] of Object.entries(CALLERS)) {
   });
 }
 
+/** The service's reports that it ended the sandbox, from all files of its log. */
+const reportsOf = (id) => fs.readdirSync(RUNTIME_LOGS).sort()
+  .flatMap((name) => fs.readFileSync(`${RUNTIME_LOGS}/${name}`, 'utf8').split('\n'))
+  .filter((line) => line.includes('sandbox.unresponsive') && line.includes(id));
+
 test('a run continues in the sandbox that replaces the impostor, and the service logs the reason', async () => {
-  const from = fs.statSync(RUNTIME_LOG).size;
   const was = await takePlace();
+  const before = reportsOf(was.id).length;
   assert.equal(await conversation.ask('Do it.'), 'finished');
   assertToldNothing();
   await assertReplaced(was);
-  const log = fs.readFileSync(RUNTIME_LOG, 'utf8').slice(from);
-  const line = log.split('\n').filter((text) => text.includes('sandbox.unresponsive')).map((text) => JSON.parse(text.slice(text.indexOf('{')))).find(({ runtime_id: id }) => id === was.id);
-  assert.match(JSON.stringify(line), /did not authenticate/);
+  const said = await waitUntil(() => reportsOf(was.id)[before], 'the end of the sandbox is reported');
+  assert.match(said, /did not authenticate/);
 });
 
 test('a command on the socket fails with a message or runs in the replacing sandbox, and the next one runs there', async (t) => {

@@ -7,7 +7,8 @@ import { newWorkspace, part } from './support/client.mjs';
 import { WORKING_DIR } from './support/instance.mjs';
 import { newUser } from './support/users.mjs';
 
-const FOLDER = `/workspace/${randomUUID()}`;
+const PARENT = `/workspace/${randomUUID()}`;
+const FOLDER = `${PARENT}/project`;
 const LLM = { model: 'openai/text', api_key: 'sk-of-the-profile' };
 
 let fake;
@@ -116,7 +117,7 @@ test('the clients for commands, files and git work', async () => {
   const files = part('FileClient');
   await files.uploadTextFile('one\n', `${FOLDER}/a.txt`);
   assert.equal(await files.downloadTextFile(`${FOLDER}/a.txt`), 'one\n');
-  assert.ok((await files.searchSubdirectories('/workspace')).items.some(({ path }) => path === FOLDER));
+  assert.deepEqual((await files.searchSubdirectories(PARENT)).items.map(({ path }) => path), [FOLDER]);
   assert.equal(`${(await files.getHome()).home.replace(/\/+$/, '')}/workspace/project`, WORKING_DIR, 'where clients put their default');
 
   const workspace = newWorkspace();

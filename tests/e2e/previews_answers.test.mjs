@@ -18,7 +18,8 @@ const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nCon
 const LARGE_MIB = 40;
 
 const gateway = async () => `/proc/${(await readFile(`${SERVICES}/gateway/supervise/pid`, 'utf8')).trim()}`;
-const gatewayKb = async () => Number(/VmRSS:\s+(\d+)/.exec(await readFile(`${await gateway()}/status`, 'utf8'))[1]);
+/** Of memory of its own; pages of its program and libraries come with their first use. */
+const gatewayKb = async () => Number(/RssAnon:\s+(\d+)/.exec(await readFile(`${await gateway()}/status`, 'utf8'))[1]);
 const gatewayFds = async () => (await readdir(`${await gateway()}/fd`)).length;
 
 describe('answers of previews', () => {

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 
-import { House, waitUntil } from './runtime_house.mjs';
+import { House, removeHostRule, waitUntil } from './runtime_house.mjs';
 import { call } from './support/api.mjs';
 import { Box } from './support/box.mjs';
 import { Conversation, startRequest } from './support/conversation.mjs';
@@ -154,7 +154,7 @@ describe('two instances on one host', { skip }, () => {
 
   it('restore emptied logging rules, before the rules that drop packets', async () => {
     iptables('-F', `DEFT-OUT-${tag(one)}`);
-    iptables('-D', 'INPUT', '-i', 'dsb+', '-j', 'DEFT-IN');
+    removeHostRule();
     await waitUntil(() => {
       const jumps = iptables('-S', 'INPUT').split('\n').map((line) => line.split(' -j ')[1]);
       const refusing = jumps.indexOf('DEFT-IN');

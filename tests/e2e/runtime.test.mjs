@@ -86,7 +86,7 @@ describe('runtime service', () => {
     assert.equal((await house.post('/pause', { runtime_id: runtime.runtime_id })).json.status, 'paused');
     assert.equal((await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`)).json.State.Status, 'paused');
     for (const again of [
-      () => house.post('/resume', { runtime_id: runtime.runtime_id, wait_ms: 30000 }),
+      () => house.post('/resume', { runtime_id: runtime.runtime_id, wait_ms: 120000 }),
       async () => { await house.post('/stop', { runtime_id: runtime.runtime_id }); return house.sandbox(id); },
     ]) {
       const { json: resumed } = await again();

@@ -257,9 +257,12 @@ describe('images from a posted context', () => {
     const make = async (url, body) => (await engine('POST', url, { body })).json.Id;
     const tag = (await house.ours('networks'))[0].Name.split('-').pop().slice(0, 4);
     const step = (instance, Image) => make('/containers/create', { Image, Cmd: ['true'], HostConfig: { NetworkMode: `${instance}-net-${tag}00000000` } });
-    const first = await step(house.instance, IMAGE);
-    const image = await make(`/commit?container=${first}&changes=${encodeURIComponent(`ENV MARK=${randomUUID()}`)}`);
+    // One that nothing removes, as the first step may be gone before it is committed.
+    const source = await make('/containers/create', { Image: IMAGE, Cmd: ['true'] });
+    const image = await make(`/commit?container=${source}&changes=${encodeURIComponent(`ENV MARK=${randomUUID()}`)}`);
+    await engine('DELETE', `/containers/${source}?force=1`);
     const second = await step(house.instance, image);
+    const first = await step(house.instance, IMAGE);
     const strangers = await step(`${house.instance}x`, IMAGE);
     try {
       const isGone = async (kind, id) => (await engine('GET', `/${kind}/${id}/json`)).status === 404;

@@ -145,6 +145,13 @@ const ended = (child) => child.exitCode !== null || child.signalCode !== null;
 export const asRuntime = (kind = 'docker') => execFileSync('sh', ['-euc', 'has_engine() { [ "$KIND" = docker ]; }; . "$1"; process_as runtime', 'sh', new URL('../../deploy/lib/users.sh', import.meta.url).pathname],
   { env: { ...process.env, KIND: kind }, encoding: 'utf8' }).trim().split(' ');
 
+/** Removes the rule against connections to the host, which all instances of a host share: another one's test may just have removed it. */
+export function removeHostRule() {
+  try {
+    execFileSync('iptables', ['-w', '5', '-D', 'INPUT', '-i', 'dsb+', '-j', 'DEFT-IN'], { stdio: 'ignore' });
+  } catch { /* it is not there */ }
+}
+
 export class House {
   constructor(settings = {}) {
     this.dir = fs.mkdtempSync('/tmp/deft-rt-');
@@ -269,7 +276,7 @@ export class House {
   }
 
   sandbox(session, more = {}) {
-    return this.post('/start', { image: IMAGE, command: ['deft-action'], working_dir: '/workspace/project', environment: {}, session_id: session, wait_ms: 60000, ...more });
+    return this.post('/start', { image: IMAGE, command: ['deft-action'], working_dir: '/workspace/project', environment: {}, session_id: session, wait_ms: 120000, ...more });
   }
 
   /** The id of a new session. */

@@ -5,7 +5,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
 
-import { House, waitUntil } from './runtime_house.mjs';
+import { House, removeHostRule, waitUntil } from './runtime_house.mjs';
 
 const isRoot = process.getuid() === 0 && process.env.DEFT_NETWORK_RULES !== '0';
 const ip = (...args) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
@@ -152,7 +152,7 @@ while True: print(s.recvfrom(100)[0].decode(), s.getsockname())`], { stdio: ['ig
   });
 
   it('has its rules restored after they were removed', async () => {
-    execFileSync('iptables', ['-w', '5', '-D', 'INPUT', '-i', 'dsb+', '-j', 'DEFT-IN']);
+    removeHostRule();
     await waitUntil(() => { try { execFileSync('iptables', ['-w', '5', '-C', 'INPUT', '-i', 'dsb+', '-j', 'DEFT-IN'], { stdio: 'ignore' }); return true; } catch { return false; } }, 120000, 'the rules are back');
   });
 });

@@ -6,6 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { call, engine, House, waitUntil } from './runtime_house.mjs';
 
 const DEADLINE_MS = 120_000;
+/** Longer than any test, so that only what is made to look older is paused. */
+const IDLE_S = 3600;
 const NEVER = { OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '0', DEFT_STOP_AFTER_MS: '0', OH_SANDBOX_LIFECYCLE_MAX_SESSION_SECONDS: '0', OH_SANDBOX_LIFECYCLE_DELETE_AFTER_SECONDS: '0' };
 
 describe('an unused sandbox', () => {
@@ -15,6 +17,9 @@ describe('an unused sandbox', () => {
   const state = async (runtime) => (await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`)).json?.State?.Status ?? 'none';
   const status = (runtime) => house.sql(`SELECT status FROM runtimes WHERE id = '${runtime.runtime_id}'`);
   const is = (runtime, wanted) => waitUntil(async () => status(runtime) === wanted && (await state(runtime)) === (wanted === 'running' ? 'running' : 'paused'), DEADLINE_MS, `it is ${wanted}`);
+  /** Makes these look unused for longer than IDLE_S; returns the time of the first one's last use. */
+  const age = (...runtimes) => house.sql(`UPDATE runtimes SET last_used_at = now() - interval '${2 * IDLE_S} seconds'
+    WHERE id IN (${runtimes.map(({ runtime_id: id }) => `'${id}'`)}) RETURNING last_used_at`).split('\n')[0];
   const start = async (id = session()) => {
     const { json } = await house.sandbox(id);
     assert.equal(json.status, 'running', json.status_detail ?? json.detail);
@@ -43,15 +48,16 @@ describe('an unused sandbox', () => {
     const [user, conversation] = [randomUUID(), randomUUID()];
     house.sql(`INSERT INTO users (id, email) VALUES ('${user}', '${user}@example.org')`);
     house.sql(`INSERT INTO conversations (id, user_id, runtime_kind, runtime_session, spec, wanted_at, updated_at)
-      VALUES ('${conversation}', '${user}', 'docker', '${inUse.session_id}', '{}', now(), now() - interval '1 hour')`);
-    await limit({ OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '3' });
+      VALUES ('${conversation}', '${user}', 'docker', '${inUse.session_id}', '{}', now(), now() - interval '${2 * IDLE_S} seconds')`);
+    await limit({ OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: String(IDLE_S) });
+    const before = age(busy, idle, inUse);
     await is(idle, 'paused');
     const used = () => house.sql(`SELECT last_used_at FROM runtimes WHERE id = '${busy.runtime_id}'`);
-    const before = used();
     await waitUntil(() => used() !== before, DEADLINE_MS, 'what runs counts as a use');
     await is(busy, 'running');
     await is(inUse, 'running');
     await bash(busy, `bash_commands/${id}/stop`, {});
+    age(busy);
     house.sql(`UPDATE conversations SET wanted_at = NULL WHERE id = '${conversation}'`);
     await is(busy, 'paused');
     await is(inUse, 'paused');
@@ -63,6 +69,7 @@ describe('an unused sandbox', () => {
     const first = await start();
     await bash(first, 'execute_bash_command', { command: 'echo kept > /workspace/project/file' });
     for (let round = 0; round < 2; round++) {
+      age(first);
       await is(first, 'paused');
       const again = await Promise.all([start(first.session_id), start(first.session_id)]);
       for (const runtime of again) {
@@ -74,6 +81,7 @@ describe('an unused sandbox', () => {
 
   it('is paused even if the service was killed after the decision', async () => {
     const runtime = await start();
+    age(runtime);
     await waitUntil(() => house.sql(`SELECT desired FROM runtimes WHERE id = '${runtime.runtime_id}'`) === 'paused', DEADLINE_MS, 'it is decided');
     await limit({}, 'SIGKILL');
     await is(runtime, 'paused');

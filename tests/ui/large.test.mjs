@@ -101,15 +101,17 @@ test('a long conversation opens at its end; a page of older events renders only 
   const rows = page.getByTestId('agent-message');
   await rows.nth(PAGE_EVENTS - 1).waitFor();
   assert.ok((await rows.count()) <= 3 * PAGE_EVENTS, 'the rest is left where it is');
+  const counted = (isUp) => page.evaluate((up) => {
+    if (up) document.querySelector('.timeline-scroll').scrollTop = 0;
+    return { texts: window.timeTexts, rows: document.querySelectorAll('[data-testid="agent-message"]').length };
+  }, isUp);
   for (let i = 0; i < 5; i++) {
-    const held = await rows.count();
-    const before_ = await page.evaluate(() => {
-      document.querySelector('.timeline-scroll').scrollTop = 0;
-      return window.timeTexts;
-    });
-    await waitUntil(async () => (await rows.count()) > held, 'older events come');
-    const brought = (await rows.count()) - held;
-    const made = (await page.evaluate(() => window.timeTexts)) - before_;
+    const before_ = await counted(true);
+    const after_ = await waitUntil(async () => {
+      const now = await counted(false);
+      return now.rows > before_.rows && now;
+    }, 'older events come');
+    const [made, brought] = [after_.texts - before_.texts, after_.rows - before_.rows];
     assert.ok(made <= 2 * brought + 100, `${made} times were written for ${brought} rows`);
   }
   await page.getByTestId('scroll-to-bottom').click();

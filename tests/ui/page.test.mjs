@@ -103,8 +103,8 @@ test('a task starts a conversation, and its cards appear live', { timeout: 2 * R
     await page.locator('.card').filter({ hasText: 'exit 0' }).first().waitFor({ timeout: RUN_DEADLINE_MS });
     await waitForStatus(page, ['finished']);
     assert.equal(await page.getByTestId('user-message').count(), 1);
-    const card = page.getByTestId('conversation-card').first();
-    assert.equal(new URL(await card.getAttribute('href'), APP).href, conversation);
+    const first = async () => new URL(await page.getByTestId('conversation-card').first().getAttribute('href'), APP).href;
+    await waitUntil(async (saw) => saw(await first()) === conversation, 'it is the first of the list');
   });
 });
 

@@ -175,8 +175,9 @@ test('an interrupt ends a call at once, and the server is told', async (t) => {
   await waitUntil(() => callsTo(fake).length === 1, 'the server has the call');
   await conversation.must(200, 'POST', '/interrupt');
   assert.equal(await conversation.rest(), 'paused');
-  await waitUntil(() => methodsOf(fake).includes('notifications/cancelled'), 'the server is told');
-  assert.equal(fake.requests.at(-1).message.params.requestId, callsTo(fake)[0].id);
+  const told = () => fake.requests.find(({ message }) => message?.method === 'notifications/cancelled');
+  await waitUntil(() => told() !== undefined, 'the server is told');
+  assert.equal(told().message.params.requestId, callsTo(fake)[0].id);
   await assertSound(conversation);
 });
 

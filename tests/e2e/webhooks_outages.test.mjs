@@ -39,7 +39,7 @@ test('changes during an outage of the database are delivered afterwards', async 
   const conversation = await fresh(t, 'talk');
   await waitUntil(() => receiver.statuses(conversation.id).length > 0, 'the start is told');
   stopService('postgres');
-  startService('postgres');
+  await startService('postgres');
   await waitUntil(async () => (await conversation.call('GET')).status === 200, 'the database is back');
   assert.equal(await conversation.ask('go'), 'finished');
   await assertAllTaken(receiver, conversation, TAKE_UP_MS);

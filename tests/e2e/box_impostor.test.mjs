@@ -2,7 +2,6 @@
 // the service ends that sandbox and restarts it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import fs from 'node:fs';
 import net from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { finish, terminal } from '../chaos/support.mjs';
@@ -12,13 +11,13 @@ import { Box } from './support/box.mjs';
 import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
 import { execute, query } from './support/database.mjs';
 import { API_KEY, APP_URL, WORKING_DIR } from './support/instance.mjs';
+import { logOf } from './support/processes.mjs';
 import { callKeyOf, proofKeyOf, proofOf } from './support/sandbox_key.mjs';
 import { Socket } from './support/socket.mjs';
 import { waitUntil } from './support/wait.mjs';
 
 /** Texts in requests that the impostor must not receive. */
 const MARK = 'words-for-the-genuine-one';
-const RUNTIME_LOGS = `${process.env.DEFT_LOG}/runtime`;
 
 let fake;
 let impostor;
@@ -143,10 +142,8 @@ for (const [what, ask] of Object.entries(CALLERS)) {
   });
 }
 
-/** The service's reports that it ended the sandbox, from all files of its log. */
-const reportsOf = (id) => fs.readdirSync(RUNTIME_LOGS).sort()
-  .flatMap((name) => fs.readFileSync(`${RUNTIME_LOGS}/${name}`, 'utf8').split('\n'))
-  .filter((line) => line.includes('sandbox.unresponsive') && line.includes(id));
+/** The service's reports that it ended the sandbox. */
+const reportsOf = (id) => logOf('runtime').filter((line) => line.includes('sandbox.unresponsive') && line.includes(id));
 
 test('a run continues in the sandbox that replaces the impostor, and the service logs the reason', async () => {
   const was = await takePlace();

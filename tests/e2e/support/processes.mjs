@@ -1,6 +1,6 @@
 // deft's own processes: found by their supervisor's pid files, never by name.
 import { execFileSync, spawn } from 'node:child_process';
-import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { call } from './api.mjs';
 import { APP_URL, BIN, DEADLINE_MS, SERVICES } from './instance.mjs';
@@ -92,6 +92,12 @@ export function stop(name) {
 export async function start(name) {
   execFileSync('sv', ['-w', '60', 'up', join(SERVICES, name)]);
   await answers(name);
+}
+
+/** The lines of a process's log, of all its files: it may begin a new one at any time. */
+export function logOf(name) {
+  const folder = join(process.env.DEFT_LOG, name);
+  return readdirSync(folder).sort().flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n'));
 }
 
 /** Proportional memory of a process in bytes. */

@@ -105,7 +105,7 @@ describe('a conversation\'s refused connections', { skip }, () => {
     t.after(() => execFileSync(DEFT, ['key', '--revoke', name]));
     const ask = (method, route, json) => call(method, `/runtime-api${route}`, { url: APP_URL, key: null, headers: { 'x-api-key': key }, json });
     assert.equal((await ask('GET', `/egress_refusals/${id}`)).status, 404);
-    const { json: own } = await ask('POST', '/start', { image: 'deft-sandbox:1', session_id: 'refusals', command: 'x', environment: {}, wait_ms: 60000 });
+    const { json: own } = await ask('POST', '/start', { image: 'deft-sandbox:1', session_id: 'refusals', command: 'x', environment: {}, wait_ms: 100000 });
     t.after(() => ask('POST', '/stop', { runtime_id: own.runtime_id }));
     assert.equal(own.status, 'running', own.status_detail);
     assert.deepEqual((await ask('GET', `/egress_refusals/${own.runtime_id}`)).json, { logged: true, detail: null, refusals: [] });

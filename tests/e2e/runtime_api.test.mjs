@@ -40,7 +40,7 @@ class Tenant {
   }
 
   async running(session, more = {}) {
-    const { status, json, text } = await this.start(session, { wait_ms: 60000, ...more });
+    const { status, json, text } = await this.start(session, { wait_ms: 100000, ...more });
     assert.equal(status, 200, text);
     assert.equal(json.status, 'running', json.status_detail);
     return json;
@@ -133,7 +133,7 @@ test('runtime 9: pause and resume keep id, address, key and files', async () => 
   assert.equal((await one.must(200, 'POST', '/pause', { runtime_id: begun.runtime_id })).status, 'paused');
   assert.equal((await one.must(200, 'GET', `/sessions/${session}`)).status, 'paused');
   await one.must(200, 'POST', '/pause', { runtime_id: begun.runtime_id });
-  const resumed = await one.must(200, 'POST', '/resume', { runtime_id: begun.runtime_id, wait_ms: 60000 });
+  const resumed = await one.must(200, 'POST', '/resume', { runtime_id: begun.runtime_id, wait_ms: 100000 });
   for (const name of ['runtime_id', 'url', 'session_api_key']) assert.equal(resumed[name], begun[name]);
   assert.equal((await run(begun.session_api_key, 'cat /workspace/file; echo $COLOUR')).trim(), 'kept\nblue');
   await one.must(200, 'POST', '/resume', { runtime_id: begun.runtime_id });
@@ -150,7 +150,7 @@ test('runtime 8: a runtime paused by its tenant answers 503, and is resumed by i
     assert.equal((await call(method, path, { key, json })).status, 503, path);
   }
   assert.equal((await one.must(200, 'GET', `/sessions/${session}`)).status, 'paused', 'calls do not wake it');
-  await one.must(200, 'POST', '/resume', { runtime_id: id, wait_ms: 60000 });
+  await one.must(200, 'POST', '/resume', { runtime_id: id, wait_ms: 100000 });
   assert.equal(await run(key, 'cat /workspace/file'), 'kept\n');
   await one.must(200, 'POST', '/pause', { runtime_id: id });
   assert.equal((await one.running(session)).runtime_id, id, 'a start is a resume');
@@ -263,7 +263,7 @@ test('runtime 20: a tenant neither sees nor reaches the runtimes of another', as
 test('runtime 20: a tenant\'s limit of sandboxes holds for every kind of start', async () => {
   const few = new Tenant();
   await execute("UPDATE runtime_keys SET max_runtimes = 2 WHERE name = :'name'", { name: few.name });
-  const answers = await Promise.all(Array.from({ length: 6 }, () => few.start(randomUUID(), { wait_ms: 60000 })));
+  const answers = await Promise.all(Array.from({ length: 6 }, () => few.start(randomUUID(), { wait_ms: 100000 })));
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 429, 429, 429, 429]);
   assert.match(answers.find(({ status }) => status === 429).json.detail, /which is its limit/);
   const [first, second] = answers.filter(({ status }) => status === 200).map(({ json }) => json);

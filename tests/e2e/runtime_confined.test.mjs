@@ -50,7 +50,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
 
   it('runtime 14: resource_factor multiplies memory and processors, up to what the host allows', async () => {
     const limits = async (more) => {
-      const { json: runtime } = await house.sandbox(house.session(), { wait_ms: 60000, ...more });
+      const { json: runtime } = await house.sandbox(house.session(), { wait_ms: 120000, ...more });
       assert.equal(runtime.status, 'running', runtime.status_detail);
       const { json: { HostConfig: host } } = await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`);
       await house.forget(runtime);

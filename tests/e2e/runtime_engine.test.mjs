@@ -198,8 +198,8 @@ class Engine {
     const ours = fs.readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/cmdline`).includes(this.dir)).map(Number);
     const service = ours.filter((pid) => pid !== process.pid && !read(`/proc/${pid}/cmdline`).startsWith('node'));
     for (const pid of new Set(service.flatMap(withChildren))) { try { process.kill(pid, 'SIGKILL'); } catch { /* it ended with another one */ } }
-    await waitUntil(() => this.daemon.signalCode !== null, 60000, 'the end of the engine');
-    await waitUntil(() => service.every((pid) => read(`/proc/${pid}/cmdline`) === ''), 60000, 'the end of its processes');
+    await waitUntil(() => this.daemon.signalCode !== null, 120000, 'the end of the engine');
+    await waitUntil(() => service.every((pid) => read(`/proc/${pid}/cmdline`) === ''), 120000, 'the end of its processes');
     this.remove(`${this.dir}/exec`);
   }
 
@@ -252,7 +252,7 @@ describe('an engine that is restarted', { skip: !hasEngine && 'needs root and do
     assert.equal(again.session_api_key, runtime.session_api_key);
     // The paused one lost its programs, as it would have later; that is not an error.
     await waitUntil(() => house.sql("SELECT status, container_id IS NULL FROM runtimes WHERE session_id = 'r-2'") === 'paused|t', 120000, 'the row names no container');
-    const { json: resumed } = await house.post('/resume', { runtime_id: paused.runtime_id, wait_ms: 60000 });
+    const { json: resumed } = await house.post('/resume', { runtime_id: paused.runtime_id, wait_ms: 120000 });
     assert.equal(resumed.status, 'running', resumed.status_detail);
     assert.equal(resumed.session_api_key, paused.session_api_key);
     assert.equal(homes(), before);
@@ -262,12 +262,12 @@ describe('an engine that is restarted', { skip: !hasEngine && 'needs root and do
     const { json: runtime } = await house.sandbox('r-3', { image: 'nothing:1' });
     assert.equal(runtime.status, 'running', runtime.status_detail);
     await own.kill();
-    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 60000, 'the loss is noticed');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 120000, 'the loss is noticed');
     await own.start();
     const dead = await waitUntil(async () => {
       const { json } = await house.get('/sessions/r-3');
       return json.status === 'error' && json;
-    }, 60000, 'the row says error');
+    }, 120000, 'the row says error');
     assert.equal(dead.status_detail, 'the sandbox ended when the engine or the host did');
     assert.deepEqual(dead.restart_reasons, ['HostRestarted']);
     const { json: again } = await house.sandbox('r-3', { image: 'nothing:1' });

@@ -146,7 +146,7 @@ describe('the confinement of a sandbox', () => {
       assert.equal(answer.text.includes('impostor"'), false, 'a program in the sandbox answers for the server');
       const said = answer.json.stdout ?? '';
       return said.includes('over done') && results(said.trim());
-    }, 60000, 'the impostor has tried everything');
+    }, 120000, 'the impostor has tried everything');
     for (const name of ['seize', 'mem', 'prlimit', 'forged-queue', 'forged-user']) assert.match(tried[name], /^(EPERM|EACCES)$/, name);
     for (const name of Object.keys(tried).filter((one) => one.startsWith('kill:'))) assert.equal(tried[name], 'EPERM', name);
     assert.equal(tried.journal, 'EACCES');
@@ -166,7 +166,7 @@ describe('the confinement of a sandbox', () => {
     const { hostname, port } = new URL(other.url);
     const inOther = (command) => call({ host: hostname, port }, 'POST', '/api/bash/execute_bash_command', { body: { command }, headers: { 'X-Session-API-Key': other.call_key } });
     await inOther('(setsid prober watches > /tmp/taken 2>&1 &)');
-    await waitUntil(async () => /^watches \d+ EMFILE/.test((await inOther('cat /tmp/taken')).json.stdout ?? ''), 60000, 'the other sandbox has all it may have');
+    await waitUntil(async () => /^watches \d+ EMFILE/.test((await inOther('cat /tmp/taken')).json.stdout ?? ''), 120000, 'the other sandbox has all it may have');
     assert.equal((await inOther('prober watch')).json.stdout, 'watch EMFILE\n');
     assert.equal(await run('prober watch'), 'watch done');
     assert.equal((await inOther('echo goes on')).json.stdout, 'goes on\n', 'the server there has its own');

@@ -16,7 +16,7 @@ before(async () => {
   service.key = execFileSync(DEFT, ['key', '--runtime', tenant]).toString().trim();
   const started = await service('POST', '/start', {
     image: IMAGE, command: 'python -m openhands.runtime.action_execution_server 60000', working_dir: '/openhands/code/', environment: { NO_CHANGE_TIMEOUT_SECONDS: '1' },
-    session_id: randomUUID(), wait_ms: 60000,
+    session_id: randomUUID(), wait_ms: 100000,
   });
   assert.equal(started.json?.status, 'running', started.text);
   runtime = started.json;

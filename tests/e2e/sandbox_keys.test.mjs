@@ -76,7 +76,7 @@ async function requested() {
 async function ofTenant() {
   const name = `test-${randomUUID()}`;
   tenant = { name, key: execFileSync(DEFT, ['key', '--runtime', name]).toString().trim() };
-  const { status, json, text: words } = await asTenant('POST', '/start', { image: IMAGE, command: 'unused', working_dir: '/', environment: {}, session_id: randomUUID(), wait_ms: 60000 });
+  const { status, json, text: words } = await asTenant('POST', '/start', { image: IMAGE, command: 'unused', working_dir: '/', environment: {}, session_id: randomUUID(), wait_ms: 100000 });
   assert.equal(status, 200, words);
   return { key: json.session_api_key, drop: async () => {
     await asTenant('POST', '/stop', { runtime_id: json.runtime_id });

@@ -47,6 +47,7 @@ test('agent-server 63: an agent profile is made, edited and deleted', LONG, asyn
   assert.ok((await toolsOf()).includes('task_tool_set'));
   await row.getByTestId('agent-profile-menu-trigger').click();
   await at('agent-profile-edit').click();
+  await waitUntil(async () => await at('agent-profile-name-input').inputValue() === 'helper', 'the profile is in the form');
   await page.getByText('Enable sub-agents').click();
   await at('save-agent-profile-btn').click();
   await waitUntil(async () => !(await toolsOf()).includes('task_tool_set'), 'the change is kept');

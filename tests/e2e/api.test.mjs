@@ -135,23 +135,28 @@ test('a conversation is found by both forms of its id, in single and batch reque
 });
 
 test('search pages through all conversations of the user', async (t) => {
+  const { key } = await newUser();
   const made = [];
-  for (let i = 0; i < 3; i++) made.push((await fresh(t)).id);
+  for (let i = 0; i < 3; i++) {
+    const one = await Conversation.create(startRequest(llmOf(fake, 'text')), { key });
+    t.after(() => one.delete());
+    made.push(one.id);
+  }
   const seen = [];
   let page;
   do {
-    const { items, next_page_id: next } = await must(200, 'GET', '/api/conversations/search', { query: { limit: 1, ...(page ? { page_id: page } : {}) } });
+    const { items, next_page_id: next } = await must(200, 'GET', '/api/conversations/search', { key, query: { limit: 1, ...(page ? { page_id: page } : {}) } });
     seen.push(items[0].id);
     if (next !== null) assert.match(next, HEX);
     page = next;
   } while (page !== null);
-  assert.deepEqual(seen.slice(0, 3), [...made].reverse(), 'newest first');
-  assert.equal(seen.length, await must(200, 'GET', '/api/conversations/count'));
-  const { items: oldest } = await must(200, 'GET', '/api/conversations/search', { query: { sort_order: 'CREATED_AT', limit: 100 } });
-  assert.deepEqual(oldest.map(({ id }) => id), [...seen].reverse());
-  const { items: idle } = await must(200, 'GET', '/api/conversations/search', { query: { status: 'idle' } });
+  assert.deepEqual(seen, [...made].reverse(), 'newest first');
+  assert.equal(seen.length, await must(200, 'GET', '/api/conversations/count', { key }));
+  const { items: oldest } = await must(200, 'GET', '/api/conversations/search', { key, query: { sort_order: 'CREATED_AT', limit: 100 } });
+  assert.deepEqual(oldest.map(({ id }) => id), made);
+  const { items: idle } = await must(200, 'GET', '/api/conversations/search', { key, query: { status: 'idle' } });
   assert.ok(idle.every((one) => one.execution_status === 'idle'));
-  assert.ok(idle.length >= 3);
+  assert.equal(idle.length, 3);
   for (const query of [{ status: 'bogus' }, { sort_order: 'bogus' }, { limit: 0 }, { limit: -1 }, { limit: 101 }, { limit: 'x' }]) {
     assert.equal((await call('GET', '/api/conversations/search', { query })).status, 422, JSON.stringify(query));
   }

@@ -23,6 +23,7 @@ worker_agent_sources = \
 	worker/agent/mcp/server_call.c worker/agent/mcp/server_call.h \
 	worker/agent/mcp/server_connections.c worker/agent/mcp/server_connections.h \
 	worker/agent/mcp/server_listing.c worker/agent/mcp/server_listing.h \
+	worker/agent/mcp/server_token.c worker/agent/mcp/server_token.h \
 	worker/agent/mcp/variables.c worker/agent/mcp/variables.h \
 	worker/agent/core/secret_list.c worker/agent/core/secret_list.h \
 	worker/agent/core/messages.c worker/agent/core/messages.h \
@@ -74,4 +75,4 @@ worker_agent_sources = \
 deft_worker_SOURCES = worker/main.c $(worker_agent_sources)
 deft_worker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS) \
 	-DDEFT_DATA_DIR='"$(pkgdatadir)"'
-deft_worker_LDADD = $(CONFINE_LIBS) $(START_LIBS) $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) -lpthread
+deft_worker_LDADD = $(CONFINE_LIBS) $(START_LIBS) $(AUTH_LIBS) $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) -lpthread

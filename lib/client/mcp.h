@@ -36,10 +36,11 @@ enum { MCP_MAX_HEADERS = 24 };
 
 struct mcp *mcp_new(const struct mcp_options *options) NONNULL MUST_CHECK;
 /*
- * Connects to the server; with streamable HTTP nothing is sent yet. Errors here and below:
- * ERROR_TIMEOUT, ERROR_UNAVAILABLE and ERROR_FORBIDDEN for the connection, ERROR_INVALID if the
- * server refuses or does not speak the protocol, ERROR_TOO_LARGE, ERROR_CANCELLED, and ERROR_STALE
- * if the server does not know the session any more (it ignored the message).
+ * Connects to the server, again after a failure; with streamable HTTP nothing is sent yet. Errors
+ * here and below: ERROR_TIMEOUT, ERROR_UNAVAILABLE and ERROR_FORBIDDEN for the connection,
+ * ERROR_INVALID if the server refuses or does not speak the protocol, ERROR_TOO_LARGE,
+ * ERROR_CANCELLED, and two after which the server has ignored the message: ERROR_UNAUTHENTICATED if
+ * it does not accept the credentials, ERROR_STALE if it does not know the session any more.
  */
 int mcp_connect(struct mcp *mcp, struct error *err) NONNULL MUST_CHECK;
 void mcp_free(struct mcp *mcp);

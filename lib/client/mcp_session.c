@@ -122,6 +122,8 @@ void mcp_session_tell_cancelled(struct mcp_session *session)
     json_auto_t *message = mcp_cancelled(session->last_id);
     struct error err = ERROR_INIT;
 
+    if (session->last_id == 0)
+        return;
     mcp_resume(session->mcp, FAREWELL_MS);
     if (mcp_tell(session->mcp, message, &err) < 0)
         log_debug("mcp.cancellation_not_told", LOG_ERROR(&err));

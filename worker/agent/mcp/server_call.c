@@ -23,6 +23,7 @@
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/mcp/server_connections.h"
+#include "worker/agent/mcp/server_token.h"
 #include "worker/agent/mcp/variables.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
@@ -45,20 +46,22 @@ struct server_call {
 
 /* --- over HTTP --- */
 
-static void cancel_call(void *mcp)
+static void cancel_talk(void *connection)
 {
-    mcp_cancel(mcp);
+    server_connection_cancel(connection);
 }
 
 /* Sends the call; makes a session first if none is open. */
-static int talk(struct server_call *call, struct mcp_session *session, bool is_new,
-                json_t **result_out, struct error *err)
+static int talk(struct server_call *call, bool is_new, json_t **result_out, struct error *err)
 {
-    if (is_new && mcp_session_begin(session, err) < 0)
+    struct server_connection *connection = call->connection;
+    struct mcp_session *session = connection->session;
+
+    if (server_token_settle(call->agent, connection, err) < 0 ||
+        (is_new && mcp_session_begin(session, err) < 0))
         return -1;
-    if (call->connection->transport != MCP_SSE)
-        mcp_set_timeout(mcp_session_connection(session),
-                        mcp_server_call_ms(call->connection->server));
+    if (connection->transport != MCP_SSE)
+        mcp_set_timeout(mcp_session_connection(session), mcp_server_call_ms(connection->server));
     return mcp_session_call(session, call->tool, call->arguments, result_out, err);
 }
 
@@ -66,17 +69,24 @@ static int talk_until_stopped(struct server_call *call, bool is_new, json_t **re
                               struct error *err)
 {
     struct run_control *control = call->agent->control;
-    struct mcp_session *session = call->connection->session;
     int rc = -1;
 
-    if (run_control_begin_wait(control, WAIT_TOOL, cancel_call, mcp_session_connection(session),
-                               err) < 0)
+    if (run_control_begin_wait(control, WAIT_TOOL, cancel_talk, call->connection, err) < 0)
         return -1;
-    rc = talk(call, session, is_new, result_out, err);
+    rc = talk(call, is_new, result_out, err);
     run_control_end_wait(control);
     if (rc < 0 && err->code == ERROR_CANCELLED && run_control_stop(control) == STOP_INTERRUPT)
-        mcp_session_tell_cancelled(session);
+        mcp_session_tell_cancelled(call->connection->session);
     return rc;
+}
+
+/* A session survives that its token has expired. */
+static bool must_close(const struct server_connection *connection, bool is_new, int rc,
+                       const struct error *err)
+{
+    if (connection->transport == MCP_SSE)
+        return true;
+    return rc < 0 && (is_new || err->code != ERROR_UNAUTHENTICATED);
 }
 
 static int try_remote(struct server_call *call, json_t **result_out, struct error *err)
@@ -92,8 +102,22 @@ static int try_remote(struct server_call *call, json_t **result_out, struct erro
     if (is_new && server_connection_prepare(call->agent, connection, ms, err) < 0)
         return -1;
     rc = talk_until_stopped(call, is_new, result_out, err);
-    if (rc < 0 || connection->transport == MCP_SSE)
+    if (must_close(connection, is_new, rc, err))
         server_connection_close(connection);
+    server_connection_hide(call->agent, connection);
+    return rc;
+}
+
+static int replace_token(struct server_call *call, struct error *err)
+{
+    struct run_control *control = call->agent->control;
+    int rc = -1;
+
+    if (run_control_begin_wait(control, WAIT_TOOL, cancel_talk, call->connection, err) < 0)
+        return -1;
+    rc = server_token_replace(call->agent, call->connection, err);
+    run_control_end_wait(control);
+    server_connection_hide(call->agent, call->connection);
     return rc;
 }
 
@@ -101,7 +125,14 @@ static int call_remote(struct server_call *call, json_t **result_out, struct err
 {
     int rc = try_remote(call, result_out, err);
 
-    /* The server has forgotten the session: it did not look at the call. */
+    /* The server did not look at the call. */
+    if (rc < 0 && err->code == ERROR_UNAUTHENTICATED &&
+        server_token_is_of_sign_in(call->connection)) {
+        if (replace_token(call, err) < 0)
+            return -1;
+        rc = try_remote(call, result_out, err);
+    }
+    /* Nor has a server that has forgotten the session. */
     if (rc < 0 && err->code == ERROR_STALE)
         rc = try_remote(call, result_out, err);
     if (rc < 0 && err->code == ERROR_STALE)

@@ -17,14 +17,16 @@
 #include "worker/agent/mcp/variables.h"
 #include "worker/context.h"
 
-/* A server may repeat its credentials. */
-static void hide_credentials(struct agent *agent, const json_t *server)
+void server_connection_hide(struct agent *agent, const struct server_connection *connection)
 {
+    const json_t *server = connection->server;
     const json_t *auth = json_object_get(server, "auth");
+    const json_t *tokens = json_object_get(json_object_get(auth, "state"), "tokens");
     const char *const values[] = {
         json_text_or(auth, "value", ""),
         json_text_or(auth, "password", ""),
-        json_text_or(json_object_get(json_object_get(auth, "state"), "tokens"), "access_token", ""),
+        json_text_or(tokens, "access_token", ""),
+        json_text_or(tokens, "refresh_token", ""),
         json_text_or(json_object_get(server, "headers"), "Authorization", ""),
     };
     const char *name = NULL;
@@ -53,15 +55,16 @@ static struct server_connections *connections_new(struct agent *agent)
     json_t *server = NULL;
 
     connections->servers = json_object();
-    json_object_foreach (servers, name, server) {
-        json_t *expanded = variables_expand(agent, server);
+    json_object_foreach (servers, name, server)
+        json_put(connections->servers, name, variables_expand(agent, server));
+    json_object_foreach (connections->servers, name, server) {
+        struct server_connection *connection = &connections->items[connections->n++];
 
-        json_put(connections->servers, name, expanded);
-        hide_credentials(agent, expanded);
-    }
-    json_object_foreach (connections->servers, name, server)
-        connections->items[connections->n++] = (struct server_connection){
+        *connection = (struct server_connection){
             .name = name, .server = server, .transport = mcp_server_transport(server)};
+        cancel_init(&connection->renewal);
+        server_connection_hide(agent, connection);
+    }
     return connections;
 }
 
@@ -76,8 +79,10 @@ void server_connections_free(struct server_connections *connections)
 {
     if (connections == NULL)
         return;
-    for (size_t i = 0; i < connections->n; i++)
+    for (size_t i = 0; i < connections->n; i++) {
         server_connection_close(&connections->items[i]);
+        cancel_done(&connections->items[i].renewal);
+    }
     json_decref(connections->servers);
     mem_free(connections);
 }
@@ -118,15 +123,34 @@ int server_connection_prepare(const struct agent *agent, struct server_connectio
     };
 
     server_connection_close(connection);
-    if (mcp_headers_read(&connection->headers, connection->server, err) < 0)
+    cancel_reset(&connection->renewal);
+    if (server_connection_read_headers(connection, err) < 0)
         return -1;
     connection->session = mcp_session_new(&options);
     return 0;
 }
 
+static void drop_headers(struct server_connection *connection)
+{
+    mcp_headers_done(&connection->headers);
+    connection->headers = (struct mcp_headers)MCP_HEADERS_INIT;
+}
+
 void server_connection_close(struct server_connection *connection)
 {
     mcp_session_freep(&connection->session);
-    mcp_headers_done(&connection->headers);
-    connection->headers = (struct mcp_headers)MCP_HEADERS_INIT;
+    drop_headers(connection);
+}
+
+int server_connection_read_headers(struct server_connection *connection, struct error *err)
+{
+    drop_headers(connection);
+    return mcp_headers_read(&connection->headers, connection->server, err);
+}
+
+void server_connection_cancel(struct server_connection *connection)
+{
+    cancel_set(&connection->renewal);
+    if (connection->session != NULL)
+        mcp_cancel(mcp_session_connection(connection->session));
 }

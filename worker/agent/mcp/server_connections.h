@@ -16,6 +16,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "client/cancel.h"
 #include "client/mcp_headers.h"
 #include "model/tools/mcp_config.h"
 
@@ -29,6 +30,7 @@ struct server_connection {
     enum mcp_transport transport;
     struct mcp_headers headers;
     struct mcp_session *session; /* NULL: none is open */
+    struct cancel renewal;       /* of its access token */
 };
 
 struct server_connections {
@@ -53,5 +55,13 @@ bool server_connections_take_changed(struct server_connections *connections) NON
 int server_connection_prepare(const struct agent *agent, struct server_connection *connection,
                               int64_t timeout_ms, struct error *err) NONNULL MUST_CHECK;
 void server_connection_close(struct server_connection *connection) NONNULL;
+/* Takes the headers of further requests, also of an open session, from the configuration. */
+int server_connection_read_headers(struct server_connection *connection,
+                                   struct error *err) NONNULL MUST_CHECK;
+/* Ends the talk of another thread with ERROR_CANCELLED. */
+void server_connection_cancel(struct server_connection *connection) NONNULL;
+/* Masks the server's credentials from now on: it may repeat them. */
+void server_connection_hide(struct agent *agent,
+                            const struct server_connection *connection) NONNULL;
 
 #endif

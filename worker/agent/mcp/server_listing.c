@@ -25,6 +25,7 @@
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/secret_list.h"
 #include "worker/agent/mcp/server_connections.h"
+#include "worker/agent/mcp/server_token.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
@@ -32,10 +33,12 @@ enum { LIST_MS = 30000 };
 
 /* A question to one server. */
 struct server_question {
+    const struct agent *agent; /* to be read only: threads share it */
     struct server_connection *connection;
     json_t *tools;
     struct error err;
     int rc;
+    bool is_greeted;
     pthread_t thread;
     bool has_thread;
 };
@@ -54,14 +57,32 @@ static void round_done(struct server_round *round)
 
 /* --- asking --- */
 
+static int ask_once(struct server_question *question)
+{
+    struct mcp_session *session = question->connection->session;
+
+    if (!question->is_greeted && mcp_session_begin(session, &question->err) < 0)
+        return -1;
+    question->is_greeted = true;
+    return mcp_session_list(session, question->tools, &question->err);
+}
+
 static void *ask_server(void *context)
 {
     struct server_question *question = context;
-    struct mcp_session *session = question->connection->session;
+    struct server_connection *connection = question->connection;
+    struct error *err = &question->err;
 
-    question->rc = mcp_session_begin(session, &question->err) == 0
-                       ? mcp_session_list(session, question->tools, &question->err)
-                       : -1;
+    question->rc = server_token_settle(question->agent, connection, err);
+    if (question->rc == 0)
+        question->rc = ask_once(question);
+    if (question->rc == 0 || err->code != ERROR_UNAUTHENTICATED ||
+        !server_token_is_of_sign_in(connection))
+        return NULL;
+    (void)json_array_clear(question->tools);
+    question->rc = server_token_replace(question->agent, connection, err);
+    if (question->rc == 0)
+        question->rc = ask_once(question);
     return NULL;
 }
 
@@ -97,7 +118,7 @@ static void cancel_round(void *context)
 
     for (size_t i = 0; i < round->n; i++) {
         if (round->items[i].has_thread)
-            mcp_cancel(mcp_session_connection(round->items[i].connection->session));
+            server_connection_cancel(round->items[i].connection);
     }
 }
 
@@ -119,6 +140,8 @@ static int ask_remote(struct agent *agent, struct server_round *round, struct er
     }
     if (!is_stopped)
         run_control_end_wait(agent->control);
+    for (size_t i = 0; i < round->n; i++)
+        server_connection_hide(agent, round->items[i].connection);
     return is_stopped ? -1 : 0;
 }
 
@@ -312,8 +335,8 @@ int server_listing_settle(struct agent *agent, struct error *err)
         struct server_connection *connection = &agent->servers->items[i];
 
         if (is_asked(known, connection->name))
-            round.items[round.n++] =
-                (struct server_question){.connection = connection, .tools = json_array()};
+            round.items[round.n++] = (struct server_question){
+                .agent = agent, .connection = connection, .tools = json_array()};
     }
     if (ask(agent, &round, err) < 0)
         return -1;

@@ -18,81 +18,8 @@
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/secret_list.h"
 #include "worker/agent/mcp/server_connections.h"
+#include "worker/mcp/called.h"
 #include "worker/mcp/mcp_test.h"
-
-#define CALLS                                                                                      \
-    "{\"turns\": [{\"steps\": [{\"calls\": [{\"name\": \"terminal\", \"arguments\":"               \
-    " {\"command\": \"x\"}}]}]}]}"
-#define RESULT ANSWER("{\"id\":2,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}")
-#define SECOND ANSWER("{\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"more\"}]}}")
-
-/* A claimed conversation with a pending call, a server, and a tool of it. */
-struct called {
-    struct claimed_agent claimed;
-    struct test_server *server;
-    json_t *listed;
-    struct agent_tool tool;
-    size_t action;
-    json_t *observation;
-    struct strbuf problem;
-    struct error err;
-    int rc;
-};
-
-static void begin(struct called *called, void **state, const struct test_reply *replies, size_t n)
-{
-    CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
-    CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
-    json_auto_t *agent = NULL;
-
-    *called = (struct called){.problem = STRBUF_INIT, .err = ERROR_INIT};
-    claimed_agent_begin_pending(&called->claimed, *state, CALLS);
-    run_control_renew(&called->claimed.control, INT64_MAX / 2);
-    called->server = test_server_start(replies, n, NULL);
-    strbuf_appendf(&config, "{\"one\": {\"url\": \"%s\"}}",
-                   test_server_url(called->server, "/mcp"));
-    json_put(json_object_get(called->claimed.agent.conversation.spec, "agent"), "mcp_config",
-             json_loads(config.text, 0, NULL));
-    called->listed = json_loads(
-        "{\"server\": \"one\", \"name\": \"do\", \"tool\": {\"name\": \"do\"}}", 0, NULL);
-    called->tool = mcp_tool(called->listed);
-    history_find_pending(&called->claimed.agent.history, &pending);
-    assert_int_equal(pending.n, 1);
-    called->action = pending.items[0];
-}
-
-static void end(struct called *called)
-{
-    mem_free(called->tool.action_kind);
-    json_decref(called->listed);
-    json_decref(called->observation);
-    strbuf_done(&called->problem);
-    claimed_agent_end(&called->claimed);
-    test_server_stop(called->server);
-}
-
-static void run(struct called *called)
-{
-    json_decref(called->observation);
-    called->observation = NULL;
-    strbuf_reset(&called->problem);
-    called->err = (struct error)ERROR_INIT;
-    called->rc = server_call_run(&called->claimed.agent, called->action, &called->tool,
-                                 &called->observation, &called->problem, &called->err);
-}
-
-static void assert_text(const struct called *called, const char *expected)
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
-
-    if (called->rc < 0)
-        fail_msg("%s", called->err.message);
-    assert_string_equal(called->problem.text, "");
-    json_append_text(&text, called->observation);
-    strbuf_appendf(&quoted, "\"%s\"", expected);
-    assert_json_at(text.text, "content[1].text", quoted.text);
-}
 
 static const char *id_of(struct called *called)
 {
@@ -105,9 +32,9 @@ static void a_call_is_noted_before_its_result(void **state)
     CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
-    run(&called);
-    assert_text(&called, "done");
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_run(&called);
+    called_assert_text(&called, "done");
     assert_null(called.claimed.control.cancel);
     assert_non_null(strstr(test_server_request(called.server, 2), "\"name\":\"do\""));
     strbuf_appendf(&sql,
@@ -115,7 +42,7 @@ static void a_call_is_noted_before_its_result(void **state)
                    " agent_state::jsonb ->> 'server_call' = '%s'",
                    called.claimed.agent.lease.conversation_id.text, id_of(&called));
     assert_int_equal(test_sql_count(sql.text), 1);
-    end(&called);
+    called_end(&called);
 }
 
 static void a_session_is_used_for_all_calls(void **state)
@@ -123,14 +50,14 @@ static void a_session_is_used_for_all_calls(void **state)
     static const struct test_reply replies[] = {GREETING, RESULT, SECOND};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     called.tool.annotations.is_idempotent = true;
-    run(&called);
-    run(&called);
-    assert_text(&called, "more");
+    called_run(&called);
+    called_run(&called);
+    called_assert_text(&called, "more");
     assert_int_equal(test_server_n_requests(called.server), 4);
     assert_non_null(strstr(test_server_request(called.server, 3), "of-the-test"));
-    end(&called);
+    called_end(&called);
 }
 
 static void a_call_in_doubt_is_repeated_only_if_that_is_harmless(void **state)
@@ -138,22 +65,22 @@ static void a_call_in_doubt_is_repeated_only_if_that_is_harmless(void **state)
     static const struct test_reply replies[] = {GREETING, RESULT, SECOND};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     json_put_text(called.claimed.agent.conversation.agent_state, AGENT_STATE_SERVER_CALL,
                   id_of(&called));
-    run(&called);
+    called_run(&called);
     assert_int_equal(called.rc, 0);
     assert_null(called.observation);
     assert_non_null(strstr(called.problem.text, "was not sent again"));
     assert_int_equal(test_server_n_requests(called.server), 0);
     called.tool.annotations.is_idempotent = true;
-    run(&called);
-    assert_text(&called, "done");
+    called_run(&called);
+    called_assert_text(&called, "done");
     called.tool.annotations.is_idempotent = false;
     called.tool.annotations.is_read_only = true;
-    run(&called);
-    assert_text(&called, "more");
-    end(&called);
+    called_run(&called);
+    called_assert_text(&called, "more");
+    called_end(&called);
 }
 
 static void the_note_of_another_call_does_not_matter(void **state)
@@ -161,12 +88,12 @@ static void the_note_of_another_call_does_not_matter(void **state)
     static const struct test_reply replies[] = {GREETING, RESULT};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     json_put_text(called.claimed.agent.conversation.agent_state, AGENT_STATE_SERVER_CALL,
                   called.claimed.agent.lease.conversation_id.text);
-    run(&called);
-    assert_text(&called, "done");
-    end(&called);
+    called_run(&called);
+    called_assert_text(&called, "done");
+    called_end(&called);
 }
 
 static void a_session_that_is_forgotten_is_made_again_once(void **state)
@@ -174,14 +101,14 @@ static void a_session_that_is_forgotten_is_made_again_once(void **state)
     static const struct test_reply replies[] = {GREETING, RESULT, REFUSAL("404"), GREETING, RESULT};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     called.tool.annotations.is_idempotent = true;
-    run(&called);
-    assert_text(&called, "done");
-    run(&called);
-    assert_text(&called, "done");
+    called_run(&called);
+    called_assert_text(&called, "done");
+    called_run(&called);
+    called_assert_text(&called, "done");
     assert_int_equal(mcp_n_requests(called.server, "initialize"), 2);
-    end(&called);
+    called_end(&called);
 }
 
 static void a_server_that_forgets_every_session_is_an_error(void **state)
@@ -189,15 +116,15 @@ static void a_server_that_forgets_every_session_is_an_error(void **state)
     static const struct test_reply replies[] = {GREETING, REFUSAL("404"), GREETING, REFUSAL("404")};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
-    run(&called);
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_run(&called);
     assert_int_equal(called.rc, 0);
     assert_null(called.observation);
     assert_string_equal(
         called.problem.text,
         "The MCP server 'one' failed: The server does not know the session any more");
     assert_int_equal(test_server_n_requests(called.server), 6);
-    end(&called);
+    called_end(&called);
 }
 
 static void a_failure_ends_the_session(void **state)
@@ -205,15 +132,15 @@ static void a_failure_ends_the_session(void **state)
     static const struct test_reply replies[] = {GREETING, REFUSAL("500"), GREETING, RESULT};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     called.tool.annotations.is_idempotent = true;
-    run(&called);
+    called_run(&called);
     assert_string_equal(
         called.problem.text,
         "The MCP server 'one' failed: The server refused the request with HTTP status 500");
-    run(&called);
-    assert_text(&called, "done");
-    end(&called);
+    called_run(&called);
+    called_assert_text(&called, "done");
+    called_end(&called);
 }
 
 static void a_server_that_is_gone_from_the_configuration_is_an_error(void **state)
@@ -221,13 +148,13 @@ static void a_server_that_is_gone_from_the_configuration_is_an_error(void **stat
     static const struct test_reply replies[] = {GREETING};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     json_put_text(called.listed, "server", "two");
-    run(&called);
+    called_run(&called);
     assert_int_equal(called.rc, 0);
     assert_non_null(strstr(called.problem.text, "'two'"));
     assert_int_equal(test_server_n_requests(called.server), 0);
-    end(&called);
+    called_end(&called);
 }
 
 /* Its arguments were stored masked, and only the run that received them has the value. */
@@ -237,16 +164,16 @@ static void a_call_that_lost_a_secret_is_not_sent(void **state)
     struct called called;
     json_t *data = json_object();
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     json_put_text(data, "token", "<secret-hidden>");
     json_put(json_object_get(called.claimed.agent.history.items[called.action].json, "action"),
              "data", data);
     called.claimed.agent.claimed_seq = called.claimed.agent.history.last_seq;
-    run(&called);
+    called_run(&called);
     assert_int_equal(called.rc, 0);
     assert_string_equal(called.problem.text, CALL_WITHHELD_TEXT);
     assert_int_equal(test_server_n_requests(called.server), 0);
-    end(&called);
+    called_end(&called);
 }
 
 static void the_arguments_are_those_that_the_model_wrote(void **state)
@@ -255,15 +182,15 @@ static void the_arguments_are_those_that_the_model_wrote(void **state)
     struct called called;
     struct agent *agent = &called.claimed.agent;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     agent->withheld = json_object();
     json_put(agent->withheld, id_of(&called),
              json_loads("{\"data\": {\"token\": \"the value\"}}", 0, NULL));
-    run(&called);
-    assert_text(&called, "done");
+    called_run(&called);
+    called_assert_text(&called, "done");
     assert_non_null(
         strstr(test_server_request(called.server, 2), "\"arguments\":{\"token\":\"the value\"}"));
-    end(&called);
+    called_end(&called);
 }
 
 static void a_stop_is_not_the_servers_error(void **state)
@@ -271,14 +198,14 @@ static void a_stop_is_not_the_servers_error(void **state)
     static const struct test_reply replies[] = {GREETING, RESULT};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     run_control_request(&called.claimed.control, STOP_INTERRUPT);
-    run(&called);
+    called_run(&called);
     assert_int_equal(called.rc, -1);
     assert_int_equal(called.err.code, ERROR_CANCELLED);
     assert_string_equal(called.problem.text, "");
     assert_int_equal(mcp_n_requests(called.server, "tools/call"), 0);
-    end(&called);
+    called_end(&called);
 }
 
 #define STREAM "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
@@ -293,12 +220,12 @@ static void a_changed_list_is_heard_of_during_a_call(void **state)
          .ending = TEST_CLOSE}};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
-    run(&called);
-    assert_text(&called, "done");
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_run(&called);
+    called_assert_text(&called, "done");
     assert_true(server_connections_take_changed(called.claimed.agent.servers));
     assert_false(server_connections_take_changed(called.claimed.agent.servers));
-    end(&called);
+    called_end(&called);
 }
 
 /* Each talk over the older transport has a stream of its own. */
@@ -317,19 +244,19 @@ static void a_call_over_the_older_transport_has_its_own_stream(void **state)
     CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     strbuf_appendf(&config, "{\"one\": {\"url\": \"%s\"}}", test_server_url(called.server, "/sse"));
     json_put(json_object_get(called.claimed.agent.conversation.spec, "agent"), "mcp_config",
              json_loads(config.text, 0, NULL));
     called.tool.annotations.is_idempotent = true;
-    run(&called);
-    assert_text(&called, "streamed");
-    run(&called);
-    assert_text(&called, "streamed");
+    called_run(&called);
+    called_assert_text(&called, "streamed");
+    called_run(&called);
+    called_assert_text(&called, "streamed");
     assert_int_equal(test_server_n_requests(called.server), 8);
     assert_non_null(strstr(test_server_request(called.server, 0), "GET /sse"));
     assert_non_null(strstr(test_server_request(called.server, 4), "GET /sse"));
-    end(&called);
+    called_end(&called);
 }
 
 /* Credentials of a server that it repeats. */
@@ -349,24 +276,18 @@ static void credentials_are_hidden(void **state)
         struct called called;
         json_t *server = NULL;
 
-        begin(&called, state, replies, ARRAY_SIZE(replies));
+        called_begin(&called, state, replies, ARRAY_SIZE(replies));
         server = json_object_get(
             json_object_get(json_object_get(called.claimed.agent.conversation.spec, "agent"),
                             "mcp_config"),
             "one");
         json_put(server, "auth", json_loads(configs[i], 0, NULL));
-        run(&called);
-        assert_text(&called, "done");
+        called_run(&called);
+        called_assert_text(&called, "done");
         secret_list_mask_text(&called.claimed.agent.secrets, "it is of-the-server", &masked);
         assert_string_equal(masked.text, "it is <secret-hidden>");
-        end(&called);
+        called_end(&called);
     }
-}
-
-static void use_program(struct called *called, const char *config)
-{
-    json_put(json_object_get(called->claimed.agent.conversation.spec, "agent"), "mcp_config",
-             json_loads(config, 0, NULL));
 }
 
 static void a_program_gets_the_call_in_the_sandbox(void **state)
@@ -376,20 +297,20 @@ static void a_program_gets_the_call_in_the_sandbox(void **state)
     struct run_fixture *fixture = *state;
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
-    use_program(&called, "{\"one\": {\"command\": \"c\", \"args\": [\"a\"], \"timeout\": 7}}");
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_configure(&called, "{\"one\": {\"command\": \"c\", \"args\": [\"a\"], \"timeout\": 7}}");
     stub_set_program(
         fixture->stub,
         "{\"replies\": [{\"id\": 1, \"result\": {}}, {\"id\": 3, \"result\": {\"content\":"
         " [{\"type\": \"text\", \"text\": \"of the program\"}]}}]}");
-    run(&called);
-    assert_text(&called, "of the program");
+    called_run(&called);
+    called_assert_text(&called, "of the program");
     stub_program_order(fixture->stub, &order);
     assert_json_at(order.text, "command", "\"c\"");
     assert_json_at(order.text, "args", "[\"a\"]");
     assert_json_at(order.text, "timeout_ms", "7000");
     assert_json_at(order.text, "messages[2].params", "{\"name\": \"do\", \"arguments\": {}}");
-    end(&called);
+    called_end(&called);
 }
 
 static void a_program_has_two_minutes_at_most(void **state)
@@ -399,17 +320,17 @@ static void a_program_has_two_minutes_at_most(void **state)
     struct run_fixture *fixture = *state;
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
-    use_program(&called, "{\"one\": {\"command\": \"c\"}}");
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_configure(&called, "{\"one\": {\"command\": \"c\"}}");
     stub_set_program(fixture->stub, "{\"replies\": [{\"id\": 1, \"result\": {}}]}");
-    run(&called);
+    called_run(&called);
     assert_int_equal(called.rc, 0);
     assert_null(called.observation);
     assert_string_equal(called.problem.text,
                         "The MCP server 'one' failed: The server did not answer the call");
     stub_program_order(fixture->stub, &order);
     assert_json_at(order.text, "timeout_ms", "120000");
-    end(&called);
+    called_end(&called);
 }
 
 int server_call_tests(void)

@@ -23,8 +23,11 @@ worker_agent_sources = \
 	worker/agent/mcp/server_call.c worker/agent/mcp/server_call.h \
 	worker/agent/mcp/server_connections.c worker/agent/mcp/server_connections.h \
 	worker/agent/mcp/server_listing.c worker/agent/mcp/server_listing.h \
+	worker/agent/mcp/server_talk.c worker/agent/mcp/server_talk.h \
+	worker/agent/mcp/server_thread.c worker/agent/mcp/server_thread.h \
 	worker/agent/mcp/server_token.c worker/agent/mcp/server_token.h \
 	worker/agent/mcp/variables.c worker/agent/mcp/variables.h \
+	worker/agent/core/side_wait.h \
 	worker/agent/core/secret_list.c worker/agent/core/secret_list.h \
 	worker/agent/core/messages.c worker/agent/core/messages.h \
 	worker/agent/core/model.c worker/agent/core/model.h \

@@ -35,7 +35,8 @@ struct mcp {
     struct sse_input input; /* received but unread part of the stream */
     bool has_changed_tools;
     size_t n_questions;
-    struct cancel cancel;
+    struct cancel own_cancel;
+    struct cancel *cancel;
 };
 
 void mcp_free(struct mcp *mcp)
@@ -47,7 +48,7 @@ void mcp_free(struct mcp *mcp)
     mem_free(mcp->session);
     mem_free(mcp->version);
     mem_free(mcp->endpoint);
-    cancel_done(&mcp->cancel);
+    cancel_done(&mcp->own_cancel);
     mem_free(mcp);
 }
 
@@ -62,14 +63,22 @@ void mcp_set_version(struct mcp *mcp, const char *version)
     mcp->version = mem_dup_text(version);
 }
 
+void mcp_share(struct mcp *mcp, const struct mcp *with)
+{
+    mem_free(mcp->session);
+    mcp->session = with->session != NULL ? mem_dup_text(with->session) : NULL;
+    if (with->version != NULL)
+        mcp_set_version(mcp, with->version);
+}
+
 void mcp_cancel(struct mcp *mcp)
 {
-    cancel_set(&mcp->cancel);
+    cancel_set(mcp->cancel);
 }
 
 void mcp_resume(struct mcp *mcp, int64_t timeout_ms)
 {
-    cancel_reset(&mcp->cancel);
+    cancel_reset(mcp->cancel);
     mcp_set_timeout(mcp, timeout_ms);
 }
 
@@ -96,7 +105,7 @@ static int start_call(struct mcp *mcp, const char *method, const char *url, cons
     size_t n = 1;
     int64_t left_ms = mcp->deadline_ms - clock_monotonic_ms();
 
-    if (cancel_enter(&mcp->cancel, NULL, err) < 0)
+    if (cancel_enter(mcp->cancel, NULL, err) < 0)
         return -1;
     if (left_ms <= 0)
         return error_set(err, ERROR_TIMEOUT, "The server took too long");
@@ -216,7 +225,7 @@ static int next_message(struct mcp *mcp, const struct event_source *source, json
     if (json_object_get(*message_out, "method") == NULL)
         return 0;
     return take_message(mcp, *message_out, err) < 0 ? -1
-                                                    : cancel_enter(&mcp->cancel, source->call, err);
+                                                    : cancel_enter(mcp->cancel, source->call, err);
 }
 
 /* Reads until the reply with that id arrives. */
@@ -265,7 +274,7 @@ static int read_reply(struct mcp *mcp, struct http_call *call, json_int_t id, js
     CLEANUP(sse_done) struct sse events = SSE_INIT(MAX_REPLY_BYTES);
     struct sse_input input = {NULL, 0};
 
-    if (cancel_enter(&mcp->cancel, call, err) < 0 ||
+    if (cancel_enter(mcp->cancel, call, err) < 0 ||
         http_call_read(call, &input.bytes, &input.len, err) < 0 || check_status(mcp, call, err) < 0)
         return -1;
     keep_session(mcp, call);
@@ -287,7 +296,7 @@ static int post(struct mcp *mcp, const json_t *message, json_int_t id, json_t **
     if (start_call(mcp, "POST", mcp->endpoint, body, &call, err) < 0)
         return -1;
     rc = read_reply(mcp, call, id, reply_out, err);
-    cancel_leave(&mcp->cancel);
+    cancel_leave(mcp->cancel);
     return rc;
 }
 
@@ -333,7 +342,7 @@ static int open_stream(struct mcp *mcp, struct error *err)
     struct sse_event event = {NULL, NULL, 0};
 
     if (start_call(mcp, "GET", mcp->options.url, NULL, &mcp->stream, err) < 0 ||
-        cancel_enter(&mcp->cancel, mcp->stream, err) < 0 ||
+        cancel_enter(mcp->cancel, mcp->stream, err) < 0 ||
         http_call_read(mcp->stream, &mcp->input.bytes, &mcp->input.len, err) < 0 ||
         check_status(mcp, mcp->stream, err) < 0)
         return -1;
@@ -352,7 +361,8 @@ struct mcp *mcp_new(const struct mcp_options *options)
 {
     struct mcp *mcp = NEW(struct mcp);
 
-    cancel_init(&mcp->cancel);
+    cancel_init(&mcp->own_cancel);
+    mcp->cancel = options->cancel != NULL ? options->cancel : &mcp->own_cancel;
     mcp->options = *options;
     mcp->deadline_ms = clock_monotonic_ms() + options->timeout_ms;
     mcp->events = (struct sse)SSE_INIT(MAX_REPLY_BYTES);
@@ -366,10 +376,9 @@ int mcp_connect(struct mcp *mcp, struct error *err)
 
     if (!mcp->options.uses_sse)
         return 0;
+    close_stream(mcp);
     rc = open_stream(mcp, err);
-    cancel_leave(&mcp->cancel);
-    if (rc < 0)
-        close_stream(mcp);
+    cancel_leave(mcp->cancel);
     return rc;
 }
 
@@ -385,10 +394,10 @@ static int read_stream(struct mcp *mcp, json_int_t id, json_t **reply_out, struc
     const struct event_source source = {mcp->stream, &mcp->events, &mcp->input};
     int rc = -1;
 
-    if (cancel_enter(&mcp->cancel, mcp->stream, err) < 0)
+    if (cancel_enter(mcp->cancel, mcp->stream, err) < 0)
         return -1;
     rc = find_reply(mcp, &source, id, reply_out, err);
-    cancel_leave(&mcp->cancel);
+    cancel_leave(mcp->cancel);
     return rc;
 }
 

@@ -18,6 +18,7 @@
 #include "base/attr.h"
 #include "client/address_filter.h"
 
+struct cancel;
 struct error;
 struct http;
 struct http_header;
@@ -30,6 +31,7 @@ struct mcp_options {
     bool uses_sse;
     enum address_owner address_of; /* who supplied the URL */
     int64_t timeout_ms;            /* for all calls together, until mcp_set_timeout() */
+    struct cancel *cancel;         /* borrowed; NULL: its own */
 };
 
 enum { MCP_MAX_HEADERS = 24 };
@@ -47,6 +49,8 @@ void mcp_free(struct mcp *mcp);
 void mcp_freep(struct mcp **mcp) NONNULL;
 /* Gives all calls from now on, together, that time; not for a stream that is open already. */
 void mcp_set_timeout(struct mcp *mcp, int64_t timeout_ms) NONNULL;
+/* Takes the session and the version that another connection to the same server has; copied. */
+void mcp_share(struct mcp *mcp, const struct mcp *with) NONNULL;
 /* The protocol's version as the server chose it, to be named in later requests; copied. */
 void mcp_set_version(struct mcp *mcp, const char *version) NONNULL;
 /* Ends the running call, and each later one at its start, with ERROR_CANCELLED. */

@@ -10,7 +10,7 @@
 #include "client/mcp.h"
 #include "model/tools/mcp.h"
 
-enum { PAGES_MAX = 20, LIST_MAX_BYTES = 4 * 1024 * 1024, FAREWELL_MS = 1000 };
+enum { PAGES_MAX = 20, LIST_MAX_BYTES = 4 * 1024 * 1024, FAREWELL_MS = 1000, SHARED_IDS = 8 };
 
 struct mcp_session {
     struct mcp *mcp;
@@ -74,6 +74,16 @@ struct mcp_session *mcp_session_new(const struct mcp_options *options)
     struct mcp_session *session = NEW(struct mcp_session);
 
     session->mcp = mcp_new(options);
+    return session;
+}
+
+struct mcp_session *mcp_session_share(struct mcp_session *with, const struct mcp_options *options)
+{
+    struct mcp_session *session = mcp_session_new(options);
+
+    mcp_share(session->mcp, with->mcp);
+    session->last_id = with->last_id;
+    with->last_id += SHARED_IDS;
     return session;
 }
 

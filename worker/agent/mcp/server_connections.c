@@ -45,6 +45,27 @@ void server_connection_hide(struct agent *agent, const struct server_connection 
     }
 }
 
+static void connection_init(const struct agent *agent, struct server_connection *connection,
+                            const char *name, json_t *server)
+{
+    *connection = (struct server_connection){
+        .context = agent->context,
+        .user_id = agent->conversation.user_id,
+        .address_of = model_address_owner(&agent->conversation),
+        .name = name,
+        .server = json_incref(server),
+        .transport = mcp_server_transport(server),
+    };
+    cancel_init(&connection->cancel);
+}
+
+static void connection_done(struct server_connection *connection)
+{
+    server_connection_close(connection);
+    cancel_done(&connection->cancel);
+    json_decref(connection->server);
+}
+
 static struct server_connections *connections_new(struct agent *agent)
 {
     json_auto_t *secrets = agent_open_secrets(agent);
@@ -60,9 +81,7 @@ static struct server_connections *connections_new(struct agent *agent)
     json_object_foreach (connections->servers, name, server) {
         struct server_connection *connection = &connections->items[connections->n++];
 
-        *connection = (struct server_connection){
-            .name = name, .server = server, .transport = mcp_server_transport(server)};
-        cancel_init(&connection->renewal);
+        connection_init(agent, connection, name, server);
         server_connection_hide(agent, connection);
     }
     return connections;
@@ -79,10 +98,8 @@ void server_connections_free(struct server_connections *connections)
 {
     if (connections == NULL)
         return;
-    for (size_t i = 0; i < connections->n; i++) {
-        server_connection_close(&connections->items[i]);
-        cancel_done(&connections->items[i].renewal);
-    }
+    for (size_t i = 0; i < connections->n; i++)
+        connection_done(&connections->items[i]);
     json_decref(connections->servers);
     mem_free(connections);
 }
@@ -97,36 +114,61 @@ struct server_connection *server_connections_find(struct server_connections *con
     return NULL;
 }
 
+static void note_changed(struct server_connection *connection, const struct server_connection *from)
+{
+    if (from->session != NULL && mcp_take_tools_changed(mcp_session_connection(from->session)))
+        connection->has_changed_tools = true;
+}
+
 bool server_connections_take_changed(struct server_connections *connections)
 {
     bool has_changed = false;
 
     for (size_t i = 0; i < connections->n; i++) {
-        struct mcp_session *session = connections->items[i].session;
+        struct server_connection *connection = &connections->items[i];
 
-        if (session != NULL && mcp_take_tools_changed(mcp_session_connection(session)))
-            has_changed = true;
+        note_changed(connection, connection);
+        has_changed = has_changed || connection->has_changed_tools;
+        connection->has_changed_tools = false;
     }
     return has_changed;
 }
 
-int server_connection_prepare(const struct agent *agent, struct server_connection *connection,
-                              int64_t timeout_ms, struct error *err)
+/* --- one connection --- */
+
+/* Everything but the time, which a call sets. */
+static struct mcp_options options_of(struct server_connection *connection, int64_t timeout_ms)
 {
-    const struct mcp_options options = {
-        .http = agent->context->http,
+    return (struct mcp_options){
+        .http = connection->context->http,
         .url = json_text_or(connection->server, "url", ""),
         .headers = connection->headers.items,
         .uses_sse = connection->transport == MCP_SSE,
-        .address_of = model_address_owner(&agent->conversation),
+        .address_of = connection->address_of,
         .timeout_ms = timeout_ms,
+        .cancel = &connection->cancel,
     };
+}
+
+int server_connection_prepare(struct server_connection *connection, int64_t timeout_ms,
+                              struct error *err)
+{
+    const struct mcp_options options = options_of(connection, timeout_ms);
 
     server_connection_close(connection);
-    cancel_reset(&connection->renewal);
     if (server_connection_read_headers(connection, err) < 0)
         return -1;
     connection->session = mcp_session_new(&options);
+    return 0;
+}
+
+int server_connection_greet(struct server_connection *connection, struct error *err)
+{
+    if (connection->is_greeted)
+        return 0;
+    if (mcp_session_begin(connection->session, err) < 0)
+        return -1;
+    connection->is_greeted = true;
     return 0;
 }
 
@@ -139,6 +181,8 @@ static void drop_headers(struct server_connection *connection)
 void server_connection_close(struct server_connection *connection)
 {
     mcp_session_freep(&connection->session);
+    connection->is_greeted = false;
+    connection->is_shared = false;
     drop_headers(connection);
 }
 
@@ -148,9 +192,55 @@ int server_connection_read_headers(struct server_connection *connection, struct 
     return mcp_headers_read(&connection->headers, connection->server, err);
 }
 
-void server_connection_cancel(struct server_connection *connection)
+/* --- copies --- */
+
+/* Enters the session of another connection; stays without one if the credentials are bad. */
+static void share_session(struct server_connection *connection, struct server_connection *with)
 {
-    cancel_set(&connection->renewal);
+    const struct mcp_options options = options_of(connection, 0);
+    struct error ignored = ERROR_INIT;
+
+    server_connection_close(connection);
+    if (with->transport != MCP_STREAMABLE_HTTP || !with->is_greeted ||
+        server_connection_read_headers(connection, &ignored) < 0)
+        return;
+    connection->session = mcp_session_share(with->session, &options);
+    connection->is_greeted = true;
+}
+
+void server_connection_copy(struct server_connection *connection,
+                            struct server_connection *copy_out)
+{
+    *copy_out = *connection;
+    copy_out->server = json_deep_copy(connection->server);
+    copy_out->headers = (struct mcp_headers)MCP_HEADERS_INIT;
+    copy_out->session = NULL;
+    copy_out->has_changed_tools = false;
+    cancel_init(&copy_out->cancel);
+    share_session(copy_out, connection);
+    copy_out->is_shared = copy_out->is_greeted;
+}
+
+static void take_tokens(struct server_connection *connection, const struct server_connection *copy)
+{
+    struct error ignored = ERROR_INIT;
+
+    if (json_equal(connection->server, copy->server))
+        return;
+    json_put(connection->server, "auth", json_deep_copy(json_object_get(copy->server, "auth")));
     if (connection->session != NULL)
-        mcp_cancel(mcp_session_connection(connection->session));
+        error_ignore(server_connection_read_headers(connection, &ignored),
+                     "the next request without credentials is refused");
+}
+
+void server_connection_join(struct server_connection *connection, struct server_connection *copy,
+                            bool is_usable)
+{
+    take_tokens(connection, copy);
+    note_changed(connection, copy);
+    if (is_usable && !copy->is_shared)
+        share_session(connection, copy);
+    if (!is_usable && copy->is_shared)
+        server_connection_close(connection);
+    connection_done(copy);
 }

@@ -25,6 +25,7 @@
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/secret_list.h"
 #include "worker/agent/mcp/server_connections.h"
+#include "worker/agent/mcp/server_thread.h"
 #include "worker/agent/mcp/server_token.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
@@ -33,12 +34,10 @@ enum { LIST_MS = 30000 };
 
 /* A question to one server. */
 struct server_question {
-    const struct agent *agent; /* to be read only: threads share it */
     struct server_connection *connection;
     json_t *tools;
     struct error err;
     int rc;
-    bool is_greeted;
     pthread_t thread;
     bool has_thread;
 };
@@ -59,12 +58,9 @@ static void round_done(struct server_round *round)
 
 static int ask_once(struct server_question *question)
 {
-    struct mcp_session *session = question->connection->session;
-
-    if (!question->is_greeted && mcp_session_begin(session, &question->err) < 0)
-        return -1;
-    question->is_greeted = true;
-    return mcp_session_list(session, question->tools, &question->err);
+    return server_connection_greet(question->connection, &question->err) == 0
+               ? mcp_session_list(question->connection->session, question->tools, &question->err)
+               : -1;
 }
 
 static void *ask_server(void *context)
@@ -73,43 +69,29 @@ static void *ask_server(void *context)
     struct server_connection *connection = question->connection;
     struct error *err = &question->err;
 
-    question->rc = server_token_settle(question->agent, connection, err);
+    question->rc = server_token_settle(connection, err);
     if (question->rc == 0)
         question->rc = ask_once(question);
     if (question->rc == 0 || err->code != ERROR_UNAUTHENTICATED ||
         !server_token_is_of_sign_in(connection))
         return NULL;
     (void)json_array_clear(question->tools);
-    question->rc = server_token_replace(question->agent, connection, err);
+    question->rc = server_token_replace(connection, err);
     if (question->rc == 0)
         question->rc = ask_once(question);
     return NULL;
 }
 
-static int start_thread(const struct agent *agent, struct server_question *question)
-{
-    pthread_attr_t attr;
-    int rc = pthread_attr_init(&attr);
-
-    if (rc != 0)
-        return rc;
-    rc = pthread_attr_setstacksize(&attr, (size_t)agent->context->settings.stack_bytes);
-    if (rc == 0)
-        rc = pthread_create(&question->thread, &attr, ask_server, question);
-    (void)pthread_attr_destroy(&attr);
-    return rc;
-}
-
 static void begin_question(struct agent *agent, struct server_question *question)
 {
-    if (server_connection_prepare(agent, question->connection, LIST_MS, &question->err) < 0) {
+    cancel_reset(&question->connection->cancel);
+    if (server_connection_prepare(question->connection, LIST_MS, &question->err) < 0 ||
+        server_thread_start(agent->context, &question->thread, ask_server, question,
+                            &question->err) < 0) {
         question->rc = -1;
         return;
     }
-    question->has_thread = start_thread(agent, question) == 0;
-    if (!question->has_thread)
-        question->rc =
-            error_set(&question->err, ERROR_UNAVAILABLE, "The worker has no thread to ask it");
+    question->has_thread = true;
 }
 
 static void cancel_round(void *context)
@@ -118,7 +100,7 @@ static void cancel_round(void *context)
 
     for (size_t i = 0; i < round->n; i++) {
         if (round->items[i].has_thread)
-            server_connection_cancel(round->items[i].connection);
+            cancel_set(&round->items[i].connection->cancel);
     }
 }
 
@@ -335,8 +317,8 @@ int server_listing_settle(struct agent *agent, struct error *err)
         struct server_connection *connection = &agent->servers->items[i];
 
         if (is_asked(known, connection->name))
-            round.items[round.n++] = (struct server_question){
-                .agent = agent, .connection = connection, .tools = json_array()};
+            round.items[round.n++] =
+                (struct server_question){.connection = connection, .tools = json_array()};
     }
     if (ask(agent, &round, err) < 0)
         return -1;

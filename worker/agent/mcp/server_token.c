@@ -11,8 +11,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "store/user/document_store.h"
-#include "worker/agent/core/agent.h"
-#include "worker/agent/core/model.h"
 #include "worker/agent/mcp/server_connections.h"
 #include "worker/context.h"
 
@@ -35,16 +33,14 @@ bool server_token_is_of_sign_in(const struct server_connection *connection)
 }
 
 /* refused: NULL if the token has expired. */
-static int renew(const struct agent *agent, struct server_connection *connection,
-                 const char *refused, struct error *err)
+static int renew(struct server_connection *connection, const char *refused, struct error *err)
 {
-    const struct worker_context *context = agent->context;
-    const struct document_scope scope = {context->grant_db, &context->keyring,
-                                         agent->conversation.user_id};
+    const struct worker_context *context = connection->context;
+    const struct document_scope scope = {context->grant_db, &context->keyring, connection->user_id};
     const struct mcp_renewal renewal = {
         .scope = &scope,
-        .oauth = {context->http, model_address_owner(&agent->conversation),
-                  clock_monotonic_ms() + RENEW_MS, &connection->renewal},
+        .oauth = {context->http, connection->address_of, clock_monotonic_ms() + RENEW_MS,
+                  &connection->cancel},
         .url = json_text_or(connection->server, "url", ""),
         .refused = refused,
     };
@@ -56,18 +52,16 @@ static int renew(const struct agent *agent, struct server_connection *connection
     return server_connection_read_headers(connection, err);
 }
 
-int server_token_settle(const struct agent *agent, struct server_connection *connection,
-                        struct error *err)
+int server_token_settle(struct server_connection *connection, struct error *err)
 {
     if (!server_token_is_of_sign_in(connection) || !mcp_grant_is_over(state_of(connection)))
         return 0;
-    return renew(agent, connection, NULL, err);
+    return renew(connection, NULL, err);
 }
 
-int server_token_replace(const struct agent *agent, struct server_connection *connection,
-                         struct error *err)
+int server_token_replace(struct server_connection *connection, struct error *err)
 {
     const json_t *tokens = json_object_get(state_of(connection), "tokens");
 
-    return renew(agent, connection, json_text_or(tokens, "access_token", ""), err);
+    return renew(connection, json_text_or(tokens, "access_token", ""), err);
 }

@@ -7,6 +7,7 @@
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/mcp/server_call.h"
+#include "worker/agent/mcp/server_talk.h"
 #include "worker/mcp/mcp_test.h"
 
 #define CALLS                                                                                      \
@@ -52,14 +53,41 @@ void called_end(struct called *called)
         test_server_stop(called->server);
 }
 
+/* As call_batch.c does. */
+static int begin_and_wait(struct called *called, struct server_talks *talks,
+                          struct server_call **call_out)
+{
+    struct agent *agent = &called->claimed.agent;
+
+    if (server_call_begin(agent, talks, called->action, &called->tool, call_out, &called->err) < 0)
+        return -1;
+    if (!server_call_is_running(*call_out))
+        return 0;
+    return server_talks_wait(talks, agent->control, &called->err);
+}
+
+static int begin_and_end(struct called *called)
+{
+    struct server_talks talks;
+    struct server_call *call = NULL;
+    int rc = 0;
+
+    server_talks_init(&talks, -1);
+    rc = begin_and_wait(called, &talks, &call);
+    if (rc == 0)
+        rc = server_call_end(call, &called->observation, &called->problem, &called->err);
+    server_call_free(call);
+    server_talks_done(&talks);
+    return rc;
+}
+
 void called_run(struct called *called)
 {
     json_decref(called->observation);
     called->observation = NULL;
     strbuf_reset(&called->problem);
     called->err = (struct error)ERROR_INIT;
-    called->rc = server_call_run(&called->claimed.agent, called->action, &called->tool,
-                                 &called->observation, &called->problem, &called->err);
+    called->rc = begin_and_end(called);
 }
 
 void called_assert_text(const struct called *called, const char *expected)

@@ -39,7 +39,7 @@ static void a_call_is_noted_before_its_result(void **state)
     assert_non_null(strstr(test_server_request(called.server, 2), "\"name\":\"do\""));
     strbuf_appendf(&sql,
                    "SELECT count(*) FROM conversations WHERE id = '%s' AND"
-                   " agent_state::jsonb ->> 'server_call' = '%s'",
+                   " agent_state::jsonb -> 'server_call' = '[\"%s\"]'",
                    called.claimed.agent.lease.conversation_id.text, id_of(&called));
     assert_int_equal(test_sql_count(sql.text), 1);
     called_end(&called);
@@ -66,7 +66,7 @@ static void a_call_in_doubt_is_repeated_only_if_that_is_harmless(void **state)
     struct called called;
 
     called_begin(&called, state, replies, ARRAY_SIZE(replies));
-    json_put_text(called.claimed.agent.conversation.agent_state, AGENT_STATE_SERVER_CALL,
+    json_put_text(called.claimed.agent.conversation.agent_state, AGENT_STATE_SERVER_CALLS,
                   id_of(&called));
     called_run(&called);
     assert_int_equal(called.rc, 0);
@@ -89,7 +89,7 @@ static void the_note_of_another_call_does_not_matter(void **state)
     struct called called;
 
     called_begin(&called, state, replies, ARRAY_SIZE(replies));
-    json_put_text(called.claimed.agent.conversation.agent_state, AGENT_STATE_SERVER_CALL,
+    json_put_text(called.claimed.agent.conversation.agent_state, AGENT_STATE_SERVER_CALLS,
                   called.claimed.agent.lease.conversation_id.text);
     called_run(&called);
     called_assert_text(&called, "done");

@@ -21,8 +21,10 @@ worker_agent_sources = \
 	worker/agent/loop.c \
 	worker/agent/core/call_action.c worker/agent/core/call_action.h \
 	worker/agent/mcp/server_call.c worker/agent/mcp/server_call.h \
+	worker/agent/mcp/server_connection.c worker/agent/mcp/server_connection.h \
 	worker/agent/mcp/server_connections.c worker/agent/mcp/server_connections.h \
 	worker/agent/mcp/server_listing.c worker/agent/mcp/server_listing.h \
+	worker/agent/mcp/server_session.c worker/agent/mcp/server_session.h \
 	worker/agent/mcp/server_talk.c worker/agent/mcp/server_talk.h \
 	worker/agent/mcp/server_thread.c worker/agent/mcp/server_thread.h \
 	worker/agent/mcp/server_token.c worker/agent/mcp/server_token.h \

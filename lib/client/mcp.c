@@ -63,12 +63,20 @@ void mcp_set_version(struct mcp *mcp, const char *version)
     mcp->version = mem_dup_text(version);
 }
 
-void mcp_share(struct mcp *mcp, const struct mcp *with)
+const char *mcp_session_name(const struct mcp *mcp)
+{
+    return mcp->session;
+}
+
+const char *mcp_version(const struct mcp *mcp)
+{
+    return mcp->version;
+}
+
+void mcp_set_session(struct mcp *mcp, const char *name)
 {
     mem_free(mcp->session);
-    mcp->session = with->session != NULL ? mem_dup_text(with->session) : NULL;
-    if (with->version != NULL)
-        mcp_set_version(mcp, with->version);
+    mcp->session = name != NULL ? mem_dup_text(name) : NULL;
 }
 
 void mcp_cancel(struct mcp *mcp)

@@ -49,8 +49,11 @@ void mcp_free(struct mcp *mcp);
 void mcp_freep(struct mcp **mcp) NONNULL;
 /* Gives all calls from now on, together, that time; not for a stream that is open already. */
 void mcp_set_timeout(struct mcp *mcp, int64_t timeout_ms) NONNULL;
-/* Takes the session and the version that another connection to the same server has; copied. */
-void mcp_share(struct mcp *mcp, const struct mcp *with) NONNULL;
+/* The session, as the server named it, and the version; NULL: not known. Borrowed. */
+const char *mcp_session_name(const struct mcp *mcp) NONNULL MUST_CHECK;
+const char *mcp_version(const struct mcp *mcp) NONNULL MUST_CHECK;
+/* Continues a session of that name, NULL: none; copied. */
+void mcp_set_session(struct mcp *mcp, const char *name) __attribute__((nonnull(1)));
 /* The protocol's version as the server chose it, to be named in later requests; copied. */
 void mcp_set_version(struct mcp *mcp, const char *version) NONNULL;
 /* Ends the running call, and each later one at its start, with ERROR_CANCELLED. */

@@ -176,10 +176,13 @@ static int run_in_worker(struct agent *agent, struct pending_call *call, struct 
 static int end_at_server(struct agent *agent, struct server_call *sent, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+    struct conversation_write change = {.agent_state = NULL};
 
     if (server_call_end(sent, &outcome.observation, &outcome.problem.text, err) < 0)
         return -1;
-    return end_with_hooks(agent, server_call_action(sent), &outcome, NULL, err);
+    change.agent_state = agent->conversation.agent_state;
+    return end_with_hooks(agent, server_call_action(sent), &outcome,
+                          server_call_has_new_session(sent) ? &change : NULL, err);
 }
 
 static int begin_at_server(struct agent *agent, struct pending_call *call, struct error *err)

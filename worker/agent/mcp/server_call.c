@@ -95,6 +95,8 @@ static int note_call(struct agent *agent, size_t action, struct error *err)
             json_push(noted, json_text_of(id));
     }
     json_put(state, AGENT_STATE_SERVER_CALLS, noted);
+    /* Those that the listing made, for example; the write is made anyway. */
+    (void)server_connections_keep_sessions(agent);
     return event_writer_append(agent, &no_events, &change, err);
 }
 
@@ -171,6 +173,11 @@ bool server_call_is_running(const struct server_call *call)
 bool server_call_is_over(const struct server_call *call)
 {
     return call->talk.talks != NULL && server_talk_is_over(&call->talk);
+}
+
+bool server_call_has_new_session(const struct server_call *call)
+{
+    return server_connections_keep_sessions(call->agent);
 }
 
 size_t server_call_action(const struct server_call *call)

@@ -43,6 +43,11 @@ size_t server_call_action(const struct server_call *call) NONNULL MUST_CHECK;
  */
 int server_call_end(struct server_call *call, json_t **observation_out, struct strbuf *problem_out,
                     struct error *err) NONNULL MUST_CHECK;
+/*
+ * After the end: true if the agent's state has a new session, made for the call, that is to be
+ * stored with the result.
+ */
+bool server_call_has_new_session(const struct server_call *call) NONNULL MUST_CHECK;
 /* Cancels a call that still runs, with its whole group. */
 void server_call_free(struct server_call *call);
 void server_call_freep(struct server_call **call) NONNULL;

@@ -72,6 +72,12 @@ static void *ask_server(void *context)
     question->rc = server_token_settle(connection, err);
     if (question->rc == 0)
         question->rc = ask_once(question);
+    if (question->rc < 0 && err->code == ERROR_STALE) {
+        (void)json_array_clear(question->tools);
+        question->rc = server_connection_prepare(connection, LIST_MS, err);
+        if (question->rc == 0)
+            question->rc = ask_once(question);
+    }
     if (question->rc == 0 || err->code != ERROR_UNAUTHENTICATED ||
         !server_token_is_of_sign_in(connection))
         return NULL;
@@ -84,8 +90,13 @@ static void *ask_server(void *context)
 
 static void begin_question(struct agent *agent, struct server_question *question)
 {
-    cancel_reset(&question->connection->cancel);
-    if (server_connection_prepare(question->connection, LIST_MS, &question->err) < 0 ||
+    struct server_connection *connection = question->connection;
+
+    cancel_reset(&connection->cancel);
+    if (connection->is_greeted)
+        mcp_set_timeout(mcp_session_connection(connection->session), LIST_MS);
+    if ((!connection->is_greeted &&
+         server_connection_prepare(connection, LIST_MS, &question->err) < 0) ||
         server_thread_start(agent->context, &question->thread, ask_server, question,
                             &question->err) < 0) {
         question->rc = -1;

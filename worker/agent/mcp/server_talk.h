@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "model/limits.h"
-#include "worker/agent/mcp/server_connections.h"
+#include "worker/agent/mcp/server_connection.h"
 
 struct http_call;
 struct run_control;

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "store/user/document_store.h"
-#include "worker/agent/mcp/server_connections.h"
+#include "worker/agent/mcp/server_connection.h"
 #include "worker/context.h"
 
 enum { RENEW_MS = 20000 };

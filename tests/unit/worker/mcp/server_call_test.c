@@ -60,6 +60,40 @@ static void a_session_is_used_for_all_calls(void **state)
     called_end(&called);
 }
 
+static void begin_another_run(struct called *called)
+{
+    server_connections_free(called->claimed.agent.servers);
+    called->claimed.agent.servers = NULL;
+}
+
+static void a_session_outlives_its_run_until_the_configuration_changes(void **state)
+{
+    static const struct test_reply replies[] = {GREETING, RESULT, SECOND, GREETING, RESULT};
+    CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
+    struct called called;
+
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called.tool.annotations.is_idempotent = true;
+    called_run(&called);
+    assert_true(server_connections_keep_sessions(&called.claimed.agent));
+    assert_false(server_connections_keep_sessions(&called.claimed.agent));
+    begin_another_run(&called);
+    called_run(&called);
+    called_assert_text(&called, "more");
+    assert_int_equal(mcp_n_requests(called.server, "initialize"), 1);
+    assert_non_null(strstr(test_server_request(called.server, 3), "of-the-test"));
+    assert_non_null(strstr(test_server_request(called.server, 3), "2025-03-26"));
+    assert_null(strstr(test_server_request(called.server, 3), "\"id\":3"));
+    begin_another_run(&called);
+    strbuf_appendf(&config, "{\"one\": {\"url\": \"%s\", \"headers\": {\"X-New\": \"1\"}}}",
+                   test_server_url(called.server, "/mcp"));
+    called_configure(&called, config.text);
+    called_run(&called);
+    called_assert_text(&called, "done");
+    assert_int_equal(mcp_n_requests(called.server, "initialize"), 2);
+    called_end(&called);
+}
+
 static void a_call_in_doubt_is_repeated_only_if_that_is_harmless(void **state)
 {
     static const struct test_reply replies[] = {GREETING, RESULT, SECOND};
@@ -338,6 +372,7 @@ int server_call_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_is_noted_before_its_result),
         cmocka_unit_test(a_session_is_used_for_all_calls),
+        cmocka_unit_test(a_session_outlives_its_run_until_the_configuration_changes),
         cmocka_unit_test(a_call_in_doubt_is_repeated_only_if_that_is_harmless),
         cmocka_unit_test(the_note_of_another_call_does_not_matter),
         cmocka_unit_test(a_session_that_is_forgotten_is_made_again_once),

@@ -67,6 +67,7 @@ struct worker_context {
     struct receivers receivers; /* of webhooks */
     struct db *db;              /* connection pool for conversations */
     struct db *lease_db;        /* one connection, so that heartbeats never wait for steps */
+    struct db *grant_db;        /* a few, which are held while a server issues new tokens */
     struct catalogue *catalogue;
     struct http *http;
     struct llm *llm;

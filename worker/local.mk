@@ -22,9 +22,15 @@ libworker_a_SOURCES = \
 	worker/agent/loop.c \
 	worker/agent/core/call_action.c worker/agent/core/call_action.h \
 	worker/agent/mcp/server_call.c worker/agent/mcp/server_call.h \
+	worker/agent/mcp/server_connection.c worker/agent/mcp/server_connection.h \
 	worker/agent/mcp/server_connections.c worker/agent/mcp/server_connections.h \
 	worker/agent/mcp/server_listing.c worker/agent/mcp/server_listing.h \
+	worker/agent/mcp/server_session.c worker/agent/mcp/server_session.h \
+	worker/agent/mcp/server_talk.c worker/agent/mcp/server_talk.h \
+	worker/agent/mcp/server_thread.c worker/agent/mcp/server_thread.h \
+	worker/agent/mcp/server_token.c worker/agent/mcp/server_token.h \
 	worker/agent/mcp/variables.c worker/agent/mcp/variables.h \
+	worker/agent/core/side_wait.h \
 	worker/agent/core/secret_list.c worker/agent/core/secret_list.h \
 	worker/agent/core/messages.c worker/agent/core/messages.h \
 	worker/agent/core/model.c worker/agent/core/model.h \
@@ -81,4 +87,4 @@ libworker_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
 deft_worker_SOURCES = worker/main.c
 deft_worker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS) \
 	-DDEFT_DATA_DIR='"$(pkgdatadir)"'
-deft_worker_LDADD = libworker.a $(CONFINE_LIBS) $(START_LIBS) $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) -lpthread
+deft_worker_LDADD = libworker.a $(CONFINE_LIBS) $(START_LIBS) $(AUTH_LIBS) $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) -lpthread

@@ -35,6 +35,9 @@
 #define NS_PER_MS 1000000L
 #define LARGE_ALLOCATION_BYTES (64 * 1024)
 
+/* A worker renews a few tokens at once; the wait for another one's renewal. */
+enum { GRANT_CONNECTIONS = 4, GRANT_WAIT_MS = 30000 };
+
 #define FIELD(name) offsetof(struct worker_settings, name)
 
 /* clang-format off */
@@ -174,6 +177,10 @@ static int open_database(struct worker_context *context, struct error *err)
     options.statement_timeout_ms = HEARTBEAT_MS;
     if (db_open(&options, &context->lease_db, err) < 0)
         return -1;
+    options.n_connections = GRANT_CONNECTIONS;
+    options.statement_timeout_ms = GRANT_WAIT_MS;
+    if (db_open(&options, &context->grant_db, err) < 0)
+        return -1;
     return delta_outbox_new(context->hints, &context->outbox, err);
 }
 
@@ -222,6 +229,7 @@ static void close_context(struct worker_context *context)
     http_free(context->http);
     sender_free(context->sender);
     delta_outbox_free(context->outbox);
+    db_free(context->grant_db);
     db_free(context->lease_db);
     db_free(context->db);
     hints_free(context->hints);

@@ -388,7 +388,7 @@ static struct pollfd wait_of(const struct http_call *call)
     return wait;
 }
 
-void direct_calls_wait(struct direct_connections *direct, struct http_call *const *calls, size_t n,
+bool direct_calls_wait(struct direct_connections *direct, struct http_call *const *calls, size_t n,
                        int64_t until_ms)
 {
     struct pollfd waits[1 + DIRECT_WAIT_MAX] = {{.fd = direct->wake_fd, .events = POLLIN}};
@@ -408,12 +408,13 @@ void direct_calls_wait(struct direct_connections *direct, struct http_call *cons
         step(calls[i], waits[1 + i].revents);
         fail_if_late(calls[i], waits[1 + i].revents);
     }
+    return waits[0].revents != 0;
 }
 
 void direct_call_wait(struct http_call *call, int64_t until_ms)
 {
     if (call->connection != NULL)
-        direct_calls_wait(call->direct, &call, 1, until_ms);
+        (void)direct_calls_wait(call->direct, &call, 1, until_ms);
 }
 
 /* --- calls --- */

@@ -58,9 +58,9 @@ void direct_call_begin(struct http_call *call, const struct sockaddr_in *address
 void direct_call_wait(struct http_call *call, int64_t until_ms) NONNULL;
 /*
  * The same for several calls, at most DIRECT_WAIT_MAX, also such that the transport drives and
- * whose end wakes the thread (direct_connections_wake_fd()).
+ * whose end wakes the thread (direct_connections_wake_fd()). True after such a wake-up.
  */
-void direct_calls_wait(struct direct_connections *direct, struct http_call *const *calls, size_t n,
+bool direct_calls_wait(struct direct_connections *direct, struct http_call *const *calls, size_t n,
                        int64_t until_ms) NONNULL;
 /* Releases the call; a running one is ended and its connection closed. */
 void direct_call_drop(struct http_call *call) NONNULL;

@@ -226,6 +226,11 @@ static size_t find_over(struct http_call *const *calls, size_t n)
     return n;
 }
 
+int http_wake_fd(struct direct_connections *direct)
+{
+    return direct_connections_wake_fd(direct);
+}
+
 size_t http_wait_any(struct direct_connections *direct, struct http_call *const *calls, size_t n,
                      int64_t ms)
 {
@@ -238,7 +243,9 @@ size_t http_wait_any(struct direct_connections *direct, struct http_call *const 
 
         if (i < n || (has_waited && clock_monotonic_ms() >= until_ms))
             return i;
-        direct_calls_wait(direct, calls, n, until_ms);
+        /* A wake-up may come from a call that the transport drives, too. */
+        if (direct_calls_wait(direct, calls, n, until_ms))
+            return find_over(calls, n);
         has_waited = true;
     }
 }

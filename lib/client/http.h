@@ -93,9 +93,14 @@ int http_wait(struct http_call *call, struct error *err) NONNULL MUST_CHECK;
 bool http_is_over_within(struct http_call *call, int64_t ms) NONNULL MUST_CHECK;
 #define HTTP_WAIT_MAX 16
 /*
+ * An eventfd that ends the current or next http_wait_any() of the thread when another one adds to
+ * it; -1 if there can be none. Lives as long as the connections.
+ */
+int http_wake_fd(struct direct_connections *direct) NONNULL MUST_CHECK;
+/*
  * Waits at most ms milliseconds (0: takes what has arrived) until one of the calls is over, and
- * returns its index; n if none is. All were started by this thread with this `direct`, whether or
- * not they are direct calls; at most HTTP_WAIT_MAX, and no streams.
+ * returns its index; n if none is, also after a wake-up. All were started by this thread with this
+ * `direct`, whether or not they are direct calls; at most HTTP_WAIT_MAX, and no streams.
  */
 size_t http_wait_any(struct direct_connections *direct, struct http_call *const *calls, size_t n,
                      int64_t ms) NONNULL MUST_CHECK;

@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libclient.a
 libclient_a_SOURCES = \
 	lib/client/http_call.c lib/client/http_call.h \
+	lib/client/cancel.c lib/client/cancel.h \
 	lib/client/address_filter.c lib/client/address_filter.h \
 	lib/client/http.c lib/client/http.h \
 	lib/client/http1.c lib/client/http1.h \

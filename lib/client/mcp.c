@@ -6,10 +6,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/lock.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "client/cancel.h"
 #include "client/http.h"
 #include "client/sse.h"
 
@@ -18,6 +18,7 @@ enum {
     OWN_HEADERS = 4,
     STATUS_ERROR = 400,
     STATUS_LAST = 299,
+    STATUS_UNAUTHORIZED = 401,
     STATUS_NOT_FOUND = 404,
     QUESTIONS_MAX = 100, /* of the server, during one call */
     METHOD_NOT_FOUND = -32601,
@@ -34,9 +35,8 @@ struct mcp {
     struct sse_input input; /* received but unread part of the stream */
     bool has_changed_tools;
     size_t n_questions;
-    struct lock lock;          /* guards what follows */
-    struct http_call *current; /* that mcp_cancel() ends; NULL: none */
-    bool is_cancelled;
+    struct cancel own_cancel;
+    struct cancel *cancel;
 };
 
 void mcp_free(struct mcp *mcp)
@@ -48,7 +48,7 @@ void mcp_free(struct mcp *mcp)
     mem_free(mcp->session);
     mem_free(mcp->version);
     mem_free(mcp->endpoint);
-    lock_done(&mcp->lock);
+    cancel_done(&mcp->own_cancel);
     mem_free(mcp);
 }
 
@@ -63,20 +63,30 @@ void mcp_set_version(struct mcp *mcp, const char *version)
     mcp->version = mem_dup_text(version);
 }
 
+const char *mcp_session_name(const struct mcp *mcp)
+{
+    return mcp->session;
+}
+
+const char *mcp_version(const struct mcp *mcp)
+{
+    return mcp->version;
+}
+
+void mcp_set_session(struct mcp *mcp, const char *name)
+{
+    mem_free(mcp->session);
+    mcp->session = name != NULL ? mem_dup_text(name) : NULL;
+}
+
 void mcp_cancel(struct mcp *mcp)
 {
-    lock_take(&mcp->lock);
-    mcp->is_cancelled = true;
-    if (mcp->current != NULL)
-        http_cancel(mcp->current);
-    lock_release(&mcp->lock);
+    cancel_set(mcp->cancel);
 }
 
 void mcp_resume(struct mcp *mcp, int64_t timeout_ms)
 {
-    lock_take(&mcp->lock);
-    mcp->is_cancelled = false;
-    lock_release(&mcp->lock);
+    cancel_reset(mcp->cancel);
     mcp_set_timeout(mcp, timeout_ms);
 }
 
@@ -86,25 +96,6 @@ bool mcp_take_tools_changed(struct mcp *mcp)
 
     mcp->has_changed_tools = false;
     return has_changed;
-}
-
-/* Makes a call the one that mcp_cancel() ends; NULL: none. */
-static int set_current(struct mcp *mcp, struct http_call *call, struct error *err)
-{
-    bool is_cancelled = false;
-
-    lock_take(&mcp->lock);
-    is_cancelled = mcp->is_cancelled;
-    mcp->current = is_cancelled ? NULL : call;
-    lock_release(&mcp->lock);
-    return is_cancelled ? error_set(err, ERROR_CANCELLED, "The call was cancelled") : 0;
-}
-
-static void unset_current(struct mcp *mcp)
-{
-    lock_take(&mcp->lock);
-    mcp->current = NULL;
-    lock_release(&mcp->lock);
 }
 
 void mcp_freep(struct mcp **mcp)
@@ -122,7 +113,7 @@ static int start_call(struct mcp *mcp, const char *method, const char *url, cons
     size_t n = 1;
     int64_t left_ms = mcp->deadline_ms - clock_monotonic_ms();
 
-    if (set_current(mcp, NULL, err) < 0)
+    if (cancel_enter(mcp->cancel, NULL, err) < 0)
         return -1;
     if (left_ms <= 0)
         return error_set(err, ERROR_TIMEOUT, "The server took too long");
@@ -157,8 +148,8 @@ static int check_status(const struct mcp *mcp, const struct http_call *call, str
     if (status < STATUS_ERROR)
         return error_set(err, ERROR_INVALID, "The server redirects to another address (HTTP %ld)",
                          status);
-    return error_set(err, ERROR_INVALID, "The server refused the request with HTTP status %ld",
-                     status);
+    return error_set(err, status == STATUS_UNAUTHORIZED ? ERROR_UNAUTHENTICATED : ERROR_INVALID,
+                     "The server refused the request with HTTP status %ld", status);
 }
 
 static bool is_event_stream(const struct http_call *call)
@@ -241,7 +232,8 @@ static int next_message(struct mcp *mcp, const struct event_source *source, json
         return error_wrap(err, "The server's event is not JSON");
     if (json_object_get(*message_out, "method") == NULL)
         return 0;
-    return take_message(mcp, *message_out, err) < 0 ? -1 : set_current(mcp, source->call, err);
+    return take_message(mcp, *message_out, err) < 0 ? -1
+                                                    : cancel_enter(mcp->cancel, source->call, err);
 }
 
 /* Reads until the reply with that id arrives. */
@@ -290,7 +282,7 @@ static int read_reply(struct mcp *mcp, struct http_call *call, json_int_t id, js
     CLEANUP(sse_done) struct sse events = SSE_INIT(MAX_REPLY_BYTES);
     struct sse_input input = {NULL, 0};
 
-    if (set_current(mcp, call, err) < 0 ||
+    if (cancel_enter(mcp->cancel, call, err) < 0 ||
         http_call_read(call, &input.bytes, &input.len, err) < 0 || check_status(mcp, call, err) < 0)
         return -1;
     keep_session(mcp, call);
@@ -312,7 +304,7 @@ static int post(struct mcp *mcp, const json_t *message, json_int_t id, json_t **
     if (start_call(mcp, "POST", mcp->endpoint, body, &call, err) < 0)
         return -1;
     rc = read_reply(mcp, call, id, reply_out, err);
-    unset_current(mcp);
+    cancel_leave(mcp->cancel);
     return rc;
 }
 
@@ -344,12 +336,21 @@ static int take_endpoint(struct mcp *mcp, const char *named, struct error *err)
     return 0;
 }
 
+static void close_stream(struct mcp *mcp)
+{
+    http_call_free(mcp->stream);
+    mcp->stream = NULL;
+    mcp->input = (struct sse_input){NULL, 0};
+    sse_done(&mcp->events);
+    mcp->events = (struct sse)SSE_INIT(MAX_REPLY_BYTES);
+}
+
 static int open_stream(struct mcp *mcp, struct error *err)
 {
     struct sse_event event = {NULL, NULL, 0};
 
     if (start_call(mcp, "GET", mcp->options.url, NULL, &mcp->stream, err) < 0 ||
-        set_current(mcp, mcp->stream, err) < 0 ||
+        cancel_enter(mcp->cancel, mcp->stream, err) < 0 ||
         http_call_read(mcp->stream, &mcp->input.bytes, &mcp->input.len, err) < 0 ||
         check_status(mcp, mcp->stream, err) < 0)
         return -1;
@@ -368,7 +369,8 @@ struct mcp *mcp_new(const struct mcp_options *options)
 {
     struct mcp *mcp = NEW(struct mcp);
 
-    lock_init(&mcp->lock);
+    cancel_init(&mcp->own_cancel);
+    mcp->cancel = options->cancel != NULL ? options->cancel : &mcp->own_cancel;
     mcp->options = *options;
     mcp->deadline_ms = clock_monotonic_ms() + options->timeout_ms;
     mcp->events = (struct sse)SSE_INIT(MAX_REPLY_BYTES);
@@ -382,8 +384,9 @@ int mcp_connect(struct mcp *mcp, struct error *err)
 
     if (!mcp->options.uses_sse)
         return 0;
+    close_stream(mcp);
     rc = open_stream(mcp, err);
-    unset_current(mcp);
+    cancel_leave(mcp->cancel);
     return rc;
 }
 
@@ -399,10 +402,10 @@ static int read_stream(struct mcp *mcp, json_int_t id, json_t **reply_out, struc
     const struct event_source source = {mcp->stream, &mcp->events, &mcp->input};
     int rc = -1;
 
-    if (set_current(mcp, mcp->stream, err) < 0)
+    if (cancel_enter(mcp->cancel, mcp->stream, err) < 0)
         return -1;
     rc = find_reply(mcp, &source, id, reply_out, err);
-    unset_current(mcp);
+    cancel_leave(mcp->cancel);
     return rc;
 }
 

@@ -18,6 +18,7 @@
 #include "base/attr.h"
 #include "client/address_filter.h"
 
+struct cancel;
 struct error;
 struct http;
 struct http_header;
@@ -30,22 +31,29 @@ struct mcp_options {
     bool uses_sse;
     enum address_owner address_of; /* who supplied the URL */
     int64_t timeout_ms;            /* for all calls together, until mcp_set_timeout() */
+    struct cancel *cancel;         /* borrowed; NULL: its own */
 };
 
 enum { MCP_MAX_HEADERS = 24 };
 
 struct mcp *mcp_new(const struct mcp_options *options) NONNULL MUST_CHECK;
 /*
- * Connects to the server; with streamable HTTP nothing is sent yet. Errors here and below:
- * ERROR_TIMEOUT, ERROR_UNAVAILABLE and ERROR_FORBIDDEN for the connection, ERROR_INVALID if the
- * server refuses or does not speak the protocol, ERROR_TOO_LARGE, ERROR_CANCELLED, and ERROR_STALE
- * if the server does not know the session any more (it ignored the message).
+ * Connects to the server, again after a failure; with streamable HTTP nothing is sent yet. Errors
+ * here and below: ERROR_TIMEOUT, ERROR_UNAVAILABLE and ERROR_FORBIDDEN for the connection,
+ * ERROR_INVALID if the server refuses or does not speak the protocol, ERROR_TOO_LARGE,
+ * ERROR_CANCELLED, and two after which the server has ignored the message: ERROR_UNAUTHENTICATED if
+ * it does not accept the credentials, ERROR_STALE if it does not know the session any more.
  */
 int mcp_connect(struct mcp *mcp, struct error *err) NONNULL MUST_CHECK;
 void mcp_free(struct mcp *mcp);
 void mcp_freep(struct mcp **mcp) NONNULL;
 /* Gives all calls from now on, together, that time; not for a stream that is open already. */
 void mcp_set_timeout(struct mcp *mcp, int64_t timeout_ms) NONNULL;
+/* The session, as the server named it, and the version; NULL: not known. Borrowed. */
+const char *mcp_session_name(const struct mcp *mcp) NONNULL MUST_CHECK;
+const char *mcp_version(const struct mcp *mcp) NONNULL MUST_CHECK;
+/* Continues a session of that name, NULL: none; copied. */
+void mcp_set_session(struct mcp *mcp, const char *name) __attribute__((nonnull(1)));
 /* The protocol's version as the server chose it, to be named in later requests; copied. */
 void mcp_set_version(struct mcp *mcp, const char *version) NONNULL;
 /* Ends the running call, and each later one at its start, with ERROR_CANCELLED. */

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -10,7 +11,14 @@
 #include "client/mcp.h"
 #include "model/tools/mcp.h"
 
-enum { PAGES_MAX = 20, LIST_MAX_BYTES = 4 * 1024 * 1024, FAREWELL_MS = 1000 };
+enum {
+    PAGES_MAX = 20,
+    LIST_MAX_BYTES = 4 * 1024 * 1024,
+    FAREWELL_MS = 1000,
+    SHARED_IDS = 8,
+    KEPT_NAME_MAX_BYTES = 1024,
+    US_PER_MS = 1000
+};
 
 struct mcp_session {
     struct mcp *mcp;
@@ -77,6 +85,42 @@ struct mcp_session *mcp_session_new(const struct mcp_options *options)
     return session;
 }
 
+struct mcp_session *mcp_session_share(struct mcp_session *with, const struct mcp_options *options)
+{
+    struct mcp_session *session = mcp_session_new(options);
+
+    mcp_set_session(session->mcp, mcp_session_name(with->mcp));
+    if (mcp_version(with->mcp) != NULL)
+        mcp_set_version(session->mcp, mcp_version(with->mcp));
+    session->last_id = with->last_id;
+    with->last_id += SHARED_IDS;
+    return session;
+}
+
+json_t *mcp_session_to_json(const struct mcp_session *session)
+{
+    const char *name = mcp_session_name(session->mcp);
+    json_t *kept = NULL;
+
+    if (name == NULL || strlen(name) > KEPT_NAME_MAX_BYTES)
+        return NULL;
+    kept = json_object();
+    json_put_text(kept, "session", name);
+    json_put_text(kept, "version", mcp_version(session->mcp));
+    return kept;
+}
+
+struct mcp_session *mcp_session_resume(const struct mcp_options *options, const json_t *kept)
+{
+    struct mcp_session *session = mcp_session_new(options);
+
+    mcp_set_session(session->mcp, json_text_or(kept, "session", NULL));
+    mcp_set_version(session->mcp, json_text_or(kept, "version", MCP_VERSION));
+    /* A session's ids must not come twice, and how many were used is not known. */
+    session->last_id = clock_utc_us() / US_PER_MS;
+    return session;
+}
+
 int mcp_session_begin(struct mcp_session *session, struct error *err)
 {
     return mcp_connect(session->mcp, err) == 0 ? greet(session, err) : -1;
@@ -122,6 +166,8 @@ void mcp_session_tell_cancelled(struct mcp_session *session)
     json_auto_t *message = mcp_cancelled(session->last_id);
     struct error err = ERROR_INIT;
 
+    if (session->last_id == 0)
+        return;
     mcp_resume(session->mcp, FAREWELL_MS);
     if (mcp_tell(session->mcp, message, &err) < 0)
         log_debug("mcp.cancellation_not_told", LOG_ERROR(&err));

@@ -18,6 +18,17 @@ struct mcp_options;
 struct mcp_session;
 
 struct mcp_session *mcp_session_new(const struct mcp_options *options) NONNULL MUST_CHECK;
+/*
+ * A connection of its own to a session over streamable HTTP that has begun, so that calls of the
+ * session can run on several threads; takes a few request ids from it.
+ */
+struct mcp_session *mcp_session_share(struct mcp_session *with,
+                                      const struct mcp_options *options) NONNULL MUST_CHECK;
+/* What is needed to continue the session elsewhere, a new reference; NULL if it has no name. */
+json_t *mcp_session_to_json(const struct mcp_session *session) NONNULL MUST_CHECK;
+/* Continues such a session over streamable HTTP; ERROR_STALE comes from a server that forgot it. */
+struct mcp_session *mcp_session_resume(const struct mcp_options *options,
+                                       const json_t *kept) NONNULL MUST_CHECK;
 /* Connects, and exchanges the greeting. */
 int mcp_session_begin(struct mcp_session *session, struct error *err) NONNULL MUST_CHECK;
 void mcp_session_free(struct mcp_session *session);

@@ -10,9 +10,15 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "client/cancel.h"
 #include "client/http.h"
 
-enum { MAX_REPLY_BYTES = 256 * 1024, URL_MAX_BYTES = 8000, STATUS_REFUSED = 400 };
+enum {
+    MAX_REPLY_BYTES = 256 * 1024,
+    URL_MAX_BYTES = 8000,
+    STATUS_REFUSED = 400,
+    STATUS_FAILED = 500
+};
 
 static const char form_type[] = "application/x-www-form-urlencoded";
 
@@ -33,6 +39,19 @@ int oauth_check_url(const struct oauth *oauth, const char *url, struct error *er
             return error_set(err, ERROR_INVALID, "A sign-in address is not a valid URL");
     }
     return 0;
+}
+
+static int wait_for(const struct oauth *oauth, struct http_call *call, struct error *err)
+{
+    int rc = 0;
+
+    if (oauth->cancel == NULL)
+        return http_wait(call, err);
+    if (cancel_enter(oauth->cancel, call, err) < 0)
+        return -1;
+    rc = http_wait(call, err);
+    cancel_leave(oauth->cancel);
+    return rc;
 }
 
 int oauth_send(const struct oauth *oauth, const struct oauth_call *what,
@@ -58,7 +77,7 @@ int oauth_send(const struct oauth *oauth, const struct oauth_call *what,
                        .address_of = oauth->address_of,
                    },
                    &call, err) < 0 ||
-        http_wait(call, err) < 0)
+        wait_for(oauth, call, err) < 0)
         return -1;
     *call_out = TAKE_PTR(call);
     return 0;
@@ -84,8 +103,9 @@ static int refused(const struct http_call *call, const char *what, struct error 
 
     error_ignore(oauth_read_object(call, &body, &ignored),
                  "without a JSON reply the status is all there is to report");
-    return error_set(err, ERROR_INVALID, "The sign-in server refused %s (HTTP %ld)%s%s%s%s", what,
-                     http_status(call), body != NULL ? ": " : "", json_text_or(body, "error", ""),
+    return error_set(err, http_status(call) < STATUS_FAILED ? ERROR_INVALID : ERROR_UNAVAILABLE,
+                     "The sign-in server refused %s (HTTP %ld)%s%s%s%s", what, http_status(call),
+                     body != NULL ? ": " : "", json_text_or(body, "error", ""),
                      json_text_or(body, "error_description", NULL) != NULL ? ", " : "",
                      json_text_or(body, "error_description", ""));
 }

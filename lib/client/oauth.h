@@ -20,6 +20,7 @@
 #include "base/attr.h"
 #include "client/address_filter.h"
 
+struct cancel;
 struct error;
 struct http;
 struct http_call;
@@ -30,16 +31,17 @@ struct strbuf;
 struct oauth {
     struct http *http;
     enum address_owner
-        address_of;      /* who supplied the server's URL, and so the URLs that it refers to */
-    int64_t deadline_ms; /* clock_monotonic_ms() by which the whole exchange must be over */
+        address_of;        /* who supplied the server's URL, and so the URLs that it refers to */
+    int64_t deadline_ms;   /* clock_monotonic_ms() by which the whole exchange must be over */
+    struct cancel *cancel; /* ends the exchange with ERROR_CANCELLED; borrowed; NULL: none */
 };
 
 /*
  * Finds the authorization server of the server at url: {"resource", "scope" (optional), "issuer",
  * "authorization_endpoint", "token_endpoint", "registration_endpoint" (optional),
  * "auth_methods" (a list), "answers_with_issuer", "takes_metadata_urls"}. Errors here and below:
- * ERROR_TIMEOUT, ERROR_UNAVAILABLE and ERROR_FORBIDDEN for the connection, ERROR_INVALID if the
- * server refuses or its reply is not valid.
+ * ERROR_TIMEOUT, ERROR_UNAVAILABLE and ERROR_FORBIDDEN for the connection, ERROR_UNAVAILABLE also
+ * for a status of 500 or more, ERROR_INVALID if the server refuses or its reply is not valid.
  */
 int oauth_discover(const struct oauth *oauth, const char *url, json_t **provider_out,
                    struct error *err) NONNULL MUST_CHECK;

@@ -31,6 +31,7 @@ libstore_a_SOURCES = \
 	lib/store/db/async_listen.c lib/store/db/async_listen.h \
 	lib/store/conversation/async_post.c lib/store/conversation/async_post.h \
 	lib/store/conversation/async_store.c lib/store/conversation/async_store.h \
+	lib/store/user/mcp_grant_store.c lib/store/user/mcp_grant_store.h \
 	lib/store/user/mcp_sign_in_store.c lib/store/user/mcp_sign_in_store.h \
 	lib/store/user/preview_store.c lib/store/user/preview_store.h \
 	lib/store/user/profile_store.c lib/store/user/profile_store.h \
@@ -79,6 +80,7 @@ STORE_TESTS = \
 	tests/unit/store/info_members_test \
 	tests/unit/store/info_store_test \
 	tests/unit/store/job_store_test \
+	tests/unit/store/mcp_grant_store_test \
 	tests/unit/store/mcp_sign_in_store_test \
 	tests/unit/store/preview_store_test \
 	tests/unit/store/profile_store_test \
@@ -149,6 +151,9 @@ tests_unit_store_hints_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_info_store_test_SOURCES = tests/unit/store/conversation/info_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_info_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_info_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_mcp_grant_store_test_SOURCES = tests/unit/store/user/mcp_grant_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_mcp_grant_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_mcp_grant_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_mcp_sign_in_store_test_SOURCES = tests/unit/store/user/mcp_sign_in_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_mcp_sign_in_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_mcp_sign_in_store_test_LDADD = $(STORE_TEST_LIBS)

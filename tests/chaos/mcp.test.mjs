@@ -21,12 +21,14 @@ const POINTS = [
 ];
 const TOOLS = [{ name: 'once', description: 'Has an effect.' }, { name: 'again', description: 'Can be repeated.', annotations: { idempotentHint: true } }];
 
+const answer = ({ name }) => ({ content: [{ type: 'text', text: `result of ${name}` }] });
+
 let fake;
 let server;
 
 before(async () => {
   fake = await startModel();
-  server = await startServer({ tools: TOOLS, call: ({ name }) => ({ content: [{ type: 'text', text: `result of ${name}` }] }) });
+  server = await startServer({ tools: TOOLS, call: answer });
 });
 
 after(async () => {
@@ -60,4 +62,54 @@ for (const [point, tool, nCalls, isKnown] of POINTS) {
     await assertWhole(conversation);
     await heir.stop();
   });
+}
+
+/** Where the worker dies with both calls of an answer under way, how often the server may then get each, and whether the result of `once` is known. */
+const PAIRS = [
+  ['server_call_noted:2', { once: [0, 1], again: [1, 2] }, false],
+  ['server_call_answered:1', { once: [1, 1], again: [1, 2] }, false],
+  ['obs_committed:1', { once: [1, 1], again: [1, 2] }, undefined],
+  ['obs_committed:2', { once: [1, 1], again: [1, 1] }, true],
+];
+
+for (const [point, nCalls, isKnown] of PAIRS) {
+  for (const names of [['once', 'again'], ['again', 'once']]) {
+    test(`calls that run at once (${names}) end well when a worker dies at ${point}`, async (t) => {
+      const scenario = `pair-${point}-${names}`;
+      fake.setScenario(scenario, [{ calls: names.map((name) => ({ name, arguments: {} })) }, { calls: [finish('survived')] }]);
+      stop('worker');
+      server.requests.length = 0;
+      const callsOf = (name) => server.requests.filter(({ message }) => message?.method === 'tools/call' && message.params.name === name).length;
+      if (!point.includes('noted')) {
+        let meet;
+        const together = new Promise((resolve) => { meet = resolve; });
+        server.offer.call = (params) => {
+          if (names.every(callsOf)) meet();
+          return together.then(() => answer(params));
+        };
+      }
+      t.after(() => { server.offer.call = answer; });
+      const doomed = await startWorker(t, { DEFT_CRASH_AT: point });
+      const agent = { kind: 'Agent', llm: llmOf(fake, scenario), tools: [], tool_concurrency_limit: 2, mcp_config: { one: { url: `${server.url}/mcp` } } };
+      const conversation = await startAlone(t, fake, scenario, { agent });
+      await conversation.say('Do both.', true);
+      assert.equal((await within(doomed.ended, `the worker dies at ${point}`)).code, KILLED_STATUS, doomed.log);
+      const lease = await leaseOf(conversation);
+      await expireLeases(conversation);
+      const heir = await startWorker(t);
+      await takenOver(conversation, lease);
+      assert.equal(await conversation.rest(['finished'], RUN_MS), 'finished');
+      for (const [name, [least, most]] of Object.entries(nCalls)) assert.ok(callsOf(name) >= least && callsOf(name) <= most, `${name}: ${callsOf(name)}`);
+      const events = await conversation.events();
+      for (const name of names) {
+        const results = events.filter(({ kind, tool_name: tool }) => tool === name && kind !== 'ActionEvent');
+        assert.equal(results.length, 1);
+        const [{ kind, error, observation }] = results;
+        if (name === 'again' || (isKnown ?? kind === 'ObservationEvent')) assert.equal(observation.content[1].text, `result of ${name}`);
+        else assert.match(error, /may have run it, so it was not sent again/);
+      }
+      await assertWhole(conversation);
+      await heir.stop();
+    });
+  }
 }

@@ -32,6 +32,8 @@ const RIGHTS = {
   events:               ['sid',  'si',  'si',   ''],
   image_builds:         ['',     '',    '',     'siud'],
   jobs:                 ['sid',  'si',  'siud', ''],
+  mcp_grant_tokens:     ['sid',  '',    'sid',  ''],
+  mcp_grants:           ['siud', '',    'siud', ''],
   mcp_sign_ins:         ['siud', '',    '',     ''],
   preview_passes:       ['sid',  '',    '',     ''],
   preview_sessions:     ['sid',  '',    '',     ''],

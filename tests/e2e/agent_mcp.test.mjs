@@ -6,10 +6,11 @@ import { start } from '../fakes/mcp.mjs';
 import { Box } from './support/box.mjs';
 import { contract, Validator } from './support/contract.mjs';
 import { isAction, isResult, observed, ofKind } from './support/conversation.mjs';
-import { assertSound } from './support/database.mjs';
+import { assertSound, query } from './support/database.mjs';
 import { WORKING_DIR } from './support/instance.mjs';
 import { kindsOf, play, requestsOf, textOf } from './support/loop.mjs';
 import { terminal } from './support/model_calls.mjs';
+import { killAndAwait } from './support/processes.mjs';
 import { waitUntil } from './support/wait.mjs';
 
 const done = { text: 'done' };
@@ -151,6 +152,30 @@ test('a session that the server has forgotten is made again', async (t) => {
   assert.equal(await conversation.ask('go'), 'finished');
   assert.deepEqual((await conversation.events()).filter(isResult('count')).map((event) => observed(event).split('\n').at(-1)), Array(2).fill('[Tool \'count\' executed.]one more'));
   assert.equal(methodsOf(fake).filter((method) => method === 'initialize').length, 2);
+});
+
+test('a conversation has one session with a server, over its runs and whichever worker runs it', async (t) => {
+  let n = 0;
+  const fake = await server(t, { tools: [tool('count')], call: () => text(`call ${++n}`) });
+  const steps = [{ calls: [call('count', { words: 'x' })] }, done];
+  const conversation = await play(t, Array(5).fill(steps).flat(), servers({ one: { url: `${fake.url}/mcp`, headers: { Authorization: 'Bearer of-one' } } }));
+  assert.equal(await conversation.ask('go'), 'finished');
+  assert.equal(await conversation.ask('again'), 'finished');
+  await killAndAwait('worker');
+  assert.equal(await conversation.ask('once more'), 'finished');
+  assert.equal(callsTo(fake).length, 3);
+  assert.equal(methodsOf(fake).filter((method) => method === 'initialize').length, 1);
+  const made = fake.requests.filter(({ message }) => message?.method === 'tools/call');
+  assert.ok(made.every(({ headers }) => headers['mcp-session-id'] === 'session-1' && headers['mcp-protocol-version'] === '2025-06-18' && headers.authorization === 'Bearer of-one'));
+  const ids = fake.requests.map(({ message }) => message?.id).filter((id) => id !== undefined);
+  assert.equal(new Set(ids).size, ids.length, 'no id comes twice in a session');
+  const [{ state }] = await query(`SELECT agent_state::text AS state FROM conversations WHERE id = :'id'`, conversation);
+  assert.ok(state.includes('server_sessions') && !state.includes('session-1'), 'the session is stored sealed');
+
+  fake.offer.session = 'session-2'; // the server has forgotten the other one
+  assert.equal(await conversation.ask('and again'), 'finished');
+  assert.equal(await conversation.ask('at last'), 'finished');
+  assert.deepEqual([callsTo(fake).length - 1, n, methodsOf(fake).filter((method) => method === 'initialize').length], [5, 5, 2]);
 });
 
 test('questions of a server are answered, and a changed list is read again', async (t) => {

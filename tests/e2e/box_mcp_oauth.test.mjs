@@ -8,21 +8,9 @@ import { call, must } from './support/api.mjs';
 import { part } from './support/client.mjs';
 import { execute } from './support/database.mjs';
 import { APP_URL } from './support/instance.mjs';
+import { begin, comeBack, oauth2, signIn, statusOf } from './support/mcp_sign_in.mjs';
 import { killAndAwait } from './support/processes.mjs';
 import { waitUntil, within } from './support/wait.mjs';
-
-const oauth2 = (authentication) => ({ strategy: 'oauth2', ...(authentication && { authentication: { type: 'oauth', ...authentication } }) });
-const begin = async (url, authentication, options = {}) => must(200, 'POST', '/api/mcp/oauth/start', { json: { name: 'try', server: { type: 'http', url, auth: oauth2(authentication) }, timeout: 20 }, ...options });
-const statusOf = (job) => must(200, 'GET', `/api/mcp/oauth/status/${job}`);
-/** The browser's return: without a key. */
-const comeBack = (url) => call('GET', url.pathname + url.search, { key: null, url: url.origin });
-
-async function signIn(fake, authentication) {
-  const begun = await begin(fake.url, authentication);
-  assert.equal(begun.ok, true, JSON.stringify(begun));
-  const back = await comeBack(fake.approve(begun.authorization_url));
-  return { begun, back, status: await statusOf(begun.job_id) };
-}
 
 describe('signing in at an MCP server', () => {
   let fake;
@@ -79,8 +67,17 @@ describe('signing in at an MCP server', () => {
     assert.ok(fake.tokens.has(stored.access_token) && fake.refreshTokens.has(stored.refresh_token), 'the settings follow');
     assert.deepEqual(fake.objections, []);
     await must(200, 'DELETE', `/api/settings/mcp/${name}`);
-    const used = await must(200, 'POST', '/api/mcp/test', { json: { server: { type: 'http', url: fake.url, auth } } });
-    assert.match(used.error, /invalid_grant/);
+    const again = await must(200, 'POST', '/api/mcp/test', { json: { server: { type: 'http', url: fake.url, auth } } });
+    assert.equal(again.ok, true, 'a client with the old tokens gets the new ones');
+    assert.equal(fake.seen.filter(({ text }) => text.includes('grant_type=refresh_token')).length, 1);
+    fake.tokens.clear();
+    fake.refreshTokens.clear();
+    fake.lifetime = 1;
+    const over = await signIn(fake);
+    fake.refreshTokens.clear();
+    fake.lifetime = 3600;
+    const refused = await must(200, 'POST', '/api/mcp/test', { json: { server: { type: 'http', url: fake.url, auth: { strategy: 'oauth2', state: over.status.oauth_state } } } });
+    assert.match(refused.error, /^Sign in to this server again: .*invalid_grant/);
   });
 
   test('a client whose browser cannot return submits the address', async () => {

@@ -110,8 +110,12 @@ export async function start(options = {}) {
       }
       const { id, method } = JSON.parse(text);
       if (id === undefined) return response.writeHead(202).end();
-      const result = method === 'initialize' ? { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'f', version: '1' } } : { tools: [{ name: 'private' }] };
-      return send(response, 200, { jsonrpc: '2.0', id, result });
+      const results = {
+        initialize: () => ({ protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'f', version: '1' } }),
+        'tools/list': () => ({ tools: [{ name: 'private' }] }),
+        'tools/call': () => ({ content: [{ type: 'text', text: change('mcp', `with ${token}`) }] }),
+      };
+      return send(response, 200, { jsonrpc: '2.0', id, result: results[method]() });
     },
   };
 

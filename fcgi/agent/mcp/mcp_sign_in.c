@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "auth/mcp_grant.h"
 #include "auth/session.h"
 #include "base/clock.h"
 #include "base/crypto.h"
@@ -26,7 +27,7 @@ enum { EXCHANGE_MS = 20000, TRY_MS = 25000, INTERRUPTED_MS = 60000, PENDING_MS =
 static struct oauth oauth_for(const struct request *request, int64_t timeout_ms)
 {
     return (struct oauth){request->context->http, ADDRESS_OF_USER,
-                          clock_monotonic_ms() + timeout_ms};
+                          clock_monotonic_ms() + timeout_ms, NULL};
 }
 
 /* --- who deft is at the sign-in server --- */
@@ -297,7 +298,7 @@ static int ask_tokens(const struct request *request, struct mcp_sign_in *sign_in
     wait_slot_return(slots, &sign_in->user_id);
     if (rc < 0)
         return -1;
-    json_put(secrets, "oauth_state", mcp_token_state(tokens, client));
+    json_put(secrets, "oauth_state", mcp_grant_state_new(tokens, client));
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "fcgi/agent/mcp/mcp_token.h"
 
+#include "auth/mcp_grant.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -14,24 +15,7 @@
 #include "fcgi/settings/user_settings.h"
 #include "model/secrets/secret_walk.h"
 
-/* MARGIN_S: a token that expires this soon counts as expired. */
-enum { MARGIN_S = 60, REFRESH_MS = 20000, KEEP_TRIES = 5, US_PER_S = 1000000 };
-
-static double now_s(void)
-{
-    return (double)clock_utc_us() / US_PER_S;
-}
-
-json_t *mcp_token_state(json_t *tokens, json_t *client)
-{
-    double lives_s = json_number_or(tokens, "expires_in", 0);
-    json_t *state = json_object();
-
-    json_put(state, "tokens", json_incref(tokens));
-    json_put(state, "client_info", json_incref(client));
-    json_put(state, "token_expires_at", lives_s > 0 ? json_real(now_s() + lives_s) : json_null());
-    return state;
-}
+enum { RENEW_MS = 20000, KEEP_TRIES = 5 };
 
 json_t *mcp_token_seal(const struct request *request, json_t *state)
 {
@@ -49,52 +33,23 @@ static const char *refresh_token(const json_t *state)
     return json_text_or(json_object_get(state, "tokens"), "refresh_token", "");
 }
 
-static bool is_over(const json_t *state)
-{
-    double end_s = json_number_or(state, "token_expires_at", 0);
-
-    return end_s > 0 && end_s < now_s() + MARGIN_S && refresh_token(state)[0] != '\0';
-}
-
-/* Requests new tokens with the refresh token (RFC 6749, section 6). */
-static int refresh(const struct mcp_probe *probe, const json_t *old, json_t **state_out,
-                   struct error *err)
+static int renew_in_turn(const struct mcp_probe *probe, const json_t *old, json_t **state_out,
+                         struct error *err)
 {
     const struct fcgi_context *context = probe->request->context;
-    const struct oauth oauth = {context->http, ADDRESS_OF_USER, clock_monotonic_ms() + REFRESH_MS};
-    json_t *client = json_object_get(old, "client_info");
-    json_auto_t *form = json_object();
-    json_auto_t *provider = NULL;
-    json_auto_t *tokens = NULL;
-
-    if (oauth_discover(&oauth, json_text_or(probe->server, "url", ""), &provider, err) < 0)
-        return -1;
-    json_put_text(form, "grant_type", "refresh_token");
-    json_put_text(form, "refresh_token", refresh_token(old));
-    json_put_text(form, "resource", json_text_or(provider, "resource", NULL));
-    if (!json_is_object(client) ||
-        oauth_ask_tokens(&oauth, provider, client, form, &tokens, err) < 0)
-        return err->code != ERROR_NONE
-                   ? -1
-                   : error_set(err, ERROR_INVALID, "No user has signed in to this server yet");
-    /* If the server sends no new refresh token, the old one stays valid. */
-    if (json_text_or(tokens, "refresh_token", NULL) == NULL)
-        json_put_text(tokens, "refresh_token", refresh_token(old));
-    *state_out = mcp_token_state(tokens, client);
-    return 0;
-}
-
-static int refresh_in_turn(const struct mcp_probe *probe, const json_t *old, json_t **state_out,
-                           struct error *err)
-{
-    struct wait_slots *slots = probe->request->context->wait_slots;
+    const struct document_scope scope = user_documents_scope(probe->request);
     const struct uuid *user = &probe->request->principal.user_id;
-    int rc = wait_slot_take(slots, user, err);
+    const struct mcp_renewal renewal = {
+        .scope = &scope,
+        .oauth = {context->http, ADDRESS_OF_USER, clock_monotonic_ms() + RENEW_MS, NULL},
+        .url = json_text_or(probe->server, "url", ""),
+    };
+    int rc = wait_slot_take(context->wait_slots, user, err);
 
     if (rc < 0)
         return -1;
-    rc = refresh(probe, old, state_out, err);
-    wait_slot_return(slots, user);
+    rc = mcp_grant_renew(&renewal, old, state_out, err);
+    wait_slot_return(context->wait_slots, user);
     return rc;
 }
 
@@ -139,7 +94,7 @@ static int try_keep(const struct mcp_probe *probe, const json_t *old, json_t *fr
     return user_settings_put(probe->request, &settings, err);
 }
 
-/* A refresh token may be valid only once, so the settings must not keep the old one. */
+/* So that clients find the new one there, and a later renewal is not needed. */
 static void store_token(const struct mcp_probe *probe, const json_t *old, json_t *fresh)
 {
     struct error err = ERROR_INIT;
@@ -158,9 +113,9 @@ int mcp_token_freshen(const struct mcp_probe *probe, json_t *server, json_t **st
     json_auto_t *old = json_incref(json_object_get(auth, "state"));
     json_auto_t *fresh = NULL;
 
-    if (!text_equal(json_text_or(auth, "strategy", ""), "oauth2") || !is_over(old))
+    if (!text_equal(json_text_or(auth, "strategy", ""), "oauth2") || !mcp_grant_is_over(old))
         return 0;
-    if (refresh_in_turn(probe, old, &fresh, err) < 0)
+    if (renew_in_turn(probe, old, &fresh, err) < 0)
         return -1;
     store_token(probe, old, fresh);
     json_put(auth, "state", json_incref(fresh));

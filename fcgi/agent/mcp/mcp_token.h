@@ -1,6 +1,6 @@
 /*
- * The tokens of an MCP server that a user has signed in at, in the form that clients keep next to
- * the server: {"tokens", "client_info", "token_expires_at"}.
+ * The tokens of an MCP server that a user has signed in at (auth/mcp_grant.h), as clients keep them
+ * next to the server, and as a test of the server uses them.
  */
 #ifndef DEFT_FCGI_AGENT_MCP_MCP_TOKEN_H
 #define DEFT_FCGI_AGENT_MCP_MCP_TOKEN_H
@@ -13,8 +13,6 @@ struct error;
 struct mcp_probe;
 struct request;
 
-/* Makes that form from a token endpoint's answer; shares both arguments. A new reference. */
-json_t *mcp_token_state(json_t *tokens, json_t *client) NONNULL MUST_CHECK;
 /* A copy whose secrets only this server can open. A new reference. */
 json_t *mcp_token_seal(const struct request *request, json_t *state) NONNULL MUST_CHECK;
 /*

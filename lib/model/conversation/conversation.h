@@ -33,7 +33,8 @@ struct strbuf;
 #define AGENT_STATE_PATH_RULES "activated_path_rules" /* names, see model/prompt/path_rules.h */
 #define AGENT_STATE_SESSION_HOOKS "session_hooks"     /* true once they have run */
 #define AGENT_STATE_PROMPT_HOOKS "prompt_hooks"       /* seq of the last message with them */
-#define AGENT_STATE_SERVER_CALL "server_call"         /* the last action sent to an MCP server */
+#define AGENT_STATE_SERVER_CALLS "server_call"        /* ids of actions sent to MCP servers */
+#define AGENT_STATE_SERVER_SESSIONS "server_sessions" /* at MCP servers, sealed */
 
 /* Member of the specification, hidden from clients: skills found in the workspace
  * (model/prompt/project_knowledge.h). They replace the creator's of the same name. */

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "model/event/event.h"
-#include "model/tools/agent_tool.h"
 #include "model/tools/mcp_tools.h"
 
 enum { IMAGE_MAX_BYTES = 700 * 1000, TEXT_MAX_CHARS = 100000 };
@@ -84,7 +83,7 @@ static void push_part(json_t *content, const json_t *part)
         push_note(content, "Content of a kind that cannot be shown", type);
 }
 
-json_t *mcp_observation(const struct agent_tool *tool, const json_t *result)
+json_t *mcp_observation(const char *tool, const json_t *result)
 {
     CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
     json_t *observation = json_object();
@@ -93,7 +92,7 @@ json_t *mcp_observation(const struct agent_tool *tool, const json_t *result)
     const json_t *part = NULL;
     size_t i = 0;
 
-    strbuf_appendf(&head, "[Tool '%s' executed.]", mcp_tool_name(tool));
+    strbuf_appendf(&head, "[Tool '%s' executed.]", tool);
     push_text(content, head.text);
     json_array_foreach (json_object_get(result, "content"), i, part)
         push_part(content, part);
@@ -105,7 +104,7 @@ json_t *mcp_observation(const struct agent_tool *tool, const json_t *result)
     }
     json_put(observation, "content", content);
     json_put(observation, "is_error", json_boolean(json_bool_or(result, "isError", 0) != 0));
-    json_put_text(observation, "tool_name", mcp_tool_name(tool));
-    json_put_text(observation, "kind", tool->observation_kind);
+    json_put_text(observation, "tool_name", tool);
+    json_put_text(observation, "kind", MCP_OBSERVATION_KIND);
     return observation;
 }

@@ -10,12 +10,11 @@
 
 #include "base/attr.h"
 
-struct agent_tool;
-
 /*
- * The observation of a call's result, a new reference. What the protocol has and clients do not is
- * described in words; images that are too large for an event are left out.
+ * The observation of a call's result, a new reference. tool: the server's name for it. What the
+ * protocol has and clients do not is described in words; images that are too large for an event are
+ * left out.
  */
-json_t *mcp_observation(const struct agent_tool *tool, const json_t *result) NONNULL MUST_CHECK;
+json_t *mcp_observation(const char *tool, const json_t *result) NONNULL MUST_CHECK;
 
 #endif

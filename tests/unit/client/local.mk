@@ -1,6 +1,7 @@
 # Tests of lib/client
 check_LIBRARIES += libtestserver.a
-libtestserver_a_SOURCES = tests/unit/client/test_server.c tests/unit/client/test_server.h
+libtestserver_a_SOURCES = tests/unit/client/mcp_site.c tests/unit/client/mcp_site.h \
+	tests/unit/client/test_server.c tests/unit/client/test_server.h
 libtestserver_a_CPPFLAGS = $(TEST_CPPFLAGS)
 
 CLIENT_TEST_LIBS = libtestserver.a $(CLIENT_LIBS) $(BASE_LIBS) $(CMOCKA_LIBS)

@@ -237,7 +237,7 @@ static const struct {
      "The server redirects to another address (HTTP 399)"},
     {HEAD("400 Bad", JSON) RIGHT, ERROR_INVALID,
      "The server refused the request with HTTP status 400"},
-    {HEAD("401 No", EVENTS) "data: " RIGHT "\n\n", ERROR_INVALID,
+    {HEAD("401 No", EVENTS) "data: " RIGHT "\n\n", ERROR_UNAUTHENTICATED,
      "The server refused the request with HTTP status 401"},
     {HEAD("500 Oops", JSON) RIGHT, ERROR_INVALID,
      "The server refused the request with HTTP status 500"},

@@ -95,7 +95,7 @@ static enum error_code discover(const struct said *said, json_t **provider_out)
     struct test_reply replies[] = {
         {.bytes = refused, .ending = TEST_CLOSE}, {.ending = TEST_CLOSE}, {.ending = TEST_CLOSE}};
     struct test_server *server = test_server_start(replies, ARRAY_SIZE(replies), NULL);
-    struct oauth oauth = {NULL, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS};
+    struct oauth oauth = {NULL, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS, NULL};
     struct error err = ERROR_INIT;
     struct http *http = NULL;
 
@@ -251,7 +251,7 @@ static struct outcome discover_at(const char *path, const struct given *given, s
     struct strbuf texts[GIVEN_MAX] = {STRBUF_INIT};
     struct test_reply replies[GIVEN_MAX] = {{.bytes = NULL}};
     struct test_server *server = test_server_start(replies, n, NULL);
-    struct oauth oauth = {NULL, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS};
+    struct oauth oauth = {NULL, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS, NULL};
     struct outcome outcome = {.lines = STRBUF_INIT, .origin = STRBUF_INIT, .err = ERROR_INIT};
     CLEANUP(mem_freep) char *url = NULL;
     json_auto_t *provider = NULL;
@@ -359,7 +359,7 @@ static void server_is_asked_as_a_client_asks_first(void **state)
         .bytes = "HTTP/1.1 404 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
         .ending = TEST_CLOSE};
     struct test_server *server = test_server_start(&no, 1, NULL);
-    struct oauth oauth = {NULL, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS};
+    struct oauth oauth = {NULL, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS, NULL};
     json_auto_t *provider = NULL;
     struct error err = ERROR_INIT;
     struct http *http = NULL;

@@ -63,8 +63,8 @@ static void addresses_that_must_not_be_called_are_refused(void **state)
     };
     struct error err = ERROR_INIT;
     struct http *http = NULL;
-    struct oauth strict = {NULL, ADDRESS_OF_USER, 0};
-    struct oauth local = {NULL, ADDRESS_OF_ADMINISTRATOR, 0};
+    struct oauth strict = {NULL, ADDRESS_OF_USER, 0, NULL};
+    struct oauth local = {NULL, ADDRESS_OF_ADMINISTRATOR, 0, NULL};
 
     (void)state;
     assert_int_equal(http_open(&http, &err), 0);
@@ -100,7 +100,7 @@ static enum error_code ask_tokens(const char *answer)
     CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
     struct test_reply reply = {.ending = TEST_CLOSE};
     struct test_server *server = NULL;
-    struct oauth oauth = {NULL, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS};
+    struct oauth oauth = {NULL, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS, NULL};
     json_auto_t *provider = json_object();
     json_auto_t *client = json_object();
     json_auto_t *form = json_object();
@@ -157,7 +157,7 @@ static void ask_with_secret(const char *method, struct strbuf *request_out)
         .bytes = "HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{\"access_token\":\"abc\"}",
         .ending = TEST_CLOSE};
     struct test_server *server = test_server_start(&reply, 1, NULL);
-    struct oauth oauth = {NULL, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS};
+    struct oauth oauth = {NULL, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS, NULL};
     json_auto_t *provider = json_object();
     json_auto_t *client = json_object();
     json_auto_t *form = json_object();
@@ -212,7 +212,7 @@ static void refused_addresses_say_what_is_wrong(void **state)
     };
     struct error err = ERROR_INIT;
     struct http *http = NULL;
-    struct oauth strict = {NULL, ADDRESS_OF_USER, 0};
+    struct oauth strict = {NULL, ADDRESS_OF_USER, 0, NULL};
 
     (void)state;
     assert_int_equal(http_open(&http, &err), 0);
@@ -232,7 +232,7 @@ static void longest_address_has_8000_bytes(void **state)
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
     struct error err = ERROR_INIT;
     struct http *http = NULL;
-    struct oauth strict = {NULL, ADDRESS_OF_USER, 0};
+    struct oauth strict = {NULL, ADDRESS_OF_USER, 0, NULL};
 
     (void)state;
     assert_int_equal(http_open(&http, &err), 0);
@@ -300,8 +300,8 @@ static void signing_begin(struct signing *signing, const char *status, const cha
     signing->reply = (struct test_reply){.bytes = signing->bytes.text, .ending = TEST_CLOSE};
     signing->server = test_server_start(&signing->reply, 1, NULL);
     assert_int_equal(http_open(&signing->http, &signing->err), 0);
-    signing->oauth =
-        (struct oauth){signing->http, ADDRESS_OF_ADMINISTRATOR, clock_monotonic_ms() + PATIENCE_MS};
+    signing->oauth = (struct oauth){signing->http, ADDRESS_OF_ADMINISTRATOR,
+                                    clock_monotonic_ms() + PATIENCE_MS, NULL};
     signing->provider = json_object();
     json_put_text(signing->provider, "registration_endpoint",
                   test_server_url(signing->server, "/register"));
@@ -350,12 +350,13 @@ static const struct {
     const char *status;
     const char *answer;
     const char *message; /* its end */
+    enum error_code code;
 } refusals[] = {
     {"400 Bad", "{\"error\":\"invalid_grant\",\"error_description\":\"too late\"}",
-     " (HTTP 400): invalid_grant, too late"},
-    {"403 No", "{\"error\":\"denied\"}", " (HTTP 403): denied"},
-    {"500 Oops", "<html>", " (HTTP 500)"},
-    {"503 Oops", "[\"x\"]", " (HTTP 503)"},
+     " (HTTP 400): invalid_grant, too late", ERROR_INVALID},
+    {"403 No", "{\"error\":\"denied\"}", " (HTTP 403): denied", ERROR_INVALID},
+    {"500 Oops", "<html>", " (HTTP 500)", ERROR_UNAVAILABLE},
+    {"503 Oops", "[\"x\"]", " (HTTP 503)", ERROR_UNAVAILABLE},
 };
 
 static void refusal_is_told_in_the_servers_words(void **state)
@@ -377,7 +378,7 @@ static void refusal_is_told_in_the_servers_words(void **state)
         assert_int_equal(
             oauth_register(&signing.oauth, signing.provider, nothing, &client, &signing.err), -1);
         assert_string_equal(signing.err.message, registering.text);
-        assert_int_equal(signing.err.code, ERROR_INVALID);
+        assert_int_equal(signing.err.code, refusals[i].code);
         assert_int_equal(sign_in(&signing, nothing, &tokens), -1);
         assert_string_equal(signing.err.message, asking.text);
         assert_null(client);

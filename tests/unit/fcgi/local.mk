@@ -2,6 +2,7 @@
 check_LIBRARIES += libfcgifixture.a
 libfcgifixture_a_SOURCES = \
 	tests/unit/fcgi/fake_sandbox.c tests/unit/fcgi/fake_sandbox.h tests/unit/fcgi/fixture.c tests/unit/fcgi/fixture.h \
+	tests/unit/client/mcp_site.c tests/unit/client/mcp_site.h \
 	tests/unit/client/test_server.c tests/unit/client/test_server.h
 libfcgifixture_a_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 
@@ -86,12 +87,10 @@ fcgi_plugins_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_mcp_probe_test_SOURCES = tests/unit/fcgi/agent/mcp/mcp_probe_test.c
 fcgi_mcp_probe_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_mcp_probe_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_mcp_sign_in_test_SOURCES = \
-	tests/unit/fcgi/agent/mcp/mcp_sign_in_test.c tests/unit/fcgi/agent/mcp/mcp_site.c tests/unit/fcgi/agent/mcp/mcp_site.h
+fcgi_mcp_sign_in_test_SOURCES = tests/unit/fcgi/agent/mcp/mcp_sign_in_test.c
 fcgi_mcp_sign_in_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_mcp_sign_in_test_LDADD = $(FCGI_TEST_LIBS)
-fcgi_mcp_token_test_SOURCES = \
-	tests/unit/fcgi/agent/mcp/mcp_token_test.c tests/unit/fcgi/agent/mcp/mcp_site.c tests/unit/fcgi/agent/mcp/mcp_site.h
+fcgi_mcp_token_test_SOURCES = tests/unit/fcgi/agent/mcp/mcp_token_test.c
 fcgi_mcp_token_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_mcp_token_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_choices_test_SOURCES = tests/unit/fcgi/settings/choices_test.c

@@ -8,7 +8,7 @@ libworkertest_a_SOURCES = \
 libworkertest_a_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
 
 WORKER_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
-WORKER_TEST_LIBS = libworkertest.a libworker.a libtestsupport.a libtestcatalogue.a $(START_LIBS) $(STORE_LIBS) $(LLM_LIBS) \
+WORKER_TEST_LIBS = libworkertest.a libworker.a libtestsupport.a libtestcatalogue.a $(START_LIBS) $(AUTH_LIBS) $(STORE_LIBS) $(LLM_LIBS) \
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \
@@ -91,8 +91,10 @@ worker_jobs_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_jobs_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
 worker_mcp_test_SOURCES = \
 	tests/unit/worker/mcp/mcp_test.c tests/unit/worker/mcp/mcp_test.h \
+	tests/unit/worker/mcp/called.c tests/unit/worker/mcp/called.h \
 	tests/unit/worker/mcp/server_call_test.c \
 	tests/unit/worker/mcp/server_listing_test.c \
+	tests/unit/worker/mcp/server_token_test.c \
 	tests/unit/worker/mcp/variables_test.c
 worker_mcp_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_mcp_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)

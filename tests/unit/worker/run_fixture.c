@@ -80,6 +80,7 @@ int run_fixture_set_up(void **state)
     context->catalogue = test_catalogue();
     context->owner = uuid_random();
     context->db = test_db_open(4);
+    context->grant_db = context->db;
     fixture->user_id = test_user(context->db);
     check(hints_open(test_database_url(), "deft-test", 0, &context->hints, &err), &err);
     check(delta_outbox_new(context->hints, &context->outbox, &err), &err);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "client/http.h"
 #include "model/conversation/conversation.h"
 #include "model/limits.h"
 #include "worker/agent/calls/call_plan.h"
@@ -10,11 +11,14 @@
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
+#include "worker/agent/core/side_wait.h"
+#include "worker/agent/mcp/server_call.h"
+#include "worker/agent/mcp/server_talk.h"
 #include "worker/agent/sandbox/sandbox_call.h"
 
-/* A call that was sent to the sandbox. */
+/* A call that was sent to the sandbox or to a server. */
 struct running_call {
-    struct sandbox_tool_call *sent;
+    struct begun_call begun;
     size_t at; /* in pending */
 };
 
@@ -24,8 +28,9 @@ struct call_batch {
     struct call_plan plan;
     struct running_call running[TOOL_CONCURRENCY_MAX];
     size_t n_running;
-    bool is_begun;  /* a call was started */
-    bool must_wait; /* no call may start before a running one has ended */
+    struct server_talks talks; /* of the running calls at servers */
+    bool is_begun;             /* a call was started */
+    bool must_wait;            /* no call may start before a running one has ended */
 };
 
 static void plan_waiting(struct call_batch *batch)
@@ -40,14 +45,18 @@ static void call_batch_init(struct call_batch *batch, struct agent *agent,
                             const struct index_list *pending)
 {
     *batch = (struct call_batch){.agent = agent, .pending = pending};
+    server_talks_init(&batch->talks, http_wake_fd(agent->direct));
     call_plan_init(&batch->plan, pending->n, conversation_tool_concurrency(&agent->conversation));
     plan_waiting(batch);
 }
 
 static void call_batch_done(struct call_batch *batch)
 {
+    /* All at once: each may take a second to tell its server. */
+    server_talks_cancel(&batch->talks);
     for (size_t i = 0; i < batch->n_running; i++)
-        sandbox_call_free(batch->running[i].sent);
+        begun_call_done(&batch->running[i].begun);
+    server_talks_done(&batch->talks);
     call_plan_done(&batch->plan);
 }
 
@@ -67,26 +76,34 @@ static int take_changes(struct call_batch *batch, struct error *err)
     return 0;
 }
 
+static void count_open_calls(struct call_batch *batch)
+{
+    batch->agent->n_open_calls = 0;
+    for (size_t i = 0; i < batch->n_running; i++)
+        batch->agent->n_open_calls += batch->running[i].begun.in_sandbox != NULL;
+}
+
 static int start_call(struct call_batch *batch, size_t at, struct error *err)
 {
     struct agent *agent = batch->agent;
     struct planned_call *planned = &batch->plan.calls[at];
-    struct sandbox_tool_call *sent = NULL;
+    struct begun_call begun = BEGUN_CALL_INIT;
 
     planned->progress = CALL_OVER;
     batch->is_begun = true;
     /* A finish that the user overtook, or a client, has settled it. */
     if (history_find_result(&agent->history, batch->pending->items[at]) != NULL)
         return 0;
-    if (pending_call_begin(agent, batch->pending, at, &sent, &batch->must_wait, err) < 0)
+    if (pending_call_begin(agent, batch->pending, at, &batch->talks, &begun, err) < 0)
         return -1;
+    batch->must_wait = begun.is_early;
     if (batch->must_wait)
         planned->progress = CALL_WAITING;
-    if (sent == NULL)
+    if (begun.in_sandbox == NULL && begun.at_server == NULL)
         return 0;
     planned->progress = CALL_RUNNING;
-    batch->running[batch->n_running++] = (struct running_call){sent, at};
-    agent->n_open_calls = batch->n_running;
+    batch->running[batch->n_running++] = (struct running_call){begun, at};
+    count_open_calls(batch);
     return 0;
 }
 
@@ -110,41 +127,102 @@ static int start_calls(struct call_batch *batch, struct error *err)
     return 0;
 }
 
+static size_t find_over_at_server(const struct call_batch *batch)
+{
+    for (size_t i = 0; i < batch->n_running; i++) {
+        const struct server_call *call = batch->running[i].begun.at_server;
+
+        if (call != NULL && server_call_is_over(call))
+            return i;
+    }
+    return batch->n_running;
+}
+
+static bool has_ended_at_server(void *talks)
+{
+    return server_talks_have_over(talks);
+}
+
+static void cancel_at_servers(void *talks)
+{
+    server_talks_cancel(talks);
+}
+
+/* Waits for the first of the calls to end, of which some are in the sandbox. */
+static int wait_in_sandbox(struct call_batch *batch, size_t *index_out, struct error *err)
+{
+    struct sandbox_tool_call *sent[TOOL_CONCURRENCY_MAX] = {NULL};
+    size_t at[TOOL_CONCURRENCY_MAX + 1] = {0};
+    const struct side_wait side = {has_ended_at_server, cancel_at_servers, &batch->talks};
+    size_t n = 0;
+    size_t index = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < batch->n_running; i++) {
+        if (batch->running[i].begun.in_sandbox == NULL)
+            continue;
+        sent[n] = batch->running[i].begun.in_sandbox;
+        at[n++] = i;
+    }
+    batch->agent->side = n < batch->n_running ? &side : NULL;
+    rc = sandbox_call_wait(batch->agent, sent, n, &index, err);
+    batch->agent->side = NULL;
+    if (rc < 0)
+        return -1;
+    *index_out = index < n ? at[index] : find_over_at_server(batch);
+    return 0;
+}
+
+static int wait_for_end(struct call_batch *batch, size_t *index_out, struct error *err)
+{
+    if (batch->agent->n_open_calls > 0)
+        return wait_in_sandbox(batch, index_out, err);
+    if (server_talks_wait(&batch->talks, batch->agent->control, err) < 0)
+        return -1;
+    *index_out = find_over_at_server(batch);
+    return 0;
+}
+
 /* Waits for the first of the running calls to end, and stores its result. */
 static int end_call(struct call_batch *batch, struct error *err)
 {
-    CLEANUP(sandbox_call_freep) struct sandbox_tool_call *ended = NULL;
-    struct sandbox_tool_call *sent[TOOL_CONCURRENCY_MAX] = {NULL};
+    CLEANUP(begun_call_done) struct begun_call ended = BEGUN_CALL_INIT;
     size_t index = 0;
 
-    for (size_t i = 0; i < batch->n_running; i++)
-        sent[i] = batch->running[i].sent;
-    if (sandbox_call_wait(batch->agent, sent, batch->n_running, &index, err) < 0)
+    if (wait_for_end(batch, &index, err) < 0)
         return -1;
-    ended = sent[index];
+    ended = batch->running[index].begun;
     batch->plan.calls[batch->running[index].at].progress = CALL_OVER;
     batch->must_wait = false;
     batch->n_running--;
     for (size_t i = index; i < batch->n_running; i++)
         batch->running[i] = batch->running[i + 1];
-    if (pending_call_end(batch->agent, ended, err) < 0)
+    if (pending_call_end(batch->agent, &ended, err) < 0)
         return -1;
-    batch->agent->n_open_calls = batch->n_running;
+    count_open_calls(batch);
+    return 0;
+}
+
+static int run_calls(struct call_batch *batch, struct error *err)
+{
+    while (!batch->agent->is_over) {
+        if (start_calls(batch, err) < 0)
+            return -1;
+        if (batch->n_running == 0)
+            return 0;
+        if (end_call(batch, err) < 0)
+            return -1;
+    }
     return 0;
 }
 
 int call_batch_run(struct agent *agent, const struct index_list *pending, struct error *err)
 {
-    CLEANUP(call_batch_done) struct call_batch batch = {.agent = NULL};
+    struct call_batch batch;
+    int rc = 0;
 
     call_batch_init(&batch, agent, pending);
-    while (!agent->is_over) {
-        if (start_calls(&batch, err) < 0)
-            return -1;
-        if (batch.n_running == 0)
-            return 0;
-        if (end_call(&batch, err) < 0)
-            return -1;
-    }
-    return 0;
+    rc = run_calls(&batch, err);
+    call_batch_done(&batch);
+    return rc;
 }

@@ -42,8 +42,8 @@ struct pending_call {
     size_t at;     /* in pending */
     size_t action; /* pending->items[at] */
     const struct agent_tool *tool;
-    struct sandbox_tool_call *sent; /* the results: see pending_call_begin() */
-    bool is_early;
+    struct server_talks *talks;
+    struct begun_call begun; /* the result */
 };
 
 /* The outcome of a call: an observation, or the reason why there is none. */
@@ -172,14 +172,80 @@ static int run_in_worker(struct agent *agent, struct pending_call *call, struct 
     return end_with_hooks(agent, call->action, &outcome, is_state_changed ? &change : NULL, err);
 }
 
-static int run_at_server(struct agent *agent, struct pending_call *call, struct error *err)
+/* Stores the result of a call that has ended. */
+static int end_at_server(struct agent *agent, struct server_call *sent, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+    struct conversation_write change = {.agent_state = NULL};
 
-    if (server_call_run(agent, call->action, call->tool, &outcome.observation,
-                        &outcome.problem.text, err) < 0)
+    if (server_call_end(sent, &outcome.observation, &outcome.problem.text, err) < 0)
         return -1;
-    return end_with_hooks(agent, call->action, &outcome, NULL, err);
+    change.agent_state = agent->conversation.agent_state;
+    return end_with_hooks(agent, server_call_action(sent), &outcome,
+                          server_call_has_new_session(sent) ? &change : NULL, err);
+}
+
+static int begin_at_server(struct agent *agent, struct pending_call *call, struct error *err)
+{
+    CLEANUP(server_call_freep) struct server_call *sent = NULL;
+
+    if (server_call_begin(agent, call->talks, call->action, call->tool, &sent, err) < 0)
+        return -1;
+    if (!server_call_is_running(sent))
+        return end_at_server(agent, sent, err);
+    call->begun.at_server = TAKE_PTR(sent);
+    return 0;
+}
+
+/* The state with the names of the rules that the outcome brings; NULL if there are none. A new
+ * reference. */
+static json_t *state_with_rules(const struct agent *agent, const struct outcome *outcome)
+{
+    json_t *state = NULL;
+    json_t *known = NULL;
+    json_t *names = NULL;
+
+    if (outcome->observation == NULL || json_array_size(outcome->rules.names) == 0)
+        return NULL;
+    state = json_copy(agent->conversation.agent_state);
+    known = json_object_get(state, AGENT_STATE_PATH_RULES);
+    names = json_is_array(known) ? json_copy(known) : json_array();
+    json_array_extend(names, outcome->rules.names);
+    json_put(state, AGENT_STATE_PATH_RULES, names);
+    return state;
+}
+
+/* Stores the outcome of a sandbox's call, with the rules for the file that it concerns. */
+static int store_with_rules(struct agent *agent, size_t action, struct outcome *outcome,
+                            struct error *err)
+{
+    json_auto_t *state = NULL;
+    struct conversation_write change = {.agent_state = NULL};
+
+    path_rules_for_call(agent->context->catalogue, &agent->conversation,
+                        json_object_get(agent->history.items[action].json, "action"),
+                        &outcome->rules);
+    state = state_with_rules(agent, outcome);
+    if (state == NULL)
+        return end_with_hooks(agent, action, outcome, NULL, err);
+    change.agent_state = state;
+    if (end_with_hooks(agent, action, outcome, &change, err) < 0)
+        return -1;
+    json_decref(agent->conversation.agent_state);
+    agent->conversation.agent_state = json_incref(state);
+    return 0;
+}
+
+static int end_in_sandbox(struct agent *agent, struct sandbox_tool_call *sent, struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+    size_t action = sandbox_call_action(sent);
+
+    if (sandbox_call_end(sent, &outcome.observation, &outcome.problem, err) < 0 ||
+        store_with_rules(agent, action, &outcome, err) < 0)
+        return -1;
+    sandbox_acknowledge(agent->sandbox, &agent->history.items[action].id);
+    return 0;
 }
 
 static int begin_in_sandbox(struct agent *agent, struct pending_call *call, struct error *err)
@@ -187,12 +253,12 @@ static int begin_in_sandbox(struct agent *agent, struct pending_call *call, stru
     CLEANUP(sandbox_call_freep) struct sandbox_tool_call *sent =
         sandbox_call_begin(agent, call->action, call->tool);
 
-    call->is_early = sandbox_call_is_early(sent);
-    if (call->is_early)
+    call->begun.is_early = sandbox_call_is_early(sent);
+    if (call->begun.is_early)
         return 0;
     if (!sandbox_call_is_sent(sent))
-        return pending_call_end(agent, sent, err);
-    call->sent = TAKE_PTR(sent);
+        return end_in_sandbox(agent, sent, err);
+    call->begun.in_sandbox = TAKE_PTR(sent);
     return 0;
 }
 
@@ -273,7 +339,7 @@ static int run_finish(struct agent *agent, struct pending_call *call, struct err
 static int (*const runners[TOOL_N_PLACES])(struct agent *agent, struct pending_call *call,
                                            struct error *err) = {
     [TOOL_IN_SANDBOX] = begin_in_sandbox, [TOOL_IN_WORKER] = run_in_worker,
-    [TOOL_AT_SERVER] = run_at_server,     [TOOL_IN_CLIENT] = hand_to_client,
+    [TOOL_AT_SERVER] = begin_at_server,   [TOOL_IN_CLIENT] = hand_to_client,
     [TOOL_IN_CHILD] = start_child,        [TOOL_IN_SUB_AGENT] = run_sub_agent,
     [TOOL_ENDS_RUN] = run_finish,
 };
@@ -299,67 +365,28 @@ void pending_call_plan(const struct agent *agent, size_t action, struct planned_
 }
 
 int pending_call_begin(struct agent *agent, const struct index_list *pending, size_t at,
-                       struct sandbox_tool_call **sent_out, bool *is_early_out, struct error *err)
+                       struct server_talks *talks, struct begun_call *begun_out, struct error *err)
 {
-    struct pending_call call = {.pending = pending, .at = at, .action = pending->items[at]};
+    struct pending_call call = {
+        .pending = pending, .at = at, .action = pending->items[at], .talks = talks};
 
     call.tool = tool_of(agent, call.action);
     if (call.tool == NULL)
         return reject_unknown(agent, call.action, err);
     if (runners[call.tool->place](agent, &call, err) < 0)
         return -1;
-    *sent_out = call.sent;
-    *is_early_out = call.is_early;
+    *begun_out = call.begun;
     return 0;
 }
 
-/* The state with the names of the rules that the outcome brings; NULL if there are none. A new
- * reference. */
-static json_t *state_with_rules(const struct agent *agent, const struct outcome *outcome)
+int pending_call_end(struct agent *agent, const struct begun_call *begun, struct error *err)
 {
-    json_t *state = NULL;
-    json_t *known = NULL;
-    json_t *names = NULL;
-
-    if (outcome->observation == NULL || json_array_size(outcome->rules.names) == 0)
-        return NULL;
-    state = json_copy(agent->conversation.agent_state);
-    known = json_object_get(state, AGENT_STATE_PATH_RULES);
-    names = json_is_array(known) ? json_copy(known) : json_array();
-    json_array_extend(names, outcome->rules.names);
-    json_put(state, AGENT_STATE_PATH_RULES, names);
-    return state;
+    return begun->at_server != NULL ? end_at_server(agent, begun->at_server, err)
+                                    : end_in_sandbox(agent, begun->in_sandbox, err);
 }
 
-/* Stores the outcome of a sandbox's call, with the rules for the file that it concerns. */
-static int store_with_rules(struct agent *agent, size_t action, struct outcome *outcome,
-                            struct error *err)
+void begun_call_done(struct begun_call *call)
 {
-    json_auto_t *state = NULL;
-    struct conversation_write change = {.agent_state = NULL};
-
-    path_rules_for_call(agent->context->catalogue, &agent->conversation,
-                        json_object_get(agent->history.items[action].json, "action"),
-                        &outcome->rules);
-    state = state_with_rules(agent, outcome);
-    if (state == NULL)
-        return end_with_hooks(agent, action, outcome, NULL, err);
-    change.agent_state = state;
-    if (end_with_hooks(agent, action, outcome, &change, err) < 0)
-        return -1;
-    json_decref(agent->conversation.agent_state);
-    agent->conversation.agent_state = json_incref(state);
-    return 0;
-}
-
-int pending_call_end(struct agent *agent, struct sandbox_tool_call *sent, struct error *err)
-{
-    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
-    size_t action = sandbox_call_action(sent);
-
-    if (sandbox_call_end(sent, &outcome.observation, &outcome.problem, err) < 0 ||
-        store_with_rules(agent, action, &outcome, err) < 0)
-        return -1;
-    sandbox_acknowledge(agent->sandbox, &agent->history.items[action].id);
-    return 0;
+    sandbox_call_freep(&call->in_sandbox);
+    server_call_freep(&call->at_server);
 }

@@ -14,6 +14,22 @@ struct error;
 struct index_list;
 struct planned_call;
 struct sandbox_tool_call;
+struct server_call;
+struct server_talks;
+
+/* A call that was begun and has no result yet; both NULL if it has, or was not begun. */
+struct begun_call {
+    struct sandbox_tool_call *in_sandbox;
+    struct server_call *at_server;
+    bool is_early; /* not begun: see sandbox_call_is_early() */
+};
+
+/* clang-format off */
+#define BEGUN_CALL_INIT {NULL, NULL, false}
+/* clang-format on */
+
+/* Ends a call at a server; one in the sandbox continues there. */
+void begun_call_done(struct begun_call *call);
 
 /*
  * Sets what the call at that index of the history occupies, and whether it runs alone, from the
@@ -23,17 +39,17 @@ void pending_call_plan(const struct agent *agent, size_t action,
                        struct planned_call *planned) NONNULL;
 /*
  * Runs pending->items[at], an index into the history, and stores the result; or sends it to the
- * sandbox: then *sent_out is set, for pending_call_end(); or does nothing yet and sets
- * *is_early_out (sandbox_call_is_early()). A `finish` ends the run, unless the user has sent a
- * message since the model was asked; the calls after it get an error each. Errors: as
- * event_writer_append(); ERROR_CANCELLED after a stop request; ERROR_UNAVAILABLE if no sandbox is
- * available, with a message for the user.
+ * sandbox, or to a server in that group: then *begun_out has it, for pending_call_end(). A `finish`
+ * ends the run, unless the user has sent a message since the model was asked; the calls after it
+ * get an error each. Errors: as event_writer_append(); ERROR_CANCELLED after a stop request;
+ * ERROR_UNAVAILABLE if no sandbox is available, with a message for the user.
  */
 int pending_call_begin(struct agent *agent, const struct index_list *pending, size_t at,
-                       struct sandbox_tool_call **sent_out, bool *is_early_out,
+                       struct server_talks *talks, struct begun_call *begun_out,
                        struct error *err) NONNULL MUST_CHECK;
-/* Stores the result of a call that sandbox_call_wait() found. Errors as above. */
-int pending_call_end(struct agent *agent, struct sandbox_tool_call *sent,
+/* Stores the result of a call that sandbox_call_wait() found, or that is over at its server. Errors
+ * as above. */
+int pending_call_end(struct agent *agent, const struct begun_call *begun,
                      struct error *err) NONNULL MUST_CHECK;
 
 #endif

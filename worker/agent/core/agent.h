@@ -21,6 +21,7 @@
 #include "worker/agent/core/transcript.h"
 
 struct run_control;
+struct side_wait;
 struct direct_connections;
 struct sandbox;
 struct server_connections;
@@ -43,6 +44,7 @@ struct agent {
     json_t *llm_spec;      /* of the conversation's own model, with its secrets filled in */
     struct secret llm_key; /* unset when there is none */
     struct direct_connections *direct; /* of this thread's calls */
+    const struct side_wait *side;      /* that sandbox_call_wait() also ends for; NULL: none */
     struct sandbox *sandbox;
     struct server_connections *servers; /* MCP servers; NULL: not used yet */
     int64_t n_iterations;               /* model answers in this run */

@@ -1,14 +1,13 @@
 #include "worker/agent/mcp/server_call.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "client/mcp.h"
-#include "client/mcp_session.h"
+#include "client/http.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/tools/agent_tool.h"
@@ -23,12 +22,13 @@
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/mcp/server_connections.h"
+#include "worker/agent/mcp/server_talk.h"
 #include "worker/agent/mcp/variables.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
 /* The sandbox runs a program for at most two minutes. */
-enum { CONNECT_MS = 30000, PROGRAM_MAX_MS = 120000 };
+enum { PROGRAM_MAX_MS = 120000 };
 
 #define DOUBT_TEXT                                                                                 \
     "The worker that ran this call stopped before it had the result. The server may have run it, " \
@@ -38,107 +38,39 @@ enum { CONNECT_MS = 30000, PROGRAM_MAX_MS = 120000 };
 
 struct server_call {
     struct agent *agent;
-    struct server_connection *connection;
-    const char *tool; /* the server's name for it */
-    json_t *arguments;
+    struct server_connection *connection; /* the run's; NULL: gone */
+    size_t action;
+    struct server_talk talk; /* set once the call is sent */
+    bool has_talk;
+    struct strbuf problem; /* why it was not sent; "": it was */
 };
 
-/* --- over HTTP --- */
+/* --- doubt --- */
 
-static void cancel_call(void *mcp)
+/* The ids of calls that were sent and may have no result. Older rows have one as text. */
+static bool is_noted(const json_t *noted, const char *id)
 {
-    mcp_cancel(mcp);
+    size_t i = 0;
+    json_t *item = NULL;
+
+    if (json_is_string(noted))
+        return text_equal(json_string_value(noted), id);
+    json_array_foreach (noted, i, item) {
+        if (json_is_string(item) && text_equal(json_string_value(item), id))
+            return true;
+    }
+    return false;
 }
 
-/* Sends the call; makes a session first if none is open. */
-static int talk(struct server_call *call, struct mcp_session *session, bool is_new,
-                json_t **result_out, struct error *err)
+static const json_t *noted_calls(const struct agent *agent)
 {
-    if (is_new && mcp_session_begin(session, err) < 0)
-        return -1;
-    if (call->connection->transport != MCP_SSE)
-        mcp_set_timeout(mcp_session_connection(session),
-                        mcp_server_call_ms(call->connection->server));
-    return mcp_session_call(session, call->tool, call->arguments, result_out, err);
+    return json_object_get(agent->conversation.agent_state, AGENT_STATE_SERVER_CALLS);
 }
-
-static int talk_until_stopped(struct server_call *call, bool is_new, json_t **result_out,
-                              struct error *err)
-{
-    struct run_control *control = call->agent->control;
-    struct mcp_session *session = call->connection->session;
-    int rc = -1;
-
-    if (run_control_begin_wait(control, WAIT_TOOL, cancel_call, mcp_session_connection(session),
-                               err) < 0)
-        return -1;
-    rc = talk(call, session, is_new, result_out, err);
-    run_control_end_wait(control);
-    if (rc < 0 && err->code == ERROR_CANCELLED && run_control_stop(control) == STOP_INTERRUPT)
-        mcp_session_tell_cancelled(session);
-    return rc;
-}
-
-static int try_remote(struct server_call *call, json_t **result_out, struct error *err)
-{
-    struct server_connection *connection = call->connection;
-    bool is_new = connection->session == NULL;
-    int64_t ms = CONNECT_MS;
-    int rc = -1;
-
-    /* A stream's time is that of the call, too. */
-    if (connection->transport == MCP_SSE)
-        ms += mcp_server_call_ms(connection->server);
-    if (is_new && server_connection_prepare(call->agent, connection, ms, err) < 0)
-        return -1;
-    rc = talk_until_stopped(call, is_new, result_out, err);
-    if (rc < 0 || connection->transport == MCP_SSE)
-        server_connection_close(connection);
-    return rc;
-}
-
-static int call_remote(struct server_call *call, json_t **result_out, struct error *err)
-{
-    int rc = try_remote(call, result_out, err);
-
-    /* The server has forgotten the session: it did not look at the call. */
-    if (rc < 0 && err->code == ERROR_STALE)
-        rc = try_remote(call, result_out, err);
-    if (rc < 0 && err->code == ERROR_STALE)
-        err->code = ERROR_UNAVAILABLE;
-    return rc;
-}
-
-/* --- as a program of the sandbox --- */
-
-static int call_program(struct server_call *call, json_t **result_out, struct error *err)
-{
-    int64_t ms = mcp_server_call_ms(call->connection->server);
-    int64_t limited_ms = ms < PROGRAM_MAX_MS ? ms : PROGRAM_MAX_MS;
-    json_auto_t *messages = mcp_program_messages(false, call->tool, call->arguments);
-    json_auto_t *body = mcp_server_order(call->connection->server, messages, limited_ms);
-    json_auto_t *tools = json_array();
-    json_auto_t *reply = NULL;
-    const struct sandbox_order order = {
-        .path = MCP_PROGRAM_PATH, .content = body, .timeout_ms = limited_ms};
-
-    if (call->agent->sandbox == NULL)
-        return error_set(err, ERROR_INVALID, "The agent has no sandbox to run it in");
-    if (sandbox_ask(call->agent->sandbox, &order, &reply, err) < 0 ||
-        mcp_program_read(json_object_get(reply, "replies"), tools, result_out, err) < 0)
-        return -1;
-    if (*result_out == NULL)
-        return error_set(err, ERROR_INVALID, "The server did not answer the call");
-    return 0;
-}
-
-/* --- the call --- */
 
 /* Whether the call was sent before, without a result. */
 static bool is_in_doubt(const struct agent *agent, size_t action)
 {
-    return text_equal(json_text_or(agent->conversation.agent_state, AGENT_STATE_SERVER_CALL, ""),
-                      agent->history.items[action].id.text);
+    return is_noted(noted_calls(agent), agent->history.items[action].id.text);
 }
 
 static bool can_repeat(const struct agent_tool *tool)
@@ -146,27 +78,153 @@ static bool can_repeat(const struct agent_tool *tool)
     return tool->annotations.is_read_only || tool->annotations.is_idempotent;
 }
 
-/* Stores that this call is about to be sent; the one before it has its result. */
+/* Stores that this call is about to be sent; others that have no result yet stay noted. */
 static int note_call(struct agent *agent, size_t action, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list no_events = EVENT_LIST_INIT;
+    CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
     json_t *state = agent->conversation.agent_state;
-    struct conversation_write change = {.agent_state = state};
+    const struct conversation_write change = {.agent_state = state};
+    json_t *noted = json_array();
 
-    json_put_text(state, AGENT_STATE_SERVER_CALL, agent->history.items[action].id.text);
+    history_find_pending(&agent->history, &pending);
+    for (size_t i = 0; i < pending.n; i++) {
+        const char *id = agent->history.items[pending.items[i]].id.text;
+
+        if (pending.items[i] == action || is_noted(noted_calls(agent), id))
+            json_push(noted, json_text_of(id));
+    }
+    json_put(state, AGENT_STATE_SERVER_CALLS, noted);
+    /* Those that the listing made, for example; the write is made anyway. */
+    (void)server_connections_keep_sessions(agent);
     return event_writer_append(agent, &no_events, &change, err);
 }
 
-static int send_call(struct server_call *call, json_t **result_out, struct error *err)
+/* --- the talk --- */
+
+static int begin_program(struct server_call *call, struct error *err)
 {
-    return call->connection->transport == MCP_STDIO ? call_program(call, result_out, err)
-                                                    : call_remote(call, result_out, err);
+    struct server_talk *talk = &call->talk;
+    int64_t ms = mcp_server_call_ms(talk->connection.server);
+    int64_t limited_ms = ms < PROGRAM_MAX_MS ? ms : PROGRAM_MAX_MS;
+    json_auto_t *messages = mcp_program_messages(false, talk->tool, talk->arguments);
+    json_auto_t *body = mcp_server_order(talk->connection.server, messages, limited_ms);
+    const struct sandbox_order order = {
+        .path = MCP_PROGRAM_PATH, .content = body, .timeout_ms = limited_ms};
+
+    if (call->agent->sandbox == NULL)
+        return error_set(err, ERROR_INVALID, "The agent has no sandbox to run it in");
+    return sandbox_ask_begin(call->agent->sandbox, &order, &talk->program, err);
+}
+
+static void start_talk(struct server_call *call, struct server_talks *talks, const char *tool)
+{
+    struct agent *agent = call->agent;
+    struct server_talk *talk = &call->talk;
+
+    *talk = (struct server_talk){.control = agent->control, .tool = mem_dup_text(tool)};
+    call->has_talk = true;
+    server_connection_copy(call->connection, &talk->connection);
+    talk->arguments =
+        variables_expand(agent, json_object_get(call_action_to_run(agent, call->action), "data"));
+    if (talk->connection.transport == MCP_STDIO && begin_program(call, &talk->failure) < 0)
+        return;
+    server_talk_start(talks, talk);
+}
+
+/* Why the call is not sent; "" if it is. */
+static void find_problem(struct server_call *call, const struct agent_tool *tool)
+{
+    if (call->connection == NULL)
+        strbuf_appendf(&call->problem, GONE_TEXT, mcp_tool_server(tool));
+    else if (is_in_doubt(call->agent, call->action) && !can_repeat(tool))
+        strbuf_append(&call->problem, DOUBT_TEXT);
+    else if (call_is_incomplete(call->agent, call->action))
+        strbuf_append(&call->problem, CALL_WITHHELD_TEXT);
+}
+
+int server_call_begin(struct agent *agent, struct server_talks *talks, size_t action,
+                      const struct agent_tool *tool, struct server_call **call_out,
+                      struct error *err)
+{
+    CLEANUP(server_call_freep) struct server_call *call = NEW(struct server_call);
+
+    call->agent = agent;
+    call->action = action;
+    call->problem = (struct strbuf)STRBUF_INIT;
+    call->connection = server_connections_find(server_connections_of(agent), mcp_tool_server(tool));
+    find_problem(call, tool);
+    if (call->problem.len == 0) {
+        if (note_call(agent, action, err) < 0 ||
+            run_control_wait_for_lease(agent->control, err) < 0)
+            return -1;
+        crash_point(&agent->context->crash, CRASH_SERVER_CALL_NOTED);
+        start_talk(call, talks, mcp_tool_name(tool));
+    }
+    *call_out = TAKE_PTR(call);
+    return 0;
+}
+
+bool server_call_is_running(const struct server_call *call)
+{
+    return call->talk.talks != NULL;
+}
+
+bool server_call_is_over(const struct server_call *call)
+{
+    return call->talk.talks != NULL && server_talk_is_over(&call->talk);
+}
+
+bool server_call_has_new_session(const struct server_call *call)
+{
+    return server_connections_keep_sessions(call->agent);
+}
+
+size_t server_call_action(const struct server_call *call)
+{
+    return call->action;
+}
+
+/* Waits for the thread, and takes what its connection has learned. */
+static void join(struct server_call *call)
+{
+    struct server_talk *talk = &call->talk;
+
+    if (!call->has_talk)
+        return;
+    call->has_talk = false;
+    server_talk_join(talk);
+    server_connection_hide(call->agent, &talk->connection);
+    server_connection_join(call->connection, &talk->connection, talk->result != NULL);
+    http_call_free(TAKE_PTR(talk->program));
+}
+
+void server_call_free(struct server_call *call)
+{
+    if (call == NULL)
+        return;
+    if (server_call_is_running(call))
+        server_talks_cancel(call->talk.talks);
+    join(call);
+    json_decref(call->talk.result);
+    json_decref(call->talk.arguments);
+    mem_free(call->talk.tool);
+    strbuf_done(&call->problem);
+    mem_free(call);
+}
+
+void server_call_freep(struct server_call **call)
+{
+    server_call_free(*call);
+    *call = NULL;
 }
 
 /* The stop, or the loss of the lease, is not the tool's error. */
-static int settle_failure(const struct server_call *call, const struct error *failure,
-                          struct strbuf *problem_out, struct error *err)
+static int settle_failure(const struct server_call *call, struct strbuf *problem_out,
+                          struct error *err)
 {
+    const struct error *failure = &call->talk.failure;
+
     if (failure->code == ERROR_CANCELLED || failure->code == ERROR_STALE) {
         *err = *failure;
         return -1;
@@ -176,47 +234,17 @@ static int settle_failure(const struct server_call *call, const struct error *fa
     return 0;
 }
 
-static int run(struct server_call *call, size_t action, const struct agent_tool *tool,
-               json_t **observation_out, struct strbuf *problem_out, struct error *err)
+int server_call_end(struct server_call *call, json_t **observation_out, struct strbuf *problem_out,
+                    struct error *err)
 {
-    struct agent *agent = call->agent;
-    json_auto_t *result = NULL;
-    struct error failure = ERROR_INIT;
-
-    if (note_call(agent, action, err) < 0 || run_control_wait_for_lease(agent->control, err) < 0)
-        return -1;
-    crash_point(&agent->context->crash, CRASH_SERVER_CALL_NOTED);
-    if (send_call(call, &result, &failure) < 0)
-        return settle_failure(call, &failure, problem_out, err);
-    crash_point(&agent->context->crash, CRASH_SERVER_CALL_ANSWERED);
-    *observation_out = mcp_observation(tool, result);
+    if (call->problem.len > 0) {
+        strbuf_append(problem_out, call->problem.text);
+        return 0;
+    }
+    join(call);
+    if (call->talk.result == NULL)
+        return settle_failure(call, problem_out, err);
+    crash_point(&call->agent->context->crash, CRASH_SERVER_CALL_ANSWERED);
+    *observation_out = mcp_observation(call->talk.tool, call->talk.result);
     return 0;
-}
-
-int server_call_run(struct agent *agent, size_t action, const struct agent_tool *tool,
-                    json_t **observation_out, struct strbuf *problem_out, struct error *err)
-{
-    struct server_connections *connections = server_connections_of(agent);
-    json_auto_t *arguments = NULL;
-    struct server_call call = {
-        .agent = agent,
-        .connection = server_connections_find(connections, mcp_tool_server(tool)),
-        .tool = mcp_tool_name(tool),
-    };
-
-    if (call.connection == NULL) {
-        strbuf_appendf(problem_out, GONE_TEXT, mcp_tool_server(tool));
-        return 0;
-    }
-    if (is_in_doubt(agent, action) && !can_repeat(tool)) {
-        strbuf_append(problem_out, DOUBT_TEXT);
-        return 0;
-    }
-    if (call_is_incomplete(agent, action)) {
-        strbuf_append(problem_out, CALL_WITHHELD_TEXT);
-        return 0;
-    }
-    arguments = variables_expand(agent, json_object_get(call_action_to_run(agent, action), "data"));
-    call.arguments = arguments;
-    return run(&call, action, tool, observation_out, problem_out, err);
 }

@@ -1,47 +1,14 @@
 #include "worker/agent/mcp/server_connections.h"
 
-#include <string.h>
-
-#include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "client/mcp.h"
-#include "client/mcp_session.h"
 #include "model/conversation/conversation.h"
 #include "model/conversation/sealed_secrets.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/model.h"
-#include "worker/agent/core/secret_list.h"
 #include "worker/agent/core/secret_lookup.h"
+#include "worker/agent/mcp/server_session.h"
 #include "worker/agent/mcp/variables.h"
-#include "worker/context.h"
-
-/* A server may repeat its credentials. */
-static void hide_credentials(struct agent *agent, const json_t *server)
-{
-    const json_t *auth = json_object_get(server, "auth");
-    const char *const values[] = {
-        json_text_or(auth, "value", ""),
-        json_text_or(auth, "password", ""),
-        json_text_or(json_object_get(json_object_get(auth, "state"), "tokens"), "access_token", ""),
-        json_text_or(json_object_get(server, "headers"), "Authorization", ""),
-    };
-    const char *name = NULL;
-    json_t *value = NULL;
-
-    for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
-        const char *word = strchr(values[i], ' ');
-
-        secret_list_hide(&agent->secrets, values[i]);
-        if (word != NULL)
-            secret_list_hide(&agent->secrets, word + 1);
-    }
-    json_object_foreach (json_object_get(auth, "headers"), name, value) {
-        if (json_is_string(value))
-            secret_list_hide(&agent->secrets, json_string_value(value));
-    }
-}
 
 static struct server_connections *connections_new(struct agent *agent)
 {
@@ -53,15 +20,15 @@ static struct server_connections *connections_new(struct agent *agent)
     json_t *server = NULL;
 
     connections->servers = json_object();
-    json_object_foreach (servers, name, server) {
-        json_t *expanded = variables_expand(agent, server);
+    json_object_foreach (servers, name, server)
+        json_put(connections->servers, name, variables_expand(agent, server));
+    json_object_foreach (connections->servers, name, server) {
+        struct server_connection *connection = &connections->items[connections->n++];
 
-        json_put(connections->servers, name, expanded);
-        hide_credentials(agent, expanded);
+        server_connection_init(connection, agent, name, server);
+        server_connection_hide(agent, connection);
+        server_session_restore(agent, connection);
     }
-    json_object_foreach (connections->servers, name, server)
-        connections->items[connections->n++] = (struct server_connection){
-            .name = name, .server = server, .transport = mcp_server_transport(server)};
     return connections;
 }
 
@@ -77,7 +44,7 @@ void server_connections_free(struct server_connections *connections)
     if (connections == NULL)
         return;
     for (size_t i = 0; i < connections->n; i++)
-        server_connection_close(&connections->items[i]);
+        server_connection_done(&connections->items[i]);
     json_decref(connections->servers);
     mem_free(connections);
 }
@@ -96,37 +63,17 @@ bool server_connections_take_changed(struct server_connections *connections)
 {
     bool has_changed = false;
 
-    for (size_t i = 0; i < connections->n; i++) {
-        struct mcp_session *session = connections->items[i].session;
-
-        if (session != NULL && mcp_take_tools_changed(mcp_session_connection(session)))
-            has_changed = true;
-    }
+    for (size_t i = 0; i < connections->n; i++)
+        has_changed = server_connection_take_changed(&connections->items[i]) || has_changed;
     return has_changed;
 }
 
-int server_connection_prepare(const struct agent *agent, struct server_connection *connection,
-                              int64_t timeout_ms, struct error *err)
+bool server_connections_keep_sessions(struct agent *agent)
 {
-    const struct mcp_options options = {
-        .http = agent->context->http,
-        .url = json_text_or(connection->server, "url", ""),
-        .headers = connection->headers.items,
-        .uses_sse = connection->transport == MCP_SSE,
-        .address_of = model_address_owner(&agent->conversation),
-        .timeout_ms = timeout_ms,
-    };
+    struct server_connections *connections = server_connections_of(agent);
+    bool has_changed = false;
 
-    server_connection_close(connection);
-    if (mcp_headers_read(&connection->headers, connection->server, err) < 0)
-        return -1;
-    connection->session = mcp_session_new(&options);
-    return 0;
-}
-
-void server_connection_close(struct server_connection *connection)
-{
-    mcp_session_freep(&connection->session);
-    mcp_headers_done(&connection->headers);
-    connection->headers = (struct mcp_headers)MCP_HEADERS_INIT;
+    for (size_t i = 0; i < connections->n; i++)
+        has_changed = server_session_keep(agent, &connections->items[i]) || has_changed;
+    return has_changed;
 }

@@ -1,7 +1,5 @@
 /*
- * Connections of a run to its agent's MCP servers: over HTTP, one session each, made at the first
- * use and again if the server has forgotten it. A server that is a program in the sandbox is
- * started for each talk.
+ * Connections of a run to its agent's MCP servers.
  *
  * Ownership: the agent owns its connections until server_connections_free().
  * Threading: the conversation's thread.
@@ -11,25 +9,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "client/mcp_headers.h"
 #include "model/tools/mcp_config.h"
+#include "worker/agent/mcp/server_connection.h"
 
 struct agent;
-struct error;
-struct mcp_session;
-
-struct server_connection {
-    const char *name; /* in the configuration */
-    json_t *server;   /* its configuration, with its secrets */
-    enum mcp_transport transport;
-    struct mcp_headers headers;
-    struct mcp_session *session; /* NULL: none is open */
-};
 
 struct server_connections {
     json_t *servers;
@@ -45,13 +32,7 @@ struct server_connection *server_connections_find(struct server_connections *con
                                                   const char *name) NONNULL MUST_CHECK;
 /* True if a server has said that its tools have changed; says so once. */
 bool server_connections_take_changed(struct server_connections *connections) NONNULL MUST_CHECK;
-
-/*
- * Prepares a session, over HTTP, whose calls have that time together; nothing is sent yet.
- * ERROR_INVALID if the server's credentials cannot be used.
- */
-int server_connection_prepare(const struct agent *agent, struct server_connection *connection,
-                              int64_t timeout_ms, struct error *err) NONNULL MUST_CHECK;
-void server_connection_close(struct server_connection *connection) NONNULL;
+/* Puts the sessions into the agent's state; true if that has changed and is to be stored. */
+bool server_connections_keep_sessions(struct agent *agent) NONNULL;
 
 #endif

@@ -25,6 +25,8 @@
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/secret_list.h"
 #include "worker/agent/mcp/server_connections.h"
+#include "worker/agent/mcp/server_thread.h"
+#include "worker/agent/mcp/server_token.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
@@ -54,41 +56,53 @@ static void round_done(struct server_round *round)
 
 /* --- asking --- */
 
+static int ask_once(struct server_question *question)
+{
+    return server_connection_greet(question->connection, &question->err) == 0
+               ? mcp_session_list(question->connection->session, question->tools, &question->err)
+               : -1;
+}
+
 static void *ask_server(void *context)
 {
     struct server_question *question = context;
-    struct mcp_session *session = question->connection->session;
+    struct server_connection *connection = question->connection;
+    struct error *err = &question->err;
 
-    question->rc = mcp_session_begin(session, &question->err) == 0
-                       ? mcp_session_list(session, question->tools, &question->err)
-                       : -1;
+    question->rc = server_token_settle(connection, err);
+    if (question->rc == 0)
+        question->rc = ask_once(question);
+    if (question->rc < 0 && err->code == ERROR_STALE) {
+        (void)json_array_clear(question->tools);
+        question->rc = server_connection_prepare(connection, LIST_MS, err);
+        if (question->rc == 0)
+            question->rc = ask_once(question);
+    }
+    if (question->rc == 0 || err->code != ERROR_UNAUTHENTICATED ||
+        !server_token_is_of_sign_in(connection))
+        return NULL;
+    (void)json_array_clear(question->tools);
+    question->rc = server_token_replace(connection, err);
+    if (question->rc == 0)
+        question->rc = ask_once(question);
     return NULL;
-}
-
-static int start_thread(const struct agent *agent, struct server_question *question)
-{
-    pthread_attr_t attr;
-    int rc = pthread_attr_init(&attr);
-
-    if (rc != 0)
-        return rc;
-    rc = pthread_attr_setstacksize(&attr, (size_t)agent->context->settings.stack_bytes);
-    if (rc == 0)
-        rc = pthread_create(&question->thread, &attr, ask_server, question);
-    (void)pthread_attr_destroy(&attr);
-    return rc;
 }
 
 static void begin_question(struct agent *agent, struct server_question *question)
 {
-    if (server_connection_prepare(agent, question->connection, LIST_MS, &question->err) < 0) {
+    struct server_connection *connection = question->connection;
+
+    cancel_reset(&connection->cancel);
+    if (connection->is_greeted)
+        mcp_set_timeout(mcp_session_connection(connection->session), LIST_MS);
+    if ((!connection->is_greeted &&
+         server_connection_prepare(connection, LIST_MS, &question->err) < 0) ||
+        server_thread_start(agent->context, &question->thread, ask_server, question,
+                            &question->err) < 0) {
         question->rc = -1;
         return;
     }
-    question->has_thread = start_thread(agent, question) == 0;
-    if (!question->has_thread)
-        question->rc =
-            error_set(&question->err, ERROR_UNAVAILABLE, "The worker has no thread to ask it");
+    question->has_thread = true;
 }
 
 static void cancel_round(void *context)
@@ -97,7 +111,7 @@ static void cancel_round(void *context)
 
     for (size_t i = 0; i < round->n; i++) {
         if (round->items[i].has_thread)
-            mcp_cancel(mcp_session_connection(round->items[i].connection->session));
+            cancel_set(&round->items[i].connection->cancel);
     }
 }
 
@@ -119,6 +133,8 @@ static int ask_remote(struct agent *agent, struct server_round *round, struct er
     }
     if (!is_stopped)
         run_control_end_wait(agent->control);
+    for (size_t i = 0; i < round->n; i++)
+        server_connection_hide(agent, round->items[i].connection);
     return is_stopped ? -1 : 0;
 }
 

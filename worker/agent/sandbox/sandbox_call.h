@@ -54,7 +54,8 @@ void sandbox_call_freep(struct sandbox_tool_call **call) NONNULL;
 size_t sandbox_call_action(const struct sandbox_tool_call *call) NONNULL MUST_CHECK;
 /*
  * Waits until one of the calls, all of which were sent, can be ended, and gives its index. At most
- * TOOL_CONCURRENCY_MAX. ERROR_CANCELLED after a stop request.
+ * TOOL_CONCURRENCY_MAX. The index is n if the agent's side work has ended first. ERROR_CANCELLED
+ * after a stop request.
  */
 int sandbox_call_wait(struct agent *agent, struct sandbox_tool_call *const *calls, size_t n,
                       size_t *index_out, struct error *err) NONNULL MUST_CHECK;

@@ -14,6 +14,7 @@
 #include "client/runtime_api.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/run_control.h"
+#include "worker/agent/core/side_wait.h"
 #include "worker/context.h"
 
 #define REPLY_MAX_BYTES ((size_t)(24 * 1024 * 1024))
@@ -39,7 +40,7 @@ int sandbox_http_start(const struct agent *agent, const struct sandbox_endpoint 
     struct http_request request = {
         .method = question->method,
         .url = question->path,
-        .direct = agent->direct,
+        .direct = question->is_detached ? NULL : agent->direct,
         .headers = headers,
         .timeout_ms = question->timeout_ms,
         .max_reply_bytes = REPLY_MAX_BYTES,
@@ -59,6 +60,7 @@ int sandbox_http_start(const struct agent *agent, const struct sandbox_endpoint 
 struct call_group {
     struct http_call *calls[HTTP_WAIT_MAX];
     size_t n;
+    const struct side_wait *side; /* NULL: none */
 };
 
 static void cancel_group(void *what)
@@ -67,6 +69,8 @@ static void cancel_group(void *what)
 
     for (size_t i = 0; i < group->n; i++)
         http_cancel(group->calls[i]);
+    if (group->side != NULL)
+        group->side->cancel(group->side->what);
 }
 
 static void cancel_call(void *call)
@@ -216,13 +220,14 @@ int sandbox_http_watch(const struct agent *agent, const struct sandbox_endpoint 
                        struct sandbox_exchange *const *exchanges, size_t n, size_t *index_out,
                        struct error *err)
 {
-    struct call_group group = {.n = n};
+    const struct side_wait *side = agent->side;
+    struct call_group group = {.n = n, .side = side};
     size_t index = n;
 
     assert(n <= HTTP_WAIT_MAX);
     for (size_t i = 0; i < n; i++)
         group.calls[i] = exchanges[i]->call;
-    while (index == n) {
+    while (index == n && (side == NULL || !side->has_ended(side->what))) {
         if (run_control_begin_wait(agent->control, WAIT_TOOL, cancel_group, &group, err) < 0)
             return -1;
         index = http_wait_any(agent->direct, group.calls, n, ms_until_look(exchanges, n));

@@ -37,7 +37,8 @@ struct sandbox_http_request {
     const char *path;
     const json_t *content; /* NULL: no body */
     int64_t timeout_ms;
-    bool is_watched; /* path is an action's: waited for by sandbox_http_watch() */
+    bool is_watched;  /* path is an action's: waited for by sandbox_http_watch() */
+    bool is_detached; /* another thread waits for the reply */
 };
 
 /* A watched request on its way. */
@@ -67,7 +68,8 @@ int sandbox_exchange_begin(const struct agent *agent, const struct sandbox_endpo
 void sandbox_exchange_done(struct sandbox_exchange *exchange);
 /*
  * Waits until one of the exchanges, all of which were sent, is over or hangs, and gives its index.
- * At most HTTP_WAIT_MAX. ERROR_CANCELLED after a stop request, unless sandbox_exchange_end() will
+ * At most HTTP_WAIT_MAX. The index is n if the agent's side work has ended first. ERROR_CANCELLED
+ * after a stop request, unless sandbox_exchange_end() will
  * say so.
  */
 int sandbox_http_watch(const struct agent *agent, const struct sandbox_endpoint *endpoint,

@@ -203,7 +203,7 @@ static json_t *observation_of(json_t *result)
 {
     json_auto_t *listed = json_of("{'name': 'n', 'server': 's', 'tool': {'name': 't'}}");
     struct agent_tool tool = mcp_tool(listed);
-    json_t *observation = mcp_observation(&tool, result);
+    json_t *observation = mcp_observation(mcp_tool_name(&tool), result);
 
     mem_free(tool.action_kind);
     return observation;

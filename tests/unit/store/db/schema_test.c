@@ -242,38 +242,42 @@ static void each_process_may_do_what_it_needs(void **state)
         const char *tables;
     } cases[] = {
         {"deft_fcgi", "SELECT",
-         "api_keys branches budget_extensions conversations documents events jobs mcp_sign_ins"
-         " preview_passes preview_sessions runtime_keys runtimes secret_reads server_init sessions"
-         " sign_in_links spending users warm_configs webhook_cursors webhooks"},
+         "api_keys branches budget_extensions conversations documents events jobs"
+         " mcp_grant_tokens mcp_grants mcp_sign_ins preview_passes preview_sessions"
+         " runtime_keys runtimes secret_reads server_init sessions sign_in_links spending"
+         " users warm_configs webhook_cursors webhooks"},
         {"deft_fcgi", "INSERT",
-         "api_keys branches budget_extensions conversations documents events jobs mcp_sign_ins"
-         " preview_passes preview_sessions runtime_keys secret_reads server_init sessions "
-         "sign_in_links users"
+         "api_keys branches budget_extensions conversations documents events jobs"
+         " mcp_grant_tokens mcp_grants mcp_sign_ins preview_passes preview_sessions"
+         " runtime_keys secret_reads server_init sessions sign_in_links users"
          " webhook_cursors webhook_leftovers"},
         {"deft_fcgi", "UPDATE",
-         "api_keys branches budget_extensions conversations documents mcp_sign_ins runtime_keys "
-         "runtimes sessions"
-         " sign_in_links users webhook_cursors"},
+         "api_keys branches budget_extensions conversations documents mcp_grants"
+         " mcp_sign_ins runtime_keys runtimes sessions sign_in_links users"
+         " webhook_cursors"},
         {"deft_fcgi", "DELETE",
-         "conversations documents events jobs mcp_sign_ins preview_passes preview_sessions sessions"
-         " sign_in_links"},
+         "conversations documents events jobs mcp_grant_tokens mcp_grants mcp_sign_ins"
+         " preview_passes preview_sessions sessions sign_in_links"},
         {"deft_gateway", "SELECT",
-         "api_keys branches conversations events jobs runtimes server_init sessions users"},
+         "api_keys branches conversations events jobs runtimes server_init sessions"
+         " users"},
         {"deft_gateway", "INSERT", "events jobs"},
         {"deft_gateway", "UPDATE", "conversations"},
         {"deft_gateway", "DELETE", ""},
         {"deft_worker", "SELECT",
          "branches budget_extensions condensed_views conversations documents events jobs"
-         " server_init spending users"
-         " webhook_cursors webhook_leftovers webhooks"},
+         " mcp_grant_tokens mcp_grants server_init spending users webhook_cursors"
+         " webhook_leftovers webhooks"},
         {"deft_worker", "INSERT",
-         "condensed_views conversations events jobs spending webhook_cursors webhooks"},
+         "condensed_views conversations events jobs mcp_grant_tokens mcp_grants spending"
+         " webhook_cursors webhooks"},
         {"deft_worker", "UPDATE",
-         "condensed_views conversations jobs spending webhook_cursors webhooks"},
-        {"deft_worker", "DELETE", "jobs webhook_cursors webhooks"},
+         "condensed_views conversations jobs mcp_grants spending webhook_cursors"
+         " webhooks"},
+        {"deft_worker", "DELETE", "jobs mcp_grant_tokens mcp_grants webhook_cursors webhooks"},
         {"deft_runtime", "SELECT",
-         "admin_logins conversations egress_refusals image_builds runtime_keys runtimes users"
-         " warm_configs warm_sandboxes"},
+         "admin_logins conversations egress_refusals image_builds runtime_keys runtimes"
+         " users warm_configs warm_sandboxes"},
         {"deft_runtime", "INSERT",
          "admin_logins egress_refusals image_builds runtimes warm_configs warm_sandboxes"},
         {"deft_runtime", "UPDATE",

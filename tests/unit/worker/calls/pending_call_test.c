@@ -6,6 +6,7 @@
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
+#include "worker/agent/mcp/server_talk.h"
 #include "worker/agent_test.h"
 
 /* The log of an answer that calls, and of a run that had no sandbox for the first of its calls. */
@@ -15,15 +16,18 @@
 static void run_last_call(struct agent *agent)
 {
     CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
-    struct sandbox_tool_call *sent = NULL;
-    bool is_early = false;
+    struct begun_call begun = BEGUN_CALL_INIT;
+    struct server_talks talks;
     struct error err = ERROR_INIT;
 
     history_find_pending(&agent->history, &pending);
     assert_int_not_equal(pending.n, 0);
-    if (pending_call_begin(agent, &pending, pending.n - 1, &sent, &is_early, &err) < 0)
+    server_talks_init(&talks, -1);
+    if (pending_call_begin(agent, &pending, pending.n - 1, &talks, &begun, &err) < 0)
         fail_msg("%s", err.message);
-    assert_null(sent);
+    assert_null(begun.in_sandbox);
+    assert_null(begun.at_server);
+    server_talks_done(&talks);
 }
 
 /* A claimed conversation that has a command and a finish to run, and a newer message. */

@@ -14,6 +14,7 @@
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/agent_row.h"
 #include "worker/agent/core/history.h"
+#include "worker/agent/mcp/server_talk.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/agent/sandbox/sandbox_call.h"
 #include "worker/events.h"
@@ -26,21 +27,23 @@
 static void run_call(struct claimed_agent *claimed, size_t at)
 {
     CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
-    CLEANUP(sandbox_call_freep) struct sandbox_tool_call *sent = NULL;
+    CLEANUP(begun_call_done) struct begun_call begun = BEGUN_CALL_INIT;
     struct agent *agent = &claimed->agent;
+    struct server_talks talks;
     size_t index = 1;
-    bool is_early = false;
     struct error err = ERROR_INIT;
 
     history_find_pending(&agent->history, &pending);
     assert_true(at < pending.n);
-    step_check(pending_call_begin(agent, &pending, at, &sent, &is_early, &err), &err);
-    assert_false(is_early);
-    if (sent != NULL) {
-        step_check(sandbox_call_wait(agent, &sent, 1, &index, &err), &err);
+    server_talks_init(&talks, -1);
+    step_check(pending_call_begin(agent, &pending, at, &talks, &begun, &err), &err);
+    assert_false(begun.is_early);
+    if (begun.in_sandbox != NULL) {
+        step_check(sandbox_call_wait(agent, &begun.in_sandbox, 1, &index, &err), &err);
         assert_int_equal(index, 0);
-        step_check(pending_call_end(agent, sent, &err), &err);
+        step_check(pending_call_end(agent, &begun, &err), &err);
     }
+    server_talks_done(&talks);
     assert_non_null(history_find_result(&agent->history, pending.items[at]));
 }
 

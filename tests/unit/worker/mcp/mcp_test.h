@@ -42,6 +42,7 @@ size_t mcp_n_requests(struct test_server *server, const char *method) NONNULL;
 
 int server_call_tests(void);
 int server_listing_tests(void);
+int server_token_tests(void);
 int variables_tests(void);
 
 #endif

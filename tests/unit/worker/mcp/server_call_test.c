@@ -22,83 +22,10 @@
 #include "worker/agent/core/secret_list.h"
 #include "worker/agent/mcp/server_connections.h"
 #include "worker/agent/mcp/server_listing.h"
+#include "worker/mcp/called.h"
 #include "worker/mcp/mcp_test.h"
 
 enum { N_LOOKS = 50 };
-
-#define CALLS                                                                                      \
-    "{\"turns\": [{\"steps\": [{\"calls\": [{\"name\": \"terminal\", \"arguments\":"               \
-    " {\"command\": \"x\"}}]}]}]}"
-#define RESULT ANSWER("{\"id\":2,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}")
-#define SECOND ANSWER("{\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"more\"}]}}")
-
-/* A claimed conversation with a pending call, a server, and a tool of it. */
-struct called {
-    struct claimed_agent claimed;
-    struct test_server *server;
-    json_t *listed;
-    struct agent_tool tool;
-    size_t action;
-    json_t *observation;
-    struct strbuf problem;
-    struct error err;
-    int rc;
-};
-
-static void begin(struct called *called, void **state, const struct test_reply *replies, size_t n)
-{
-    CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
-    CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
-    json_auto_t *agent = NULL;
-
-    *called = (struct called){.problem = STRBUF_INIT, .err = ERROR_INIT};
-    claimed_agent_begin_pending(&called->claimed, *state, CALLS);
-    run_control_renew(&called->claimed.control, INT64_MAX / 2);
-    called->server = test_server_start(replies, n, NULL);
-    strbuf_appendf(&config, "{\"one\": {\"url\": \"%s\"}}",
-                   test_server_url(called->server, "/mcp"));
-    json_put(json_object_get(called->claimed.agent.conversation.spec, "agent"), "mcp_config",
-             json_loads(config.text, 0, NULL));
-    called->listed = json_loads(
-        "{\"server\": \"one\", \"name\": \"do\", \"tool\": {\"name\": \"do\"}}", 0, NULL);
-    called->tool = mcp_tool(called->listed);
-    history_find_pending(&called->claimed.agent.history, &pending);
-    assert_int_equal(pending.n, 1);
-    called->action = pending.items[0];
-}
-
-static void end(struct called *called)
-{
-    mem_free(called->tool.action_kind);
-    json_decref(called->listed);
-    json_decref(called->observation);
-    strbuf_done(&called->problem);
-    claimed_agent_end(&called->claimed);
-    test_server_stop(called->server);
-}
-
-static void run(struct called *called)
-{
-    json_decref(called->observation);
-    called->observation = NULL;
-    strbuf_reset(&called->problem);
-    called->err = (struct error)ERROR_INIT;
-    called->rc = server_call_run(&called->claimed.agent, called->action, &called->tool,
-                                 &called->observation, &called->problem, &called->err);
-}
-
-static void assert_text(const struct called *called, const char *expected)
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
-
-    if (called->rc < 0)
-        fail_msg("%s", called->err.message);
-    assert_string_equal(called->problem.text, "");
-    json_append_text(&text, called->observation);
-    strbuf_appendf(&quoted, "\"%s\"", expected);
-    assert_json_at(text.text, "content[1].text", quoted.text);
-}
 
 static const char *id_of(struct called *called)
 {
@@ -111,17 +38,17 @@ static void a_call_is_noted_before_its_result(void **state)
     CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
-    run(&called);
-    assert_text(&called, "done");
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_run(&called);
+    called_assert_text(&called, "done");
     assert_null(called.claimed.control.cancel);
     assert_non_null(strstr(test_server_request(called.server, 2), "\"name\":\"do\""));
     strbuf_appendf(&sql,
                    "SELECT count(*) FROM conversations WHERE id = '%s' AND"
-                   " agent_state::jsonb ->> 'server_call' = '%s'",
+                   " agent_state::jsonb -> 'server_call' = '[\"%s\"]'",
                    called.claimed.agent.lease.conversation_id.text, id_of(&called));
     assert_int_equal(test_sql_count(sql.text), 1);
-    end(&called);
+    called_end(&called);
 }
 
 static void a_session_is_used_for_all_calls(void **state)
@@ -129,14 +56,48 @@ static void a_session_is_used_for_all_calls(void **state)
     static const struct test_reply replies[] = {GREETING, RESULT, SECOND};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     called.tool.annotations.is_idempotent = true;
-    run(&called);
-    run(&called);
-    assert_text(&called, "more");
+    called_run(&called);
+    called_run(&called);
+    called_assert_text(&called, "more");
     assert_int_equal(test_server_n_requests(called.server), 4);
     assert_non_null(strstr(test_server_request(called.server, 3), "of-the-test"));
-    end(&called);
+    called_end(&called);
+}
+
+static void begin_another_run(struct called *called)
+{
+    server_connections_free(called->claimed.agent.servers);
+    called->claimed.agent.servers = NULL;
+}
+
+static void a_session_outlives_its_run_until_the_configuration_changes(void **state)
+{
+    static const struct test_reply replies[] = {GREETING, RESULT, SECOND, GREETING, RESULT};
+    CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
+    struct called called;
+
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called.tool.annotations.is_idempotent = true;
+    called_run(&called);
+    assert_true(server_connections_keep_sessions(&called.claimed.agent));
+    assert_false(server_connections_keep_sessions(&called.claimed.agent));
+    begin_another_run(&called);
+    called_run(&called);
+    called_assert_text(&called, "more");
+    assert_int_equal(mcp_n_requests(called.server, "initialize"), 1);
+    assert_non_null(strstr(test_server_request(called.server, 3), "of-the-test"));
+    assert_non_null(strstr(test_server_request(called.server, 3), "2025-03-26"));
+    assert_null(strstr(test_server_request(called.server, 3), "\"id\":3"));
+    begin_another_run(&called);
+    strbuf_appendf(&config, "{\"one\": {\"url\": \"%s\", \"headers\": {\"X-New\": \"1\"}}}",
+                   test_server_url(called.server, "/mcp"));
+    called_configure(&called, config.text);
+    called_run(&called);
+    called_assert_text(&called, "done");
+    assert_int_equal(mcp_n_requests(called.server, "initialize"), 2);
+    called_end(&called);
 }
 
 static void a_call_in_doubt_is_repeated_only_if_that_is_harmless(void **state)
@@ -144,22 +105,22 @@ static void a_call_in_doubt_is_repeated_only_if_that_is_harmless(void **state)
     static const struct test_reply replies[] = {GREETING, RESULT, SECOND};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
-    json_put_text(called.claimed.agent.conversation.agent_state, AGENT_STATE_SERVER_CALL,
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    json_put_text(called.claimed.agent.conversation.agent_state, AGENT_STATE_SERVER_CALLS,
                   id_of(&called));
-    run(&called);
+    called_run(&called);
     assert_int_equal(called.rc, 0);
     assert_null(called.observation);
     assert_non_null(strstr(called.problem.text, "was not sent again"));
     assert_int_equal(test_server_n_requests(called.server), 0);
     called.tool.annotations.is_idempotent = true;
-    run(&called);
-    assert_text(&called, "done");
+    called_run(&called);
+    called_assert_text(&called, "done");
     called.tool.annotations.is_idempotent = false;
     called.tool.annotations.is_read_only = true;
-    run(&called);
-    assert_text(&called, "more");
-    end(&called);
+    called_run(&called);
+    called_assert_text(&called, "more");
+    called_end(&called);
 }
 
 static void the_note_of_another_call_does_not_matter(void **state)
@@ -167,12 +128,12 @@ static void the_note_of_another_call_does_not_matter(void **state)
     static const struct test_reply replies[] = {GREETING, RESULT};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
-    json_put_text(called.claimed.agent.conversation.agent_state, AGENT_STATE_SERVER_CALL,
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    json_put_text(called.claimed.agent.conversation.agent_state, AGENT_STATE_SERVER_CALLS,
                   called.claimed.agent.lease.conversation_id.text);
-    run(&called);
-    assert_text(&called, "done");
-    end(&called);
+    called_run(&called);
+    called_assert_text(&called, "done");
+    called_end(&called);
 }
 
 static void a_session_that_is_forgotten_is_made_again_once(void **state)
@@ -180,14 +141,14 @@ static void a_session_that_is_forgotten_is_made_again_once(void **state)
     static const struct test_reply replies[] = {GREETING, RESULT, REFUSAL("404"), GREETING, RESULT};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     called.tool.annotations.is_idempotent = true;
-    run(&called);
-    assert_text(&called, "done");
-    run(&called);
-    assert_text(&called, "done");
+    called_run(&called);
+    called_assert_text(&called, "done");
+    called_run(&called);
+    called_assert_text(&called, "done");
     assert_int_equal(mcp_n_requests(called.server, "initialize"), 2);
-    end(&called);
+    called_end(&called);
 }
 
 static void a_server_that_forgets_every_session_is_an_error(void **state)
@@ -195,15 +156,15 @@ static void a_server_that_forgets_every_session_is_an_error(void **state)
     static const struct test_reply replies[] = {GREETING, REFUSAL("404"), GREETING, REFUSAL("404")};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
-    run(&called);
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_run(&called);
     assert_int_equal(called.rc, 0);
     assert_null(called.observation);
     assert_string_equal(
         called.problem.text,
         "The MCP server 'one' failed: The server does not know the session any more");
     assert_int_equal(test_server_n_requests(called.server), 6);
-    end(&called);
+    called_end(&called);
 }
 
 static void a_failure_ends_the_session(void **state)
@@ -211,15 +172,15 @@ static void a_failure_ends_the_session(void **state)
     static const struct test_reply replies[] = {GREETING, REFUSAL("500"), GREETING, RESULT};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     called.tool.annotations.is_idempotent = true;
-    run(&called);
+    called_run(&called);
     assert_string_equal(
         called.problem.text,
         "The MCP server 'one' failed: The server refused the request with HTTP status 500");
-    run(&called);
-    assert_text(&called, "done");
-    end(&called);
+    called_run(&called);
+    called_assert_text(&called, "done");
+    called_end(&called);
 }
 
 static void a_server_that_is_gone_from_the_configuration_is_an_error(void **state)
@@ -227,13 +188,13 @@ static void a_server_that_is_gone_from_the_configuration_is_an_error(void **stat
     static const struct test_reply replies[] = {GREETING};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     json_put_text(called.listed, "server", "two");
-    run(&called);
+    called_run(&called);
     assert_int_equal(called.rc, 0);
     assert_non_null(strstr(called.problem.text, "'two'"));
     assert_int_equal(test_server_n_requests(called.server), 0);
-    end(&called);
+    called_end(&called);
 }
 
 /* Its arguments were stored masked, and only the run that received them has the value. */
@@ -243,16 +204,16 @@ static void a_call_that_lost_a_secret_is_not_sent(void **state)
     struct called called;
     json_t *data = json_object();
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     json_put_text(data, "token", "<secret-hidden>");
     json_put(json_object_get(called.claimed.agent.history.items[called.action].json, "action"),
              "data", data);
     called.claimed.agent.claimed_seq = called.claimed.agent.history.last_seq;
-    run(&called);
+    called_run(&called);
     assert_int_equal(called.rc, 0);
     assert_string_equal(called.problem.text, CALL_WITHHELD_TEXT);
     assert_int_equal(test_server_n_requests(called.server), 0);
-    end(&called);
+    called_end(&called);
 }
 
 static void the_arguments_are_those_that_the_model_wrote(void **state)
@@ -261,20 +222,20 @@ static void the_arguments_are_those_that_the_model_wrote(void **state)
     struct called called;
     struct agent *agent = &called.claimed.agent;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     agent->withheld = json_object();
     json_put(agent->withheld, id_of(&called),
              json_loads("{\"data\": {\"token\": \"the value\"}}", 0, NULL));
-    run(&called);
-    assert_text(&called, "done");
+    called_run(&called);
+    called_assert_text(&called, "done");
     assert_non_null(
         strstr(test_server_request(called.server, 2), "\"arguments\":{\"token\":\"the value\"}"));
-    end(&called);
+    called_end(&called);
 }
 
 static void *run_in_thread(void *called)
 {
-    run(called);
+    called_run(called);
     return NULL;
 }
 
@@ -285,18 +246,18 @@ static void a_call_waits_for_the_lease(void **state)
     struct called called;
     pthread_t thread = 0;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     run_control_renew(&called.claimed.control, clock_monotonic_ms() - 1);
     assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &called), 0);
     for (int n_noted = 0; n_noted < N_LOOKS && test_server_n_requests(called.server) == 0;)
         n_noted +=
             test_sql_count("SELECT count(*) FROM conversations WHERE"
-                           " agent_state::json ->> '" AGENT_STATE_SERVER_CALL "' IS NOT NULL") > 0;
+                           " agent_state::json ->> '" AGENT_STATE_SERVER_CALLS "' IS NOT NULL") > 0;
     assert_int_equal(test_server_n_requests(called.server), 0);
     run_control_renew(&called.claimed.control, INT64_MAX / 2);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_text(&called, "done");
-    end(&called);
+    called_assert_text(&called, "done");
+    called_end(&called);
 }
 
 static void a_stop_is_not_the_servers_error(void **state)
@@ -304,14 +265,14 @@ static void a_stop_is_not_the_servers_error(void **state)
     static const struct test_reply replies[] = {GREETING, RESULT};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     run_control_request(&called.claimed.control, STOP_INTERRUPT);
-    run(&called);
+    called_run(&called);
     assert_int_equal(called.rc, -1);
     assert_int_equal(called.err.code, ERROR_CANCELLED);
     assert_string_equal(called.problem.text, "");
     assert_int_equal(mcp_n_requests(called.server, "tools/call"), 0);
-    end(&called);
+    called_end(&called);
 }
 
 #define STREAM "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
@@ -325,7 +286,7 @@ static void stop_during_a_call(struct called *called, void **state, enum stop_ki
          .ending = TEST_CLOSE}};
     pthread_t thread = 0;
 
-    begin(called, state, replies, ARRAY_SIZE(replies));
+    called_begin(called, state, replies, ARRAY_SIZE(replies));
     assert_int_equal(pthread_create(&thread, NULL, run_in_thread, called), 0);
     assert_true(test_server_wait(called->server, 3));
     run_control_request(&called->claimed.control, stop);
@@ -344,7 +305,7 @@ static void the_server_is_told_of_an_interrupt(void **state)
     assert_non_null(
         strstr(test_server_request(called.server, 3), "\"method\":\"notifications/cancelled\""));
     assert_non_null(strstr(test_server_request(called.server, 3), "\"requestId\":2"));
-    end(&called);
+    called_end(&called);
 }
 
 /* Another worker takes the run over: it may still want the result. */
@@ -354,7 +315,7 @@ static void the_server_is_not_told_of_a_lost_lease(void **state)
 
     stop_during_a_call(&called, state, STOP_LOST);
     assert_int_equal(test_server_n_requests(called.server), 3);
-    end(&called);
+    called_end(&called);
 }
 
 #define EVENT(json) "data: " json "\n\n"
@@ -368,12 +329,12 @@ static void a_changed_list_is_heard_of_during_a_call(void **state)
          .ending = TEST_CLOSE}};
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
-    run(&called);
-    assert_text(&called, "done");
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_run(&called);
+    called_assert_text(&called, "done");
     assert_true(server_connections_take_changed(called.claimed.agent.servers));
     assert_false(server_connections_take_changed(called.claimed.agent.servers));
-    end(&called);
+    called_end(&called);
 }
 
 /* A list that is known is not asked for, until the server says that it has changed. */
@@ -384,26 +345,25 @@ static void a_changed_list_is_asked_for_again(void **state)
         {.bytes = STREAM EVENT("{\"method\":\"notifications/tools/list_changed\"}")
              EVENT("{\"id\":2,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}"),
          .ending = TEST_CLOSE},
-        GREETING,
-        ANSWER("{\"id\":2,\"result\":{\"tools\":[{\"name\":\"later\"}]}}")};
+        ANSWER("{\"id\":3,\"result\":{\"tools\":[{\"name\":\"later\"}]}}")};
     struct called called;
     struct agent *agent = &called.claimed.agent;
     json_auto_t *tools = NULL;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     json_put(agent->conversation.spec, MCP_LISTING, mcp_listing_new());
     assert_int_equal(server_listing_settle(agent, &called.err), 0);
     assert_int_equal(test_server_n_requests(called.server), 0);
-    run(&called);
-    assert_text(&called, "done");
+    called_run(&called);
+    called_assert_text(&called, "done");
     assert_int_equal(server_listing_settle(agent, &called.err), 0);
-    assert_int_equal(test_server_n_requests(called.server), 6);
+    assert_int_equal(test_server_n_requests(called.server), 4);
     tools = mcp_listing_tools_of(json_object_get(agent->conversation.spec, MCP_LISTING), "one");
     assert_int_equal(json_array_size(tools), 1);
     assert_string_equal(json_text_or(json_array_get(tools, 0), "name", ""), "later");
     assert_int_equal(server_listing_settle(agent, &called.err), 0);
-    assert_int_equal(test_server_n_requests(called.server), 6);
-    end(&called);
+    assert_int_equal(test_server_n_requests(called.server), 4);
+    called_end(&called);
 }
 
 /* Another writer may come in between: a client, for instance, with a message. */
@@ -416,7 +376,7 @@ static void a_list_is_stored_though_another_write_came_first(void **state)
     json_auto_t *tools = NULL;
     CLEANUP(strbuf_done) struct strbuf kept = STRBUF_INIT;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     test_sql("UPDATE conversations SET spec = (spec::jsonb || '{\"later\": 1}')::text");
     test_sql("CREATE SEQUENCE test_writes; CREATE FUNCTION test_conflict() RETURNS trigger"
              " LANGUAGE plpgsql AS 'BEGIN IF nextval(''test_writes'') < 3 THEN"
@@ -437,7 +397,7 @@ static void a_list_is_stored_though_another_write_came_first(void **state)
                    " '1' AND spec::json -> '" MCP_LISTING "' IS NOT NULL",
                    agent->lease.conversation_id.text);
     assert_int_equal(test_sql_count(kept.text), 1);
-    end(&called);
+    called_end(&called);
 }
 
 /* Each talk over the older transport has a stream of its own. */
@@ -456,19 +416,19 @@ static void a_call_over_the_older_transport_has_its_own_stream(void **state)
     CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
     strbuf_appendf(&config, "{\"one\": {\"url\": \"%s\"}}", test_server_url(called.server, "/sse"));
     json_put(json_object_get(called.claimed.agent.conversation.spec, "agent"), "mcp_config",
              json_loads(config.text, 0, NULL));
     called.tool.annotations.is_idempotent = true;
-    run(&called);
-    assert_text(&called, "streamed");
-    run(&called);
-    assert_text(&called, "streamed");
+    called_run(&called);
+    called_assert_text(&called, "streamed");
+    called_run(&called);
+    called_assert_text(&called, "streamed");
     assert_int_equal(test_server_n_requests(called.server), 8);
     assert_non_null(strstr(test_server_request(called.server, 0), "GET /sse"));
     assert_non_null(strstr(test_server_request(called.server, 4), "GET /sse"));
-    end(&called);
+    called_end(&called);
 }
 
 /* Credentials of a server that it repeats. */
@@ -488,24 +448,18 @@ static void credentials_are_hidden(void **state)
         struct called called;
         json_t *server = NULL;
 
-        begin(&called, state, replies, ARRAY_SIZE(replies));
+        called_begin(&called, state, replies, ARRAY_SIZE(replies));
         server = json_object_get(
             json_object_get(json_object_get(called.claimed.agent.conversation.spec, "agent"),
                             "mcp_config"),
             "one");
         json_put(server, "auth", json_loads(configs[i], 0, NULL));
-        run(&called);
-        assert_text(&called, "done");
+        called_run(&called);
+        called_assert_text(&called, "done");
         secret_list_mask_text(&called.claimed.agent.secrets, "it is of-the-server", &masked);
         assert_string_equal(masked.text, "it is <secret-hidden>");
-        end(&called);
+        called_end(&called);
     }
-}
-
-static void use_program(struct called *called, const char *config)
-{
-    json_put(json_object_get(called->claimed.agent.conversation.spec, "agent"), "mcp_config",
-             json_loads(config, 0, NULL));
 }
 
 static void a_program_gets_the_call_in_the_sandbox(void **state)
@@ -515,20 +469,20 @@ static void a_program_gets_the_call_in_the_sandbox(void **state)
     struct run_fixture *fixture = *state;
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
-    use_program(&called, "{\"one\": {\"command\": \"c\", \"args\": [\"a\"], \"timeout\": 7}}");
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_configure(&called, "{\"one\": {\"command\": \"c\", \"args\": [\"a\"], \"timeout\": 7}}");
     stub_set_program(
         fixture->stub,
         "{\"replies\": [{\"id\": 1, \"result\": {}}, {\"id\": 3, \"result\": {\"content\":"
         " [{\"type\": \"text\", \"text\": \"of the program\"}]}}]}");
-    run(&called);
-    assert_text(&called, "of the program");
+    called_run(&called);
+    called_assert_text(&called, "of the program");
     stub_program_order(fixture->stub, &order);
     assert_json_at(order.text, "command", "\"c\"");
     assert_json_at(order.text, "args", "[\"a\"]");
     assert_json_at(order.text, "timeout_ms", "7000");
     assert_json_at(order.text, "messages[2].params", "{\"name\": \"do\", \"arguments\": {}}");
-    end(&called);
+    called_end(&called);
 }
 
 static void a_program_has_two_minutes_at_most(void **state)
@@ -538,17 +492,17 @@ static void a_program_has_two_minutes_at_most(void **state)
     struct run_fixture *fixture = *state;
     struct called called;
 
-    begin(&called, state, replies, ARRAY_SIZE(replies));
-    use_program(&called, "{\"one\": {\"command\": \"c\"}}");
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_configure(&called, "{\"one\": {\"command\": \"c\"}}");
     stub_set_program(fixture->stub, "{\"replies\": [{\"id\": 1, \"result\": {}}]}");
-    run(&called);
+    called_run(&called);
     assert_int_equal(called.rc, 0);
     assert_null(called.observation);
     assert_string_equal(called.problem.text,
                         "The MCP server 'one' failed: The server did not answer the call");
     stub_program_order(fixture->stub, &order);
     assert_json_at(order.text, "timeout_ms", "120000");
-    end(&called);
+    called_end(&called);
 }
 
 int server_call_tests(void)
@@ -556,6 +510,7 @@ int server_call_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_is_noted_before_its_result),
         cmocka_unit_test(a_session_is_used_for_all_calls),
+        cmocka_unit_test(a_session_outlives_its_run_until_the_configuration_changes),
         cmocka_unit_test(a_call_in_doubt_is_repeated_only_if_that_is_harmless),
         cmocka_unit_test(the_note_of_another_call_does_not_matter),
         cmocka_unit_test(a_session_that_is_forgotten_is_made_again_once),

@@ -13,12 +13,13 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "client/mcp_site.h"
 #include "client/test_server.h"
 #include "fake_sandbox.h"
-#include "fcgi/agent/mcp/mcp_site.h"
 #include "fixture.h"
 #include "support/json_path.h"
 #include "support/pg.h"
+#include "support/sql.h"
 
 #define DISPATCH(name, ...)                                                                        \
     CLEANUP(test_answer_done) struct test_answer name = test_dispatch(*state, __VA_ARGS__)
@@ -26,6 +27,13 @@
 #define OLD_TOKENS "{\"access_token\":\"old-access\",\"refresh_token\":\"old-refresh\"}"
 #define CLIENT ",\"client_info\":{\"client_id\":\"c1\"}"
 #define FAILURE(text, kind) "{\"ok\":false,\"error\":\"" text "\",\"error_kind\":\"" kind "\"}"
+
+/* A server whose tokens, which all tests have in common, were never renewed. */
+static struct site *new_site(void)
+{
+    test_sql("DELETE FROM mcp_grants");
+    return site_open();
+}
 
 /* Seconds since 1970 that many seconds from now. */
 static double in_s(double seconds)
@@ -58,7 +66,7 @@ static void token_is_renewed_a_minute_before_its_end(void **state)
     static const double ends_s[] = {-1000, 50};
 
     for (size_t i = 0; i < ARRAY_SIZE(ends_s); i++) {
-        struct site *site = site_open();
+        struct site *site = new_site();
 
         site_add_discovery(site, "");
         site_add(site, "200 OK", SITE_TOKENS);
@@ -91,7 +99,7 @@ static void token_that_lives_on_is_used(void **state)
     double ends_s[] = {in_s(90), 0};
 
     for (size_t i = 0; i < ARRAY_SIZE(ends_s); i++) {
-        struct site *site = site_open();
+        struct site *site = new_site();
 
         site_add_tools(site);
         {
@@ -108,7 +116,7 @@ static void token_that_lives_on_is_used(void **state)
 
 static void without_a_refresh_token_the_old_one_is_tried(void **state)
 {
-    struct site *site = site_open();
+    struct site *site = new_site();
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
 
     site_add_tools(site);
@@ -127,7 +135,7 @@ static void without_a_refresh_token_the_old_one_is_tried(void **state)
 
 static void refresh_token_stays_unless_there_is_a_new_one(void **state)
 {
-    struct site *site = site_open();
+    struct site *site = new_site();
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
 
     site_add_discovery(site, "");
@@ -156,6 +164,27 @@ static void refresh_token_stays_unless_there_is_a_new_one(void **state)
     site_close(site);
 }
 
+/* A client that still has the old tokens: another request, or a run, has renewed them. */
+static void tokens_that_were_renewed_are_not_renewed_again(void **state)
+{
+    struct site *site = new_site();
+
+    site_add_discovery(site, "");
+    site_add(site, "200 OK", SITE_TOKENS);
+    site_add_tools(site);
+    site_add_tools(site);
+    for (int i = 0; i < 2; i++) {
+        CLEANUP(test_answer_done) struct test_answer answer =
+            test_it(state, site, in_s(-1), CLIENT);
+
+        assert_json_at(answer.body.text, "ok", "true");
+        assert_json_at(answer.body.text, "oauth_state.client_info", "{\"client_id\":\"c1\"}");
+    }
+    assert_int_equal(test_server_n_requests(site->server), 10);
+    assert_asked(site->server, 7, "Authorization: Bearer the-access\r\n");
+    site_close(site);
+}
+
 static void renewals_that_fail_say_why(void **state)
 {
     static const struct {
@@ -167,11 +196,13 @@ static void renewals_that_fail_say_why(void **state)
         {",\"client_info\":1", "200 OK",
          FAILURE("No user has signed in to this server yet", "unknown")},
         {CLIENT, "400 Bad Request",
-         FAILURE("The sign-in server refused to issue tokens (HTTP 400): gone", "unknown")},
+         FAILURE("Sign in to this server again: The sign-in server refused to "
+                 "issue tokens (HTTP 400): gone",
+                 "unknown")},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct site *site = site_open();
+        struct site *site = new_site();
 
         site_add_discovery(site, "");
         site_add(site, rows[i].status, "{\"error\":\"gone\"}");
@@ -186,7 +217,7 @@ static void renewals_that_fail_say_why(void **state)
 
 static void a_renewal_takes_a_slot_and_gives_it_back(void **state)
 {
-    struct site *site = site_open();
+    struct site *site = new_site();
     size_t n = test_take_waits(*state);
 
     {
@@ -246,7 +277,7 @@ static void assert_kept(void **state, const char *name, const char *expected)
 
 static void settings_with_the_old_token_get_the_new_one(void **state)
 {
-    struct site *site = site_open();
+    struct site *site = new_site();
     CLEANUP(strbuf_done) struct strbuf same = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf elsewhere = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf newer = STRBUF_INIT;
@@ -283,6 +314,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(token_that_lives_on_is_used),
         cmocka_unit_test(without_a_refresh_token_the_old_one_is_tried),
         cmocka_unit_test(refresh_token_stays_unless_there_is_a_new_one),
+        cmocka_unit_test(tokens_that_were_renewed_are_not_renewed_again),
         cmocka_unit_test(renewals_that_fail_say_why),
         cmocka_unit_test(a_renewal_takes_a_slot_and_gives_it_back),
         cmocka_unit_test(settings_with_the_old_token_get_the_new_one),

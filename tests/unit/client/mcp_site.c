@@ -1,4 +1,4 @@
-#include "fcgi/agent/mcp/mcp_site.h"
+#include "client/mcp_site.h"
 
 #include "base/mem.h"
 #include "base/strbuf.h"

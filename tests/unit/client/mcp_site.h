@@ -1,10 +1,10 @@
 /*
  * A server for tests of signing in: an MCP server at /mcp that is its own authorization server.
  *
- * Ownership: close_site() frees it.
+ * Ownership: site_close() frees it.
  */
-#ifndef DEFT_TESTS_UNIT_FCGI_AGENT_MCP_SITE_H
-#define DEFT_TESTS_UNIT_FCGI_AGENT_MCP_SITE_H
+#ifndef DEFT_TESTS_UNIT_CLIENT_MCP_SITE_H
+#define DEFT_TESTS_UNIT_CLIENT_MCP_SITE_H
 
 #include <stddef.h>
 

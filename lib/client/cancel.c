@@ -39,6 +39,9 @@ int cancel_enter(struct cancel *cancel, struct http_call *call, struct error *er
     lock_take(&cancel->lock);
     is_set = cancel->is_set;
     cancel->current = is_set ? NULL : call;
+    /* A stream that is read in turns may come here again. */
+    if (is_set && call != NULL)
+        http_cancel(call);
     lock_release(&cancel->lock);
     return is_set ? error_set(err, ERROR_CANCELLED, "The call was cancelled") : 0;
 }

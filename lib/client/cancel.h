@@ -27,7 +27,10 @@ void cancel_done(struct cancel *cancel) NONNULL;
 void cancel_set(struct cancel *cancel) NONNULL;
 /* Lets calls start again. */
 void cancel_reset(struct cancel *cancel) NONNULL;
-/* Makes a call the one that cancel_set() ends; NULL: none. ERROR_CANCELLED after cancel_set(). */
+/*
+ * Makes a call the one that cancel_set() ends; NULL: none. After cancel_set() ERROR_CANCELLED, and
+ * the call is ended.
+ */
 int cancel_enter(struct cancel *cancel, struct http_call *call, struct error *err)
     __attribute__((nonnull(1, 3))) MUST_CHECK;
 void cancel_leave(struct cancel *cancel) NONNULL;

@@ -1,5 +1,6 @@
 #include "sandbox/git/git_routes.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +18,7 @@
 #include "sandbox/http/server_request.h"
 #include "sandbox/http/validation.h"
 
-enum { COMMITS_DEFAULT = 50, COMMITS_MAX = 200, COMMIT_FIELDS = 5 };
+enum { COMMITS_DEFAULT = 50, COMMITS_MAX = 200 };
 
 /* --- changes --- */
 
@@ -220,17 +221,30 @@ static int64_t read_limit(const struct server_request *request)
     return limit;
 }
 
+/* Newer versions of git say Z for UTC, older ones an offset. */
+static void put_time(json_t *commit, const char *time)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    bool is_utc = text_ends_with(time, "Z");
+
+    strbuf_append_bytes(&text, time, strlen(time) - (is_utc ? 1 : 0));
+    if (is_utc)
+        strbuf_append(&text, "+00:00");
+    json_put_text(commit, "timestamp", text.text);
+}
+
 static json_t *next_commit(const struct strbuf *out, size_t *at)
 {
-    static const char *const members[COMMIT_FIELDS] = {"sha", "short_sha", "subject", "author",
-                                                       "timestamp"};
+    static const char *const members[] = {"sha", "short_sha", "subject", "author"};
     json_t *commit = json_object();
+    const char *field = NULL;
 
-    for (size_t i = 0; i < COMMIT_FIELDS; i++) {
-        const char *field = next_field(out, at);
-
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        field = next_field(out, at);
         json_put_text(commit, members[i], field != NULL ? field : "");
     }
+    field = next_field(out, at);
+    put_time(commit, field != NULL ? field : "");
     return commit;
 }
 

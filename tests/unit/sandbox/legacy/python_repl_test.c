@@ -161,11 +161,11 @@ static void process_that_ends_is_started_again(void **state)
 
     if (bench == NULL)
         skip();
-    assert_cell(bench, "print('a', flush=True); import os; os._exit(0)",
+    assert_cell(bench, "v17 = 1; print('a', flush=True); import os; os._exit(0)",
                 "\"a\\n[The Python process has ended; its definitions are lost.]\"");
-    assert_cell(bench, "os",
+    assert_cell(bench, "v17",
                 "\"Traceback (most recent call last):\\n  File \\\"<cell>\\\", line 1, in "
-                "<module>\\n    os\\nNameError: name 'os' is not defined\"");
+                "<module>\\n    v17\\nNameError: name 'v17' is not defined\"");
 }
 
 static void sandbox_without_python_refuses_cells(void **state)

@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { call, engine, House, waitUntil } from './runtime_house.mjs';
 
 const DEADLINE_MS = 120_000;
-/** Longer than any test, so that only what is made to look older is paused. */
-const IDLE_S = 3600;
+/** Longer than what a test does next takes, so that only what is made to look older is paused; a tenth passes between two looks. */
+const IDLE_S = 40;
 const NEVER = { OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '0', DEFT_STOP_AFTER_MS: '0', OH_SANDBOX_LIFECYCLE_MAX_SESSION_SECONDS: '0', OH_SANDBOX_LIFECYCLE_DELETE_AFTER_SECONDS: '0' };
 
 describe('an unused sandbox', () => {

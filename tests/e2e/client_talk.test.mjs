@@ -61,8 +61,9 @@ test('secrets reach the shell and no event', async (t) => {
   const opened = await openConversation(t, fake, 'secret');
   await opened.conversation.updateSecrets({ MY_TOKEN: 'value-of-mine' });
   await ask(opened, 'go');
-  assert.match(observed(opened.heard.find(isResult('terminal'))), /<secret-hidden>/);
-  assert.doesNotMatch(JSON.stringify([opened.heard, fake.requests]), /value-of-mine/);
+  const stored = await eventsOf(opened.conversation);
+  assert.match(observed(stored.find(isResult('terminal'))), /<secret-hidden>/);
+  assert.doesNotMatch(JSON.stringify([stored, opened.heard, fake.requests]), /value-of-mine/);
 });
 
 test('a side question, a condensation and a title work', async (t) => {

@@ -98,7 +98,12 @@ describe('an engine that goes away', () => {
   it('that is stopping is sent no requests, whose work it might leave incomplete', async () => {
     const { json: runtime } = await house.sandbox('e-8');
     assert.equal(runtime.status, 'running', runtime.status_detail);
-    way.set('ending');
+    // What had begun goes on; then only the stream of events is open.
+    await waitUntil(() => {
+      const rests = way.sockets.size === 1;
+      if (rests) way.set('ending');
+      return rests;
+    }, 120000, 'the service rests');
     await engine('POST', `/containers/${house.instance}-${runtime.runtime_id}/kill`);
     await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 120000, 'the loss is noticed');
     assert.deepEqual(way.late, []);

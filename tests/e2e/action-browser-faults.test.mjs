@@ -186,7 +186,7 @@ describe("a failing browser", { concurrency: 2 }, () => {
     for (const [name, [script, words]] of Object.entries(fakes)) {
       const program = path.join(dir, name);
       fs.writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-      const surfer = new Surfer(await started(t, { DEFT_ACTION_BROWSER: program, DEFT_ACTION_BROWSER_TIMEOUT_MS: "10000" }));
+      const surfer = new Surfer(await started(t, { DEFT_ACTION_BROWSER: program, DEFT_ACTION_BROWSER_TIMEOUT_MS: "6000" }));
       const failed = await surfer.open(pages.url("plain"));
       assert.equal(failed.is_error, true);
       assert.match(failed.text, words, name);

@@ -118,7 +118,7 @@ const LOCATIONS = [
     [name, '= @PREFIX@/execute_action', `${prefix}/execute_action`], [name, '~ ^@PREFIX@/(api/(conversations/[^/]+/)?file/upload|upload_file$)', `${prefix}/api/file/upload`],
     [name, '~ ^@PREFIX@/(api/(conversations/[^/]+/)?file/download|download_files$)', `${prefix}/api/file/download`],
     [name, '~ ^@PREFIX@/(api/(conversations/[^/]+/)?(bash|file|git)/|api/conversations/[^/]+/workspace(/|$)|list_files$|update_mcp_server$)', `${prefix}/api/bash/x`],
-    [name, '~ ^@PREFIX@/(docs|redoc)$', `${prefix}/docs`], [name, '@PREFIX@/docs/', `${prefix}/docs/x`], [name, '= @PREFIX@/sockets', `${prefix}/sockets`], [name, '@PREFIX@/sockets/', `${prefix}/sockets/events/x`], [name, '= @PREFIX@/.deft/socket', `${prefix}/.deft/socket`, [], 404],
+    [name, '~ ^@PREFIX@/(docs|redoc)$', `${prefix}/docs`], [name, '@PREFIX@/docs/', `${prefix}/docs/x`], [name, '@PREFIX@/v1/', `${prefix}/v1/models`], [name, '= @PREFIX@/sockets', `${prefix}/sockets`], [name, '@PREFIX@/sockets/', `${prefix}/sockets/events/x`], [name, '= @PREFIX@/.deft/socket', `${prefix}/.deft/socket`, [], 404],
   ]),
   ['preview', '/', '/', PREVIEW], ['preview', '= /.deft/check', '/.deft/check', PREVIEW, 404], ['preview', '= /.deft/enter', '/.deft/enter', PREVIEW], ['preview', '/.deft/', '/.deft/x', PREVIEW],
 ];

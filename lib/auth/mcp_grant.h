@@ -23,9 +23,9 @@ struct error;
 
 /* Makes that form from a token endpoint's answer; shares both arguments. A new reference. */
 json_t *mcp_grant_state_new(json_t *tokens, json_t *client) NONNULL MUST_CHECK;
-/* Whether the access token expires within a minute and a refresh token is there. */
-bool mcp_grant_is_over(const json_t *state) __attribute__((nonnull)) MUST_CHECK;
-/* Whether there is a refresh token. */
+/* Whether the access token expires within a minute and a refresh token is there; false for NULL. */
+bool mcp_grant_is_over(const json_t *state) MUST_CHECK;
+/* Whether there is a refresh token; false for NULL. */
 bool mcp_grant_can_renew(const json_t *state) MUST_CHECK;
 
 struct mcp_renewal {

@@ -11,6 +11,7 @@
 #include "client/http_fixture.h"
 
 #define LONG_MS 60000
+#define WAITS_MAX 3
 
 /* A server that takes the request and does not answer, and one that does. */
 struct servers {
@@ -18,6 +19,17 @@ struct servers {
     struct test_server *prompt;
     struct http_call *calls[2]; /* to each of them */
 };
+
+/* A wake-up that is left of an earlier wait ends one without a call, too. */
+static size_t first_over(struct direct_connections *direct, struct http_call *const *calls,
+                         size_t n)
+{
+    size_t found = n;
+
+    for (int i = 0; i < WAITS_MAX && found == n; i++)
+        found = http_wait_any(direct, calls, n, LONG_MS);
+    return found;
+}
 
 static void begin(struct servers *servers, const struct fixture *fixture, const char *unix_path)
 {
@@ -49,7 +61,7 @@ static void first_call_to_end_is_found(void **state)
     struct error err = ERROR_INIT;
 
     begin(&servers, fixture, NULL);
-    assert_int_equal(http_wait_any(fixture->direct, servers.calls, 2, LONG_MS), 1);
+    assert_int_equal(first_over(fixture->direct, servers.calls, 2), 1);
     assert_int_equal(http_wait(servers.calls[1], &err), 0);
     assert_int_equal(http_status(servers.calls[1]), 200);
     assert_int_equal(http_wait_any(fixture->direct, servers.calls, 1, 1), 1);
@@ -64,8 +76,7 @@ static void calls_of_both_kinds_are_waited_for_together(void **state)
 
     (void)snprintf(path, sizeof(path), "/tmp/http_wait_test.%ld", (long)getpid());
     begin(&servers, *state, path);
-    assert_int_equal(http_wait_any(((struct fixture *)*state)->direct, servers.calls, 2, LONG_MS),
-                     1);
+    assert_int_equal(first_over(((struct fixture *)*state)->direct, servers.calls, 2), 1);
     end(&servers);
     (void)unlink(path);
 }
@@ -84,8 +95,7 @@ static void cancel_ends_the_wait(void **state)
 
     begin(&servers, *state, NULL);
     assert_int_equal(pthread_create(&thread, NULL, cancel, servers.calls[0]), 0);
-    assert_int_equal(http_wait_any(((struct fixture *)*state)->direct, servers.calls, 1, LONG_MS),
-                     0);
+    assert_int_equal(first_over(((struct fixture *)*state)->direct, servers.calls, 1), 0);
     assert_int_equal(http_wait(servers.calls[0], &err), -1);
     assert_int_equal(err.code, ERROR_CANCELLED);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -104,7 +114,7 @@ static void late_call_ends_by_itself(void **state)
     assert_int_equal(fixture_start(fixture, &request, &calls[0], &err), 0);
     request.timeout_ms = 50;
     assert_int_equal(fixture_start(fixture, &request, &calls[1], &err), 0);
-    assert_int_equal(http_wait_any(fixture->direct, calls, 2, LONG_MS), 1);
+    assert_int_equal(first_over(fixture->direct, calls, 2), 1);
     assert_int_equal(http_wait(calls[1], &err), -1);
     assert_int_equal(err.code, ERROR_TIMEOUT);
     http_call_free(calls[0]);

@@ -129,8 +129,8 @@ static void sections_come_in_order(void **state)
         "<ENVIRONMENT>\n- Working directory: `/w`",
         "- Repository: `/w/app`",
         "- Branch at the start: `main`",
-        "- Image of the sandbox: `deft-sandbox:1`\n- Network: only these destinations can be "
-        "reached: a.org b.org.",
+        "- Image of the sandbox: `deft-sandbox:1`\n- Network: ",
+        "only these destinations can be reached: a.org b.org.",
         "listens there, on all addresses: 12000, 12001\n- System: Debian",
         "</ENVIRONMENT>",
         "<CURRENT_DATETIME>\nnow\n</CURRENT_DATETIME>"};

@@ -42,11 +42,17 @@ test('agent-server 63: an MCP server is tested, added, tested again and removed'
 });
 
 test('agent-server 63: a skill is enabled and disabled', LONG, async () => {
-  // A click before the page has read the settings is lost when it reads them. So each click is on a label that the page
-  // has only afterwards: `code-review` is enabled, and `uv` is not, unless the settings say otherwise.
+  // A click before the page has read the settings is lost when it reads them, which it may do twice. So each click is on a
+  // label that the page has only afterwards (`code-review` is enabled, and `uv` is not, unless the settings say otherwise),
+  // and comes when nothing is read any more.
   const enable = (names) => must(200, 'PATCH', '/api/settings', { key, json: { misc_settings_diff: { app_preferences: { enabled_skills: names } } } });
   const becomes = (names) => waitUntil(async (see) => isDeepStrictEqual(see((await settings()).misc_settings.app_preferences.enabled_skills), names), `enabled: ${names}`);
-  const click = (name, label) => page.getByTestId(`skill-toggle-${name}`).and(page.getByLabel(label)).click();
+  const click = async (name, label) => {
+    const toggle = page.getByTestId(`skill-toggle-${name}`).and(page.getByLabel(label));
+    await toggle.waitFor();
+    await page.waitForLoadState('networkidle');
+    await toggle.click();
+  };
   await enable(['uv']);
   await open('/skills');
   await click('uv', 'Disable skill');

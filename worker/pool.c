@@ -151,14 +151,40 @@ static void slot_run(struct slot *slot, struct claim *claim)
     log_context_set("conversation_id", NULL);
 }
 
+/* After a stall, a run of ours whose lease is over would look like one that waits. */
+static bool must_renew_locked(struct pool *pool) REQUIRES(pool -> lock);
+
+static bool must_renew_locked(struct pool *pool)
+{
+    for (size_t i = 0; i < pool->n_slots; i++) {
+        struct slot *slot = &pool->slots[i];
+
+        if (slot->state == SLOT_RUNNING && !run_control_has_lease(&slot->control) &&
+            run_control_stop(&slot->control) != STOP_LOST)
+            return true;
+    }
+    return false;
+}
+
+static bool must_renew(struct pool *pool)
+{
+    bool must = false;
+
+    lock_take(&pool->lock);
+    must = must_renew_locked(pool);
+    lock_release(&pool->lock);
+    return must;
+}
+
 /* True once after each hint: whether to query the database (again). */
 static bool take_look(struct pool *pool)
 {
     bool looks = false;
 
     lock_take(&pool->lock);
-    looks = pool->looks_again && !pool->is_draining;
-    pool->looks_again = false;
+    looks = pool->looks_again && !pool->is_draining && !must_renew_locked(pool);
+    if (looks)
+        pool->looks_again = false;
     lock_release(&pool->lock);
     return looks;
 }
@@ -260,9 +286,15 @@ static void free_slot(struct slot *slot)
 
 void pool_claim_work(struct pool *pool)
 {
-    struct slot *slot = take_free_slot(pool);
+    struct slot *slot = NULL;
     int rc = 0;
 
+    if (must_renew(pool))
+        pool_renew_leases(pool);
+    /* The database does not answer: the next heartbeat looks. */
+    if (must_renew(pool))
+        return;
+    slot = take_free_slot(pool);
     if (slot == NULL)
         return;
     rc = start_thread(slot);

@@ -25,7 +25,10 @@ void pool_free(struct pool *pool);
 
 /* Readable when a thread has claimed something or has ended: then call pool_join_ended(). */
 int pool_fd(const struct pool *pool) NONNULL MUST_CHECK;
-/* There may be work to claim: lets a thread look, if there is room. */
+/*
+ * There may be work to claim: lets a thread look, if there is room, and if no lease of a run is
+ * over. Renews those first.
+ */
 void pool_claim_work(struct pool *pool) NONNULL;
 /* Joins ended threads, and looks for work if that made room. */
 void pool_join_ended(struct pool *pool) NONNULL;

@@ -116,6 +116,46 @@ static void run_whose_lease_is_lost_ends_and_leaves_the_row_alone(void **state)
     pool_free(pool);
 }
 
+static int64_t fence_of(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "SELECT lease_fence FROM conversations WHERE id = '%s'", id->text);
+    return test_sql_count(sql.text);
+}
+
+/* As after a stall: no heartbeat comes for the time of a lease. The oldest run is claimed first. */
+static void run_of_the_worker_itself_is_not_claimed_again(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct pool *pool = open_pool(fixture);
+    struct uuid id = run_new_conversation(fixture, SLOW, "{}");
+    struct uuid next = {""};
+    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
+
+    pool_claim_work(pool);
+    wait_until_held(pool, &id);
+    wait_until_begun(fixture, pool, &id);
+    while (test_sql_count("SELECT count(*) FROM conversations WHERE lease_expires_at > now()") >
+               0 &&
+           clock_monotonic_ms() < deadline_ms)
+        (void)poll(NULL, 0, LOOK_MS);
+    next = run_new_conversation(fixture, SLOW, "{}");
+    pool_claim_work(pool);
+    wait_until_held(pool, &next);
+    assert_true(pool_holds(pool, id.text));
+    assert_row(fixture, &id, "running/wanted/leased");
+    assert_int_equal(fence_of(&id), 1);
+    pool_drain(pool);
+    change_row(&id, "lease_fence = 9");
+    change_row(&next, "lease_fence = 9");
+    pool_renew_leases(pool);
+    wait_until_empty(pool);
+    change_row(&id, "wanted_at = NULL, lease_owner = NULL, lease_expires_at = NULL");
+    change_row(&next, "wanted_at = NULL, lease_owner = NULL, lease_expires_at = NULL");
+    pool_free(pool);
+}
+
 static void request_to_stop_reaches_the_run(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -370,6 +410,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(run_whose_lease_is_lost_ends_and_leaves_the_row_alone),
+        cmocka_unit_test(run_of_the_worker_itself_is_not_claimed_again),
         cmocka_unit_test(request_to_stop_reaches_the_run),
         cmocka_unit_test(lease_of_a_run_is_extended),
         cmocka_unit_test(draining_pool_claims_nothing),

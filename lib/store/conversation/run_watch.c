@@ -161,15 +161,20 @@ static int wait_for_more(struct run_watch *watch, const struct run_watch_limits 
 int run_watch_next(struct run_watch *watch, const struct run_watch_limits *limits,
                    struct run_update *update, struct error *err)
 {
+    bool has_read = false;
+
     run_update_done(update);
     *update = (struct run_update)RUN_UPDATE_INIT;
     for (;;) {
-        if (take_notifications(watch, &update->lines, err) < 0 ||
-            (watch->is_stale && read_stored(watch, update, err) < 0))
+        if (take_notifications(watch, &update->lines, err) < 0)
+            return -1;
+        has_read = watch->is_stale;
+        if (has_read && read_stored(watch, update, err) < 0)
             return -1;
         if (update->is_over || update->events.n > 0 || update->lines.len > 0)
             return 0;
-        if (wait_for_more(watch, limits, err) < 0)
+        /* What came with a reply of the database makes no socket readable. */
+        if (!has_read && wait_for_more(watch, limits, err) < 0)
             return -1;
     }
 }

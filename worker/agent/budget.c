@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "llm/llm.h"
@@ -84,16 +85,21 @@ static void check_limit(const struct agent *agent, const struct limit *limit, st
         refuse_unpriced(agent, words.text, detail);
 }
 
-static int check_user(const struct agent *agent, struct strbuf *detail, struct error *err)
+static int check_user(struct agent *agent, struct strbuf *detail, struct error *err)
 {
     const struct worker_settings *settings = &agent->context->settings;
     const struct budget_limits limits = {settings->budget_per_user_cents,
                                          settings->budget_per_day_cents};
     struct spending spending = {.user_limit_nanos = 0};
+    int64_t now_ms = clock_monotonic_ms();
 
+    if (now_ms < agent->unlimited_until_ms)
+        return 0;
     if (spending_store_read(agent->context->db, &agent->conversation.user_id, &limits, &spending,
                             err) < 0)
         return -1;
+    if (spending.user_limit_nanos == 0 && spending.day_limit_nanos == 0)
+        agent->unlimited_until_ms = now_ms + BUDGET_UNLIMITED_MS;
     check_limit(agent,
                 &(struct limit){spending.user_limit_nanos, spending.user_nanos, "per user",
                                 "Only the administrator can raise it."},
@@ -106,7 +112,7 @@ static int check_user(const struct agent *agent, struct strbuf *detail, struct e
     return 0;
 }
 
-int budget_check_call(const struct agent *agent, struct strbuf *detail_out, struct error *err)
+int budget_check_call(struct agent *agent, struct strbuf *detail_out, struct error *err)
 {
     check_conversation(agent, detail_out);
     return detail_out->len > 0 ? 0 : check_user(agent, detail_out, err);

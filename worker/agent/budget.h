@@ -10,6 +10,9 @@
 
 #include "base/attr.h"
 
+/* Within this time a budget that a user is given counts in runs that are under way. */
+enum { BUDGET_UNLIMITED_MS = 10000 };
+
 struct agent;
 struct error;
 struct strbuf;
@@ -17,9 +20,10 @@ struct strbuf;
 /*
  * Checks that a further call is within the budgets of the conversation, of its user, and of the
  * user's day. If it is not, or a budget cannot be kept because the price of the model is unknown,
- * appends to *detail_out, for the user, why. Errors: of the database.
+ * appends to *detail_out, for the user, why. That a user has no budget is remembered for
+ * BUDGET_UNLIMITED_MS. Errors: of the database.
  */
-int budget_check_call(const struct agent *agent, struct strbuf *detail_out,
+int budget_check_call(struct agent *agent, struct strbuf *detail_out,
                       struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -9,6 +9,8 @@
 #define TODAY "(now() AT TIME ZONE 'UTC')::date"
 
 #define NANOS_PER_CENT INT64_C(10000000)
+/* A hundred million dollars: more would not fit. */
+#define MOST_CENTS "10000000000"
 
 static const char SQL_READ[] =
     "SELECT l.per_user, l.per_day,"
@@ -18,8 +20,8 @@ static const char SQL_READ[] =
     "  WHERE s.user_id = $1::uuid AND s.day = " TODAY "), 0) ELSE 0 END::bigint,"
     " coalesce((SELECT b.amount_nanos FROM budget_extensions b"
     "  WHERE b.user_id = $1::uuid AND b.day = " TODAY "), 0)"
-    " FROM (SELECT coalesce(u.budget_cents, $2::bigint) AS per_user,"
-    "  coalesce(u.daily_budget_cents, $3::bigint) AS per_day FROM users u"
+    " FROM (SELECT least(coalesce(u.budget_cents, $2::bigint), " MOST_CENTS ") AS per_user,"
+    "  least(coalesce(u.daily_budget_cents, $3::bigint), " MOST_CENTS ") AS per_day FROM users u"
     "  WHERE u.id = $1::uuid) AS l";
 
 /* No row: it would be too much. */

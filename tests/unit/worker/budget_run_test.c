@@ -9,12 +9,14 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "store/conversation/conversation_store.h"
 #include "support/json_path.h"
 #include "support/pg.h"
 #include "support/sql.h"
+#include "worker/agent/budget.h"
 #include "worker/run_fixture.h"
 
 #define DOLLAR INT64_C(1000000000)
@@ -181,7 +183,42 @@ static void within_the_budgets_a_run_goes_on(void **state)
     set_budgets(*state, 100, 100);
     test_sql("UPDATE users SET budget_cents = 0, daily_budget_cents = 0");
     assert_runs(*state, 0);
+    test_sql("UPDATE users SET budget_cents = 9223372036854775807,"
+             " daily_budget_cents = 9223372036854775807");
+    assert_runs(*state, 0);
     set_budgets(*state, 0, 0);
+}
+
+static size_t words_of_a_check(struct agent *agent)
+{
+    CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(budget_check_call(agent, &detail, &err), 0);
+    return detail.len;
+}
+
+static void budget_of_a_user_who_had_none_is_seen_after_a_while(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct claimed_agent claimed;
+    struct agent *agent = &claimed.agent;
+    struct uuid id = run_new_conversation(fixture, TURN(SAYS("hello")), "{}");
+    int64_t begun_ms = clock_monotonic_ms();
+
+    set_budgets(fixture, 0, 0);
+    claimed_agent_begin(&claimed, fixture, &id);
+    spend(&agent->conversation.id, DOLLAR, 0);
+    assert_int_equal(words_of_a_check(agent), 0);
+    assert_true(agent->unlimited_until_ms >= begun_ms + BUDGET_UNLIMITED_MS);
+    assert_true(agent->unlimited_until_ms <= clock_monotonic_ms() + BUDGET_UNLIMITED_MS);
+    test_sql("UPDATE users SET daily_budget_cents = 50");
+    assert_int_equal(words_of_a_check(agent), 0);
+    agent->unlimited_until_ms = begun_ms;
+    assert_int_not_equal(words_of_a_check(agent), 0);
+    assert_int_equal(agent->unlimited_until_ms, begun_ms);
+    claimed_agent_end(&claimed);
+    set_budgets(fixture, 0, 0);
 }
 
 static void model_without_a_price_keeps_no_budget_of_a_day(void **state)
@@ -207,6 +244,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(budget_of_a_day_is_of_today),
         cmocka_unit_test(within_the_budgets_a_run_goes_on),
         cmocka_unit_test(model_without_a_price_keeps_no_budget_of_a_day),
+        cmocka_unit_test(budget_of_a_user_who_had_none_is_seen_after_a_while),
     };
 
     (void)argc;

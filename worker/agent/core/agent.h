@@ -55,6 +55,7 @@ struct agent {
     size_t n_open_calls;  /* sent to the sandbox, without a stored result */
     int64_t n_claims;     /* claims of this conversation without progress */
     int64_t own_model_rests_until_ms; /* see llm/fallback.h; clock_monotonic_ms() */
+    int64_t unlimited_until_ms;       /* the user had no budget: asked again then; as above */
     int64_t n_bad_calls;     /* answers in a row whose call, written as text, could not be read */
     size_t unsummed_until;   /* a view's length up to which its condenser had no summary */
     bool must_condense;      /* the model reported that the view exceeds its context window */

@@ -37,22 +37,28 @@ after(async () => {
   await server.close();
 });
 
+/** A run whose worker dies at that point, and which another one ends. more: of the agent. */
+async function runWithADeath(t, point, scenario, more = {}) {
+  const doomed = await startWorker(t, { DEFT_CRASH_AT: point });
+  const agent = { kind: 'Agent', llm: llmOf(fake, scenario), tools: [], mcp_config: { one: { url: `${server.url}/mcp` } }, ...more };
+  const conversation = await startAlone(t, fake, scenario, { agent });
+  await conversation.say('Do it.', true);
+  assert.equal((await within(doomed.ended, `the worker dies at ${point}`)).code, KILLED_STATUS, doomed.log);
+  const lease = await leaseOf(conversation);
+  await expireLeases(conversation);
+  const heir = await startWorker(t);
+  await takenOver(conversation, lease);
+  assert.equal(await conversation.rest(['finished'], RUN_MS), 'finished');
+  return { conversation, heir };
+}
+
 for (const [point, tool, nCalls, isKnown] of POINTS) {
   test(`a call of a tool that runs ${tool} ends well when a worker dies at ${point}`, async (t) => {
     const scenario = `${point}-${tool}`;
     fake.setScenario(scenario, [{ calls: [{ name: tool, arguments: {} }] }, { calls: [finish('survived')] }]);
     stop('worker');
     server.requests.length = 0;
-    const doomed = await startWorker(t, { DEFT_CRASH_AT: point });
-    const agent = { kind: 'Agent', llm: llmOf(fake, scenario), tools: [], mcp_config: { one: { url: `${server.url}/mcp` } } };
-    const conversation = await startAlone(t, fake, scenario, { agent });
-    await conversation.say('Do it.', true);
-    assert.equal((await within(doomed.ended, `the worker dies at ${point}`)).code, KILLED_STATUS, doomed.log);
-    const lease = await leaseOf(conversation);
-    await expireLeases(conversation);
-    const heir = await startWorker(t);
-    await takenOver(conversation, lease);
-    assert.equal(await conversation.rest(['finished'], RUN_MS), 'finished');
+    const { conversation, heir } = await runWithADeath(t, point, scenario);
     assert.equal(server.requests.filter(({ message }) => message?.method === 'tools/call').length, nCalls);
     const results = (await conversation.events()).filter(({ kind, tool_name: name }) => name === tool && kind !== 'ActionEvent');
     assert.equal(results.length, 1);
@@ -89,16 +95,7 @@ for (const [point, nCalls, isKnown] of PAIRS) {
         };
       }
       t.after(() => { server.offer.call = answer; });
-      const doomed = await startWorker(t, { DEFT_CRASH_AT: point });
-      const agent = { kind: 'Agent', llm: llmOf(fake, scenario), tools: [], tool_concurrency_limit: 2, mcp_config: { one: { url: `${server.url}/mcp` } } };
-      const conversation = await startAlone(t, fake, scenario, { agent });
-      await conversation.say('Do both.', true);
-      assert.equal((await within(doomed.ended, `the worker dies at ${point}`)).code, KILLED_STATUS, doomed.log);
-      const lease = await leaseOf(conversation);
-      await expireLeases(conversation);
-      const heir = await startWorker(t);
-      await takenOver(conversation, lease);
-      assert.equal(await conversation.rest(['finished'], RUN_MS), 'finished');
+      const { conversation, heir } = await runWithADeath(t, point, scenario, { tool_concurrency_limit: 2 });
       for (const [name, [least, most]] of Object.entries(nCalls)) assert.ok(callsOf(name) >= least && callsOf(name) <= most, `${name}: ${callsOf(name)}`);
       const events = await conversation.events();
       for (const name of names) {

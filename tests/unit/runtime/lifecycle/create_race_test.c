@@ -4,14 +4,11 @@
  */
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/sandbox_key.h"
 #include "base/secret.h"
 #include "client/test_server.h"
 #include "runtime/core/runtime_record.h"
-#include "runtime/core/start_spec.h"
 #include "runtime/lifecycle/lifecycle.h"
-#include "runtime/lifecycle/lifecycle_create.h"
 #include "support/sql.h"
 #include "unit/runtime/lifecycle/service_fixture.h"
 
@@ -24,17 +21,7 @@ enum { TRIES = 3 };
 
 static int create(struct service_fixture *fixture, struct error *err)
 {
-    CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
-    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
-
-    *err = (struct error)ERROR_INIT;
-    spec.session_id = mem_dup_text(SESSION);
-    spec.image = mem_dup_text(TEST_IMAGE);
-    spec.working_dir = mem_dup_text("/w");
-    spec.conversation_id = mem_dup_text("");
-    spec.environment = json_object();
-    spec.owner_id = fixture->owner_id;
-    return lifecycle_create(&fixture->service, &spec, &runtime, err);
+    return service_create(fixture, SESSION, TEST_IMAGE, err);
 }
 
 static void add_one(struct service_fixture *fixture, const char *status, const char *desired)

@@ -13,9 +13,11 @@
 #include "runtime/core/runtime_metrics.h"
 #include "runtime/core/runtime_record.h"
 #include "runtime/core/start_queue.h"
+#include "runtime/core/start_spec.h"
 #include "runtime/egress/egress.h"
 #include "runtime/egress/egress_denials.h"
 #include "runtime/images/build_queue.h"
+#include "runtime/lifecycle/lifecycle_create.h"
 #include "runtime/lifecycle/reconcile_queue.h"
 #include "runtime/lifecycle/warm_pool.h"
 #include "store/db/db.h"
@@ -393,6 +395,22 @@ void service_add_runtime(const struct service_fixture *fixture, const struct tes
                    or_else(row->desired, "running"), row->id, row->id, row->id, row->id,
                    or_else(row->since_age, "0"), or_else(row->unused_age, "0"));
     test_sql(sql.text);
+}
+
+int service_create(struct service_fixture *fixture, const char *session, const char *image,
+                   struct error *err)
+{
+    CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    *err = (struct error)ERROR_INIT;
+    spec.session_id = mem_dup_text(session);
+    spec.image = mem_dup_text(image);
+    spec.working_dir = mem_dup_text("/w");
+    spec.conversation_id = mem_dup_text("");
+    spec.environment = json_object();
+    spec.owner_id = fixture->owner_id;
+    return lifecycle_create(&fixture->service, &spec, &runtime, err);
 }
 
 void service_seal_key(const struct service_fixture *fixture, const char *id, const char *key)

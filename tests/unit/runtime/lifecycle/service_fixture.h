@@ -74,6 +74,9 @@ struct test_runtime {
 };
 void service_add_runtime(const struct service_fixture *fixture,
                          const struct test_runtime *row) NONNULL;
+/* A request for a sandbox of the user; the new row is only stored. Resets *err. */
+int service_create(struct service_fixture *fixture, const char *session, const char *image,
+                   struct error *err) NONNULL MUST_CHECK;
 /* Whether the row with that id fulfills the condition. */
 bool service_row_is(const char *table, const char *id, const char *condition) NONNULL MUST_CHECK;
 /* A session key that the service can open, for a row of service_add_runtime(). */

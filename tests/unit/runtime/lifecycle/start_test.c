@@ -312,29 +312,13 @@ static void claimed_sandbox_that_has_ended_is_replaced(void **state)
 
 /* --- which start a request needs --- */
 
-static int create(struct service_fixture *fixture, const char *session, const char *image,
-                  struct error *err)
-{
-    CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
-    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
-
-    *err = (struct error)ERROR_INIT;
-    spec.session_id = mem_dup_text(session);
-    spec.image = mem_dup_text(image);
-    spec.working_dir = mem_dup_text("/w");
-    spec.conversation_id = mem_dup_text("");
-    spec.environment = json_object();
-    spec.owner_id = fixture->owner_id;
-    return lifecycle_create(&fixture->service, &spec, &runtime, err);
-}
-
 static void new_session_gets_a_row_and_a_start(void **state)
 {
     struct service_fixture *fixture = *state;
     struct error err = ERROR_INIT;
 
     fixture->backend.ready_home = "h-ready";
-    assert_int_equal(create(fixture, "new", TEST_IMAGE, &err), 0);
+    assert_int_equal(service_create(fixture, "new", TEST_IMAGE, &err), 0);
     assert_told(fixture, "keep_home h-ready;");
     assert_int_equal(test_sql_count("SELECT count(*) FROM runtimes WHERE session_id = 'new'"
                                     " AND status = 'starting' AND desired = 'running' AND proves"
@@ -343,7 +327,7 @@ static void new_session_gets_a_row_and_a_start(void **state)
                                     " AND image = '" TEST_IMAGE "'"),
                      1);
     fixture->backend.ready_home = NULL;
-    assert_int_equal(create(fixture, "another", TEST_IMAGE, &err), 0);
+    assert_int_equal(service_create(fixture, "another", TEST_IMAGE, &err), 0);
     assert_told(fixture, "");
     assert_int_equal(test_sql_count("SELECT count(*) FROM runtimes WHERE session_id = 'another'"
                                     " AND spec->>'home' = ''"),
@@ -365,7 +349,7 @@ static void new_row_is_its_owners_and_has_a_key_of_its_own(void **state)
         char context[RUNTIME_RECORD_KEY_CONTEXT_BYTES] = "";
         char hash[CRYPTO_HASH_HEX_BYTES] = "";
 
-        assert_int_equal(create(fixture, sessions[i], TEST_IMAGE, &err), 0);
+        assert_int_equal(service_create(fixture, sessions[i], TEST_IMAGE, &err), 0);
         assert_int_equal(
             runtime_store_get_session(fixture->service.db, sessions[i], runtimes[i], &err), 0);
         assert_string_equal(runtimes[i]->owner_id.text, fixture->owner_id.text);
@@ -392,7 +376,7 @@ static void new_session_claims_a_warm_sandbox(void **state)
              " image_id, container_id, network, url, init_key, is_ready) VALUES ('" ONE "',"
              " '" TEST_IMAGE "', 0, 0, '" TEST_BUILD "', 'h-warm', 'sha256:1', 'c-warm',"
              " 'n-warm', 'http://10.1.2.3:8000', 'sealed', true)");
-    assert_int_equal(create(fixture, "new", TEST_IMAGE, &err), 0);
+    assert_int_equal(service_create(fixture, "new", TEST_IMAGE, &err), 0);
     assert_true(row_is("session_id = 'new' AND status = 'starting' AND desired = 'running'"
                        " AND container_id = 'c-warm' AND network = 'n-warm'"
                        " AND url = 'http://10.1.2.3:8000' AND spec->>'home' = 'h-warm'"
@@ -410,16 +394,16 @@ static void new_session_needs_space(void **state)
     fixture->settings.free_bytes = 1;
     fixture->backend.space.free_bytes = 0;
     fixture->backend.ready_home = "h-ready";
-    assert_int_equal(create(fixture, "new", TEST_IMAGE, &err), -1);
+    assert_int_equal(service_create(fixture, "new", TEST_IMAGE, &err), -1);
     assert_int_equal(err.code, ERROR_UNAVAILABLE);
     assert_int_equal(test_sql_count("SELECT count(*) FROM runtimes"), 0);
     assert_non_null(fixture->backend.ready_home);
     /* One that has a container needs no more. */
     add_one(fixture, "paused", "paused");
-    assert_int_equal(create(fixture, SESSION, TEST_IMAGE, &err), 0);
+    assert_int_equal(service_create(fixture, SESSION, TEST_IMAGE, &err), 0);
     assert_told(fixture, "resume c-" ONE ";");
     test_sql("UPDATE runtimes SET status = 'paused', desired = 'paused', container_id = NULL");
-    assert_int_equal(create(fixture, SESSION, TEST_IMAGE, &err), -1);
+    assert_int_equal(service_create(fixture, SESSION, TEST_IMAGE, &err), -1);
     assert_int_equal(err.code, ERROR_UNAVAILABLE);
 }
 
@@ -448,7 +432,7 @@ static void session_is_brought_to_run(void **state)
         add_one(fixture, cases[i].status, cases[i].desired);
         if (cases[i].status[0] == 'r' && cases[i].desired[0] == 'p')
             test_sql("UPDATE runtimes SET status = 'paused'");
-        assert_int_equal(create(fixture, SESSION, TEST_IMAGE, &err), 0);
+        assert_int_equal(service_create(fixture, SESSION, TEST_IMAGE, &err), 0);
         assert_int_equal(start_queue_has(fixture->service.starts, ONE), cases[i].is_queued);
         assert_told(fixture, cases[i].told);
         assert_true(row_is("desired = 'running'"));
@@ -463,19 +447,19 @@ static void another_image_replaces_a_runtime_without_a_container(void **state)
     struct error err = ERROR_INIT;
 
     add_one(fixture, "running", "running");
-    assert_int_equal(create(fixture, SESSION, "other:1", &err), 0);
+    assert_int_equal(service_create(fixture, SESSION, "other:1", &err), 0);
     assert_true(row_is("image = '" TEST_IMAGE "'"));
     test_sql("UPDATE runtimes SET status = 'paused', desired = 'paused',"
              " spec = spec || '{\"keeps_image\": true}'");
-    assert_int_equal(create(fixture, SESSION, "other:1", &err), 0);
+    assert_int_equal(service_create(fixture, SESSION, "other:1", &err), 0);
     assert_true(row_is("image = '" TEST_IMAGE "'"));
     assert_told(fixture, "resume c-" ONE ";");
     test_sql(
         "UPDATE runtimes SET status = 'paused', desired = 'paused', spec = spec - 'keeps_image'");
-    assert_int_equal(create(fixture, SESSION, TEST_IMAGE, &err), 0);
+    assert_int_equal(service_create(fixture, SESSION, TEST_IMAGE, &err), 0);
     assert_told(fixture, "resume c-" ONE ";");
     test_sql("UPDATE runtimes SET status = 'paused', desired = 'paused'");
-    assert_int_equal(create(fixture, SESSION, "other:1", &err), 0);
+    assert_int_equal(service_create(fixture, SESSION, "other:1", &err), 0);
     assert_told(fixture, "remove " ONE ";");
     assert_false(row_is("true"));
     assert_int_equal(test_sql_count("SELECT count(*) FROM runtimes WHERE session_id = '" SESSION
@@ -491,7 +475,7 @@ static void deleted_runtime_is_replaced(void **state)
     add_one(fixture, "running", "deleted");
     assert_int_equal(lifecycle_resume(&fixture->service, ONE, NULL, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
-    assert_int_equal(create(fixture, SESSION, TEST_IMAGE, &err), 0);
+    assert_int_equal(service_create(fixture, SESSION, TEST_IMAGE, &err), 0);
     assert_told(fixture, "remove " ONE ";remove_home h-" ONE ";");
     assert_false(row_is("true"));
     assert_int_equal(
@@ -505,7 +489,7 @@ static void nothing_starts_without_the_back_end(void **state)
 
     add_one(fixture, "paused", "paused");
     fixture->backend.check_error = ERROR_UNAVAILABLE;
-    assert_int_equal(create(fixture, SESSION, TEST_IMAGE, &err), -1);
+    assert_int_equal(service_create(fixture, SESSION, TEST_IMAGE, &err), -1);
     assert_int_equal(err.code, ERROR_UNAVAILABLE);
     err = (struct error)ERROR_INIT;
     assert_int_equal(lifecycle_resume(&fixture->service, ONE, NULL, &err), -1);

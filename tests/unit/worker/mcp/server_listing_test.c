@@ -174,18 +174,10 @@ static void a_program_is_an_error_of_its_server_if_it_cannot_run(void **state)
     assert_listed(fixture, &id, "mcp_servers.here.tools", NULL);
 }
 
-/* A server that repeats what it was sent. */
-static void credentials_do_not_stand_in_a_listing(void **state)
+static struct uuid run_with_a_credential(struct run_fixture *fixture, struct test_server *server)
 {
-    static const struct test_reply replies[] = {
-        GREETING,
-        ANSWER("{\"id\":2,\"result\":{\"tools\":[{\"name\":\"x\",\"description\":"
-               "\"uses of-the-server\",\"inputSchema\":{\"title\":\"of-the-server\"}}]}}")};
     CLEANUP(strbuf_done) struct strbuf more = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
-    struct run_fixture *fixture = *state;
-    struct test_server *server = test_server_start(replies, ARRAY_SIZE(replies), NULL);
-    struct uuid id;
+    struct uuid id = {""};
 
     strbuf_appendf(&more,
                    "{\"agent\": {\"mcp_config\": {\"one\": {\"url\": \"%s\", \"headers\":"
@@ -193,6 +185,22 @@ static void credentials_do_not_stand_in_a_listing(void **state)
                    test_server_url(server, "/mcp"));
     id = run_new_conversation(fixture, SAYS, more.text);
     run_to_end(fixture, &id);
+    return id;
+}
+
+/* A server that repeats what it was sent. */
+static void credentials_do_not_stand_in_a_listing(void **state)
+{
+    static const struct test_reply replies[] = {
+        GREETING,
+        ANSWER("{\"id\":2,\"result\":{\"tools\":[{\"name\":\"x\",\"description\":"
+               "\"uses of-the-server\",\"inputSchema\":{\"title\":\"of-the-server\"}}]}}")};
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    struct test_server *server = test_server_start(replies, ARRAY_SIZE(replies), NULL);
+    struct uuid id;
+
+    id = run_with_a_credential(fixture, server);
     assert_non_null(strstr(test_server_request(server, 0), "Token of-the-server"));
     strbuf_appendf(&sql,
                    "SELECT count(*) FROM conversations WHERE id = '%s' AND spec::text LIKE"
@@ -207,18 +215,12 @@ static void credentials_do_not_stand_in_a_reason(void **state)
 {
     static const struct test_reply replies[] = {
         ANSWER("{\"id\":1,\"error\":{\"code\":-1,\"message\":\"no of-the-server here\"}}")};
-    CLEANUP(strbuf_done) struct strbuf more = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
     struct run_fixture *fixture = *state;
     struct test_server *server = test_server_start(replies, ARRAY_SIZE(replies), NULL);
     struct uuid id;
 
-    strbuf_appendf(&more,
-                   "{\"agent\": {\"mcp_config\": {\"one\": {\"url\": \"%s\", \"headers\":"
-                   " {\"Authorization\": \"Token of-the-server\"}}}}}",
-                   test_server_url(server, "/mcp"));
-    id = run_new_conversation(fixture, SAYS, more.text);
-    run_to_end(fixture, &id);
+    id = run_with_a_credential(fixture, server);
     strbuf_appendf(&sql,
                    "SELECT count(*) FROM conversations WHERE id = '%s' AND spec::text LIKE"
                    " '%%no <secret-hidden> here%%' AND spec::text NOT LIKE '%%of-the-server%%'",

@@ -13,7 +13,7 @@ FCGI_TEST_LIBS = \
 
 check_PROGRAMS += \
 	fcgi_process_test fcgi_key_command_test fcgi_sandbox_request_test fcgi_sandbox_retry_test fcgi_cors_test fcgi_sign_in_test fcgi_user_documents_test fcgi_conversation_refusals_test fcgi_conversation_run_test fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_init_test fcgi_request_test \
-	fcgi_openai_test fcgi_openapi_test fcgi_preview_check_test fcgi_router_test fcgi_sandbox_test fcgi_sandbox_key_test fcgi_sandboxes_test fcgi_settings_test fcgi_socket_access_test fcgi_wait_slots_test fcgi_workspace_path_test \
+	fcgi_openai_test fcgi_openapi_test fcgi_preview_check_test fcgi_router_test fcgi_sandbox_test fcgi_sandbox_key_test fcgi_sandboxes_test fcgi_settings_test fcgi_socket_access_test fcgi_user_budget_test fcgi_wait_slots_test fcgi_workspace_path_test \
 	fcgi_choices_test fcgi_profiles_test fcgi_settings_patch_test fcgi_conversation_parts_test fcgi_sandbox_orders_test fcgi_request_values_test fcgi_server_test fcgi_preview_way_test fcgi_listing_test fcgi_reply_test fcgi_same_origin_test fcgi_install_test fcgi_mcp_probe_test fcgi_mcp_sign_in_test fcgi_mcp_token_test fcgi_plugins_test fcgi_repository_test fcgi_skills_test fcgi_workspace_calls_test fcgi_workspace_test
 fcgi_conversations_test_SOURCES = tests/unit/fcgi/agent/conversation/conversations_test.c
 fcgi_conversations_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
@@ -48,6 +48,9 @@ fcgi_dispatch_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_socket_access_test_SOURCES = tests/unit/fcgi/agent/socket_access_test.c
 fcgi_socket_access_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_socket_access_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_user_budget_test_SOURCES = tests/unit/fcgi/settings/user_budget_test.c
+fcgi_user_budget_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_user_budget_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_settings_test_SOURCES = tests/unit/fcgi/settings/settings_test.c
 fcgi_settings_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_settings_test_LDADD = $(FCGI_TEST_LIBS)

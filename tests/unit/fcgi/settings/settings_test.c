@@ -588,39 +588,10 @@ static void profile_that_changes_meanwhile_is_saved_nevertheless(void **state)
     expect(*state, "DELETE", "/api/profiles/raced", NULL, 200, "");
 }
 
-/* --- budgets --- */
-
-#define EXTEND "/api/budget/extend"
-
-static void budget_of_a_day_is_raised_for_today(void **state)
-{
-    struct fixture *fixture = *state;
-
-    expect(*state, "GET", "/api/budget", NULL, 200, "\"per_day\":{\"limit\":null,\"spent\":null");
-    fixture->settings.budget_per_user_cents = 20000;
-    fixture->settings.budget_per_day_cents = 500;
-    expect(*state, "GET", "/api/budget", NULL, 200,
-           "{\"per_user\":{\"limit\":200.0,\"spent\":0.0},"
-           "\"per_day\":{\"limit\":5.0,\"spent\":0.0,\"extended_by\":0.0}}");
-    expect(*state, "POST", EXTEND, "{\"amount\":2.5}", 200,
-           "\"per_day\":{\"limit\":7.5,\"spent\":0.0,\"extended_by\":2.5}");
-    expect(*state, "POST", EXTEND, "{\"amount\":1}", 200, "\"extended_by\":3.5");
-    expect(*state, "POST", EXTEND, "{\"amount\":0}", 422, "above 0");
-    expect(*state, "POST", EXTEND, "{\"amount\":-1}", 422, "above 0");
-    expect(*state, "POST", EXTEND, "{\"amount\":1e300}", 422, "above 0");
-    expect(*state, "POST", EXTEND, "{\"amount\":1000000}", 422, "a million dollars");
-    expect(*state, "POST", EXTEND, "{\"amount\":\"much\"}", 422, "amount");
-    expect(*state, "POST", EXTEND, "{}", 422, "amount");
-    expect(*state, "GET", "/api/budget", NULL, 200, "\"extended_by\":3.5");
-    fixture->settings.budget_per_user_cents = 0;
-    fixture->settings.budget_per_day_cents = 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_begin_with_defaults),
-        cmocka_unit_test(budget_of_a_day_is_raised_for_today),
         cmocka_unit_test(change_merges_and_hides_the_key),
         cmocka_unit_test(sealed_key_comes_back_as_it_was),
         cmocka_unit_test(token_of_another_server_is_refused),

@@ -3,19 +3,20 @@ noinst_LIBRARIES += libllm.a
 libllm_a_SOURCES = \
 	lib/llm/llm_call.c lib/llm/llm_call.h lib/llm/llm.h \
 	lib/llm/llm_prompt.c lib/llm/llm_prompt.h \
-	lib/llm/format.c lib/llm/format.h \
+	lib/llm/format.h lib/llm/formats/format_table.c \
 	lib/llm/llm_headers.c lib/llm/llm_headers.h \
 	lib/llm/llm_http.c lib/llm/llm_http.h \
-	lib/llm/chat.h lib/llm/chat_answer.c lib/llm/chat_message.c lib/llm/chat_request.c \
-	lib/llm/responses.h lib/llm/responses_answer.c lib/llm/responses_message.c \
-	lib/llm/responses_request.c \
-	lib/llm/anthropic.h lib/llm/anthropic_answer.c lib/llm/anthropic_message.c \
-	lib/llm/anthropic_request.c \
+	lib/llm/formats/chat.h lib/llm/formats/chat_answer.c lib/llm/formats/chat_message.c \
+	lib/llm/formats/chat_request.c \
+	lib/llm/formats/responses.h lib/llm/formats/responses_answer.c lib/llm/formats/responses_message.c \
+	lib/llm/formats/responses_request.c \
+	lib/llm/formats/anthropic.h lib/llm/formats/anthropic_answer.c lib/llm/formats/anthropic_message.c \
+	lib/llm/formats/anthropic_request.c \
 	lib/llm/claude.c lib/llm/claude.h \
-	lib/llm/clip.c lib/llm/clip.h \
+	lib/llm/formats/clip.c lib/llm/formats/clip.h \
 	lib/llm/text_call.c lib/llm/text_call.h \
 	lib/llm/text_calls.c lib/llm/text_calls.h \
-	lib/llm/thinking.c lib/llm/thinking.h \
+	lib/llm/formats/thinking.c lib/llm/formats/thinking.h \
 	lib/llm/response_builder.c lib/llm/response_builder.h \
 	lib/llm/json_repair.c lib/llm/json_repair.h \
 	lib/llm/price.c lib/llm/price.h \

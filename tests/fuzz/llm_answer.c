@@ -1,5 +1,5 @@
 /* Answers in the format of Chat Completions. */
-#include "llm/chat.h"
+#include "llm/formats/chat.h"
 
 #define FUZZ_FORMAT LLM_FORMAT_CHAT
 #include "llm_format.h"

@@ -1,5 +1,5 @@
 /* Answers in the format of Anthropic's Messages. */
-#include "llm/anthropic.h"
+#include "llm/formats/anthropic.h"
 
 #define FUZZ_FORMAT LLM_FORMAT_ANTHROPIC
 #include "llm_format.h"

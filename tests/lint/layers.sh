@@ -38,6 +38,7 @@ BEGIN {
     # The rooms of a folder, from the lowest to the highest. Files beside them are above all of them,
     # but for the folders whose own files are beneath.
     rooms["lib/model"] = "schema catalogue event plugins secrets agent openai conversation tools security masking prompt start"
+    rooms["lib/llm"] = "formats"
     rooms["lib/store"] = "db conversation runtime user"
     rooms["fcgi"] = "core sandbox settings preview agent app openapi"
     rooms["fcgi/agent"] = "mcp workspace plugins conversation"
@@ -45,7 +46,7 @@ BEGIN {
     rooms["runtime"] = "backend build bwrap docker core egress images lifecycle api"
     rooms["sandbox"] = "core http editor search browser git ports bash files terminal actions legacy"
     rooms["worker/agent"] = "core sandbox mcp hooks calls llm"
-    beneath = "lib/model fcgi/agent"
+    beneath = "lib/model lib/llm fcgi/agent"
 
     # pattern of a library header, and the layers that may see it
     n = 0

@@ -16,8 +16,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "llm/clip.h"
-#include "llm/thinking.h"
+#include "llm/formats/clip.h"
+#include "llm/formats/thinking.h"
 #include "support/test_catalogue.h"
 
 enum { TOOL_TEXT_MAX = 50000 };

@@ -2,8 +2,8 @@
  * Internal to lib/llm: the format of Anthropic's Messages, a row of the table of formats
  * (format.h). Source: https://docs.anthropic.com/en/api/messages
  */
-#ifndef DEFT_LLM_ANTHROPIC_H
-#define DEFT_LLM_ANTHROPIC_H
+#ifndef DEFT_LLM_FORMATS_ANTHROPIC_H
+#define DEFT_LLM_FORMATS_ANTHROPIC_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "llm/clip.h"
+#include "llm/formats/clip.h"
 
 #include <string.h>
 

@@ -5,10 +5,10 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "llm/chat.h"
-#include "llm/clip.h"
+#include "llm/formats/chat.h"
+#include "llm/formats/clip.h"
+#include "llm/formats/thinking.h"
 #include "llm/llm_prompt.h"
-#include "llm/thinking.h"
 
 /* The part in the form to send, or NULL to leave it out. A new reference. */
 static json_t *adapt_part(json_t *part, const struct llm_features *features, bool is_tool)

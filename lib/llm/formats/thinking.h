@@ -1,8 +1,8 @@
 /*
  * Internal to lib/llm: thinking blocks of earlier answers that are sent back.
  */
-#ifndef DEFT_LLM_THINKING_H
-#define DEFT_LLM_THINKING_H
+#ifndef DEFT_LLM_FORMATS_THINKING_H
+#define DEFT_LLM_FORMATS_THINKING_H
 
 #include <jansson.h>
 

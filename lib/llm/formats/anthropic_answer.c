@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "llm/anthropic.h"
+#include "llm/formats/anthropic.h"
 #include "llm/llm_error.h"
 #include "llm/response_builder.h"
 

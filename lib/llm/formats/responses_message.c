@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "llm/clip.h"
+#include "llm/formats/clip.h"
+#include "llm/formats/responses.h"
 #include "llm/llm_prompt.h"
-#include "llm/responses.h"
 
 /* Between the texts of two system messages. */
 #define SYSTEM_BORDER "\n\n---\n\n"

@@ -1,9 +1,9 @@
 #include "llm/format.h"
 
-#include "llm/anthropic.h"
-#include "llm/chat.h"
+#include "llm/formats/anthropic.h"
+#include "llm/formats/chat.h"
+#include "llm/formats/responses.h"
 #include "llm/llm_error.h"
-#include "llm/responses.h"
 
 static const struct llm_format formats[LLM_N_FORMATS] = {
     [LLM_FORMAT_CHAT] = {.path = "/chat/completions",

@@ -1,8 +1,8 @@
 /*
  * Internal to lib/llm: the length of a tool's output that a model is shown.
  */
-#ifndef DEFT_LLM_CLIP_H
-#define DEFT_LLM_CLIP_H
+#ifndef DEFT_LLM_FORMATS_CLIP_H
+#define DEFT_LLM_FORMATS_CLIP_H
 
 #include <jansson.h>
 

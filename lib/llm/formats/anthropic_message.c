@@ -7,10 +7,10 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "llm/anthropic.h"
-#include "llm/clip.h"
+#include "llm/formats/anthropic.h"
+#include "llm/formats/clip.h"
+#include "llm/formats/thinking.h"
 #include "llm/llm_prompt.h"
-#include "llm/thinking.h"
 
 /* The first message must be the user's. */
 #define OPENING_TEXT "(The conversation begins with a message of the assistant.)"

@@ -4,9 +4,9 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "llm/formats/responses.h"
 #include "llm/llm_error.h"
 #include "llm/response_builder.h"
-#include "llm/responses.h"
 
 /* Between two parts of a summary. */
 #define SUMMARY_BORDER "\n\n"

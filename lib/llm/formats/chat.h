@@ -2,8 +2,8 @@
  * Internal to lib/llm: the format of OpenAI's Chat Completions, a row of the table of formats
  * (format.h), and known variants of compatible servers.
  */
-#ifndef DEFT_LLM_CHAT_H
-#define DEFT_LLM_CHAT_H
+#ifndef DEFT_LLM_FORMATS_CHAT_H
+#define DEFT_LLM_FORMATS_CHAT_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * deft sends the whole conversation with each call and lets the server store nothing.
  * Source: https://platform.openai.com/docs/api-reference/responses
  */
-#ifndef DEFT_LLM_RESPONSES_H
-#define DEFT_LLM_RESPONSES_H
+#ifndef DEFT_LLM_FORMATS_RESPONSES_H
+#define DEFT_LLM_FORMATS_RESPONSES_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "llm/thinking.h"
+#include "llm/formats/thinking.h"
 
 #include <stddef.h>
 #include <stdint.h>

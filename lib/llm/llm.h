@@ -95,7 +95,8 @@ struct llm_request {
 };
 
 struct llm_tool_call {
-    char *id;        /* the model's, or a generated "call_…"; unique within the reply */
+    char *id;        /* the model's, or a generated "call_…", with a signature (llm/call_id.h) if
+                        the model signs its calls; unique within the reply, also without */
     char *item_id;   /* the server's own id of the item with the call; NULL: none */
     char *name;      /* as the model wrote it: possibly not a tool's name */
     char *arguments; /* JSON as the model wrote it: possibly malformed; valid UTF-8, never "" */
@@ -120,7 +121,7 @@ struct llm_reply {
     char *finish_reason; /* stop, length, tool_calls, content_filter, or the provider's own */
     struct llm_tool_call *calls;
     size_t n_calls;
-    char *call_problem; /* for the model: why its call, written as text, cannot be read; or NULL */
+    char *call_problem;     /* for the model: why its call cannot be read; or NULL */
     struct llm_usage usage; /* usage_id is the request's; its other texts belong to this reply */
 };
 

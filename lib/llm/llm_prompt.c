@@ -1,10 +1,14 @@
 #include "llm/llm_prompt.h"
 
+#include <string.h>
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "llm/call_id.h"
 #include "llm/claude.h"
 #include "llm/format.h"
+#include "llm/gemini_models.h"
 #include "llm/llm_error.h"
 #include "llm/route.h"
 #include "model/catalogue/catalogue.h"
@@ -50,6 +54,14 @@ static bool takes_stop_words(const struct catalogue *catalogue, const json_t *sp
            json_bool_or(overrides, "supports_stop_words", takes) != 0;
 }
 
+/* A LiteLLM proxy passes signatures on to Google's models, and would send others the whole id. */
+static enum llm_signatures signatures_of(const struct route_provider *provider, const char *model)
+{
+    if (provider->takes_litellm)
+        return strstr(model, "gemini") != NULL ? LLM_SIGNATURES_IN_IDS : LLM_SIGNATURES_LEFT_OUT;
+    return provider->takes_signatures ? LLM_SIGNATURES_BESIDE : LLM_SIGNATURES_LEFT_OUT;
+}
+
 /* A model without a provider is refused when it is called, so its form does not matter. */
 static struct form form_of(const struct catalogue *catalogue, const json_t *spec)
 {
@@ -79,6 +91,9 @@ static struct form form_of(const struct catalogue *catalogue, const json_t *spec
                 .takes_stop_words = takes_stop_words(catalogue, spec, model),
                 .takes_example =
                     catalogue_ask_feature(catalogue, MODEL_CALL_EXAMPLE, model) != MODEL_NO,
+                .signatures = signatures_of(provider, model),
+                .needs_signatures = gemini_needs_signatures(model),
+                .takes_result_images = gemini_takes_result_images(model),
             },
     };
 }
@@ -94,7 +109,9 @@ static bool is_same_form(const struct llm_prompt *prompt, const struct form *for
            own->takes_plain == other->takes_plain && own->marks_cache == other->marks_cache &&
            own->calls_as_text == other->calls_as_text &&
            own->takes_stop_words == other->takes_stop_words &&
-           own->takes_example == other->takes_example;
+           own->takes_example == other->takes_example && own->signatures == other->signatures &&
+           own->needs_signatures == other->needs_signatures &&
+           own->takes_result_images == other->takes_result_images;
 }
 
 void llm_prompt_done(struct llm_prompt *prompt)
@@ -140,7 +157,12 @@ void llm_prompt_add(struct llm_prompt *prompt, json_t *message)
 {
     json_auto_t *opening = NULL;
     json_auto_t *own = NULL;
+    json_auto_t *bare = NULL;
 
+    if (prompt->features.signatures == LLM_SIGNATURES_LEFT_OUT)
+        bare = call_ids_without_signatures(message);
+    if (bare != NULL)
+        message = bare;
     if (prompt->features.calls_as_text) {
         opening = text_calls_opening(&prompt->calls, &prompt->end.calls, message);
         own = text_calls_message(&prompt->calls, &prompt->end.calls, message);

@@ -33,6 +33,13 @@
 struct catalogue;
 struct llm_format;
 
+/* In which form the model's server wants the signatures in ids of calls back (llm/call_id.h). */
+enum llm_signatures {
+    LLM_SIGNATURES_LEFT_OUT, /* it does not know them */
+    LLM_SIGNATURES_IN_IDS,   /* as they are stored */
+    LLM_SIGNATURES_BESIDE,   /* as a member of the call, whose id has none */
+};
+
 /* What the model takes. */
 struct llm_features {
     bool takes_litellm;   /* cache_control and thinking_blocks in chat messages */
@@ -43,9 +50,13 @@ struct llm_features {
     bool calls_as_text;   /* it has no calls of its own: see llm/text_calls.h */
     bool takes_stop_words;
     bool takes_example; /* of a call as text */
+    enum llm_signatures signatures;
+    bool needs_signatures;    /* it refuses calls of its history without one */
+    bool takes_result_images; /* images in results of calls */
 };
 
-enum llm_role { LLM_ROLE_NONE, LLM_ROLE_USER, LLM_ROLE_ASSISTANT };
+/* LLM_ROLE_TOOL: results of calls, in formats where they are no message of the user. */
+enum llm_role { LLM_ROLE_NONE, LLM_ROLE_USER, LLM_ROLE_ASSISTANT, LLM_ROLE_TOOL };
 
 /* The end of a prompt, which further messages may change. A plain value. */
 struct llm_prompt_end {

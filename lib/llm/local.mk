@@ -12,7 +12,10 @@ libllm_a_SOURCES = \
 	lib/llm/formats/responses_request.c \
 	lib/llm/formats/anthropic.h lib/llm/formats/anthropic_answer.c lib/llm/formats/anthropic_message.c \
 	lib/llm/formats/anthropic_request.c \
+	lib/llm/formats/call_signature.c lib/llm/formats/call_signature.h \
+	lib/llm/call_id.c lib/llm/call_id.h \
 	lib/llm/claude.c lib/llm/claude.h \
+	lib/llm/gemini_models.c lib/llm/gemini_models.h \
 	lib/llm/formats/clip.c lib/llm/formats/clip.h \
 	lib/llm/text_call.c lib/llm/text_call.h \
 	lib/llm/text_calls.c lib/llm/text_calls.h \

@@ -7,10 +7,11 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "llm/call_id.h"
 #include "llm/llm_error.h"
 
 /* Twelve random bytes: 24 digits. */
-enum { FRESH_ID_BYTES = 12, ID_MAX_BYTES = 256 };
+enum { FRESH_ID_BYTES = 12, ITEM_ID_MAX_BYTES = 256 };
 
 static void call_done(struct response_call *call)
 {
@@ -18,6 +19,7 @@ static void call_done(struct response_call *call)
     strbuf_done(&call->item_id);
     strbuf_done(&call->name);
     strbuf_done(&call->arguments);
+    strbuf_done(&call->signature);
 }
 
 void response_builder_done(struct response_builder *builder)
@@ -37,6 +39,8 @@ void response_builder_done(struct response_builder *builder)
     strbuf_done(&builder->reasoning);
     strbuf_done(&builder->response_id);
     strbuf_done(&builder->finish_reason);
+    strbuf_done(&builder->signature);
+    strbuf_done(&builder->call_problem);
     *builder = (struct response_builder)RESPONSE_BUILDER_INIT;
 }
 
@@ -66,7 +70,12 @@ struct response_call *response_builder_new_call(struct response_builder *builder
     }
     builder->calls = mem_resize(builder->calls, (builder->n_calls + 1) * sizeof(*builder->calls));
     call = &builder->calls[builder->n_calls++];
-    *call = (struct response_call){index, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT};
+    *call = (struct response_call){.index = index,
+                                   .id = STRBUF_INIT,
+                                   .item_id = STRBUF_INIT,
+                                   .name = STRBUF_INIT,
+                                   .arguments = STRBUF_INIT,
+                                   .signature = STRBUF_INIT};
     return call;
 }
 
@@ -118,7 +127,11 @@ static void set_fresh_id(struct strbuf *id, const char *prefix)
 static bool is_id_taken(const struct response_builder *builder, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (text_equal(builder->calls[i].id.text, builder->calls[n].id.text))
+        const char *id = builder->calls[i].id.text;
+        const char *other = builder->calls[n].id.text;
+        size_t len = call_id_bare_len(id);
+
+        if (call_id_bare_len(other) == len && memcmp(id, other, len) == 0)
             return true;
     }
     return false;
@@ -136,8 +149,9 @@ static int check_calls(struct response_builder *builder, struct llm_error *llm_e
         if (call->name.len == 0 && builder->finish_reason.len == 0)
             return llm_error_set(llm_error, LLM_CAUSE_CONNECTION,
                                  "The model's answer has a tool call without a name.");
-        if (call->id.len == 0 || call->id.len > ID_MAX_BYTES || is_id_taken(builder, i))
+        if (!call_id_is_kept(call->id.text) || is_id_taken(builder, i))
             set_fresh_id(&call->id, "call_");
+        call_id_add_signature(&call->id, &call->signature);
         if (text_is_blank(call->arguments.text)) {
             strbuf_reset(&call->arguments);
             strbuf_append(&call->arguments, "{}");
@@ -161,6 +175,36 @@ static int check(struct response_builder *builder, struct llm_error *llm_error)
     return check_calls(builder, llm_error);
 }
 
+/* The first valid signature of the answer's words or calls; NULL: none. */
+static const struct strbuf *signature_of(const struct response_builder *builder)
+{
+    if (call_signature_is_valid(&builder->signature))
+        return &builder->signature;
+    for (size_t i = 0; i < builder->n_calls; i++) {
+        if (call_signature_is_valid(&builder->calls[i].signature))
+            return &builder->calls[i].signature;
+    }
+    return NULL;
+}
+
+/*
+ * Where words and calls are signed, one block stands for the thought behind them. It also tells
+ * which model made the signatures in the ids of the calls.
+ */
+static void push_signed(const struct response_builder *builder, json_t *blocks)
+{
+    const struct strbuf *signature = signature_of(builder);
+    json_t *block = NULL;
+
+    if (signature == NULL)
+        return;
+    block = json_object();
+    json_put_text(block, "type", "thinking");
+    json_put_text(block, "thinking", builder->reasoning.text);
+    json_put_text(block, "signature", signature->text);
+    json_push(blocks, block);
+}
+
 /* A block without its signature was not made by the model, or not wholly: nobody takes it back. */
 static json_t *thinking_of(const struct response_builder *builder)
 {
@@ -179,6 +223,8 @@ static json_t *thinking_of(const struct response_builder *builder)
         json_put_text(json, block->is_redacted ? "data" : "signature", block->proof.text);
         json_push(blocks, json);
     }
+    if (json_array_size(blocks) == 0)
+        push_signed(builder, blocks);
     if (json_array_size(blocks) > 0)
         return blocks;
     json_decref(blocks);
@@ -187,7 +233,7 @@ static json_t *thinking_of(const struct response_builder *builder)
 
 static bool item_id_is_kept(const struct response_call *call)
 {
-    return call->item_id.len > 0 && call->item_id.len <= ID_MAX_BYTES;
+    return call->item_id.len > 0 && call->item_id.len <= ITEM_ID_MAX_BYTES;
 }
 
 int response_builder_finish(struct response_builder *builder, struct llm_reply *reply_out,
@@ -200,8 +246,8 @@ int response_builder_finish(struct response_builder *builder, struct llm_reply *
     reply_out->response_id = strbuf_take(&builder->response_id);
     reply_out->finish_reason = builder->finish_reason.len > 0 ? strbuf_take(&builder->finish_reason)
                                                               : mem_dup_text("stop");
-    reply_out->reasoning = builder->reasoning.len > 0 ? strbuf_take(&builder->reasoning) : NULL;
     reply_out->thinking = thinking_of(builder);
+    reply_out->reasoning = builder->reasoning.len > 0 ? strbuf_take(&builder->reasoning) : NULL;
     reply_out->reasoning_item = TAKE_PTR(builder->reasoning_item);
     reply_out->text = strbuf_take(&builder->text);
     reply_out->n_calls = builder->n_calls;
@@ -213,6 +259,8 @@ int response_builder_finish(struct response_builder *builder, struct llm_reply *
         reply_out->calls[i].name = strbuf_take(&builder->calls[i].name);
         reply_out->calls[i].arguments = strbuf_take(&builder->calls[i].arguments);
     }
+    if (builder->n_calls == 0 && builder->call_problem.len > 0)
+        reply_out->call_problem = strbuf_take(&builder->call_problem);
     reply_out->usage = builder->usage;
     reply_out->usage.response_id = reply_out->response_id;
     return 0;

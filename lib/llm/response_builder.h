@@ -30,6 +30,7 @@ struct response_call {
     struct strbuf item_id; /* the server's own, beside the id of the call; often empty */
     struct strbuf name;
     struct strbuf arguments;
+    struct strbuf signature; /* of the thought that led to it; becomes a part of the id */
 };
 
 /* Thinking that the model wants back unchanged. */
@@ -45,6 +46,8 @@ struct response_builder {
     struct strbuf reasoning;
     struct strbuf response_id;
     struct strbuf finish_reason;
+    struct strbuf signature;    /* of the thought that led to the words */
+    struct strbuf call_problem; /* as llm_reply.call_problem, if there are no calls */
     struct response_call *calls;
     size_t n_calls;
     struct response_thinking *thinking;
@@ -60,7 +63,8 @@ struct response_builder {
 
 /* clang-format off */
 #define RESPONSE_BUILDER_INIT                                                                                 \
-    {.text = STRBUF_INIT, .reasoning = STRBUF_INIT, .response_id = STRBUF_INIT, .finish_reason = STRBUF_INIT}
+    {.text = STRBUF_INIT, .reasoning = STRBUF_INIT, .response_id = STRBUF_INIT, .finish_reason = STRBUF_INIT,  \
+     .signature = STRBUF_INIT, .call_problem = STRBUF_INIT}
 /* clang-format on */
 
 void response_builder_done(struct response_builder *builder);

@@ -26,6 +26,7 @@ struct route_provider {
     bool takes_cache_marks; /* for models that take them */
     bool has_responses;     /* OpenAI's Responses, too, for models that are known to take it */
     bool has_deployments;  /* Azure: the model is in the path, and the API's version in the query */
+    bool takes_signatures; /* of thoughts, with the calls of its models: Google */
     bool has_version_path; /* /v1 is appended to a base URL without it */
 };
 

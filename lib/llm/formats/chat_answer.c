@@ -63,6 +63,14 @@ static void take_arguments(struct response_call *call, const json_t *arguments)
         json_append_text(&call->arguments, arguments);
 }
 
+/* Google's, of the thought that led to the call. */
+static const json_t *signature_of(const json_t *piece)
+{
+    const json_t *google = json_object_get(json_object_get(piece, "extra_content"), "google");
+
+    return json_object_get(google, "thought_signature");
+}
+
 static int take_call(struct response_builder *builder, const json_t *piece, bool is_whole,
                      struct llm_error *llm_error)
 {
@@ -83,6 +91,7 @@ static int take_call(struct response_builder *builder, const json_t *piece, bool
         return -1;
     response_builder_set_once(&call->id, json_object_get(piece, "id"));
     response_builder_set_once(&call->name, json_object_get(function, "name"));
+    response_builder_set_once(&call->signature, signature_of(piece));
     take_arguments(call, json_object_get(function, "arguments"));
     return 0;
 }

@@ -5,6 +5,8 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "llm/call_id.h"
+#include "llm/formats/call_signature.h"
 #include "llm/formats/chat.h"
 #include "llm/formats/clip.h"
 #include "llm/formats/thinking.h"
@@ -131,9 +133,36 @@ static void drop_item_ids(json_t *copy)
     json_put(copy, "tool_calls", own);
 }
 
+/* Google's compatible endpoint wants signatures beside the ids. */
+static void put_signatures(json_t *copy, const struct llm_prompt *prompt, const json_t *message)
+{
+    const json_t *calls = json_object_get(copy, "tool_calls");
+    json_t *own = json_array();
+    json_t *call = NULL;
+    size_t i = 0;
+
+    json_array_foreach (calls, i, call) {
+        const char *signature = call_signature(prompt, message, i);
+        json_t *plain = json_copy(call);
+
+        if (signature != NULL)
+            json_put_text(json_need_object(json_need_object(plain, "extra_content"), "google"),
+                          "thought_signature", signature);
+        json_push(own, plain);
+    }
+    if (json_array_size(own) > 0)
+        json_put(copy, "tool_calls", json_incref(own));
+    json_decref(own);
+}
+
 static json_t *adapt_message(json_t *message, const struct llm_prompt *prompt)
 {
-    json_t *copy = json_copy(message);
+    bool has_signatures = prompt->features.signatures == LLM_SIGNATURES_BESIDE;
+    json_auto_t *bare = has_signatures ? call_ids_without_signatures(message) : NULL;
+    json_t *copy = json_copy(bare != NULL ? bare : message);
+
+    if (has_signatures)
+        put_signatures(copy, prompt, message);
 
     put_content(copy, message, &prompt->features);
     put_thinking(copy, prompt);

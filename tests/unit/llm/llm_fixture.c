@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "client/http.h"
 #include "llm/llm_prompt.h"
+#include "support/json_path.h"
 #include "support/test_catalogue.h"
 
 struct fixture {
@@ -105,4 +106,28 @@ int ask_server(struct asked *asked, struct llm *llm, struct test_server *server,
 {
     asked_init(asked, llm, "openai/test", test_server_url(server, "/v1"), spec_more);
     return asked_run(asked);
+}
+
+char *json_of_quotes(const char *text)
+{
+    char *json = mem_dup_text(text);
+
+    for (char *at = strchr(json, '\''); at != NULL; at = strchr(at, '\''))
+        *at = '"';
+    return json;
+}
+
+json_t *parsed_quotes(const char *text)
+{
+    CLEANUP(mem_freep) char *json = json_of_quotes(text);
+
+    return parse(json);
+}
+
+void assert_quotes_at_line(const char *text, const char *path, const char *expected,
+                           const char *file, int line)
+{
+    CLEANUP(mem_freep) char *json = expected != NULL ? json_of_quotes(expected) : NULL;
+
+    assert_json_at_line(text, path, json, file, line);
 }

@@ -53,4 +53,14 @@ int asked_run(struct asked *asked);
 int ask_server(struct asked *asked, struct llm *llm, struct test_server *server,
                const char *spec_more);
 
+/* JSON whose texts are in single quotes, for readable tests, as JSON. mem_free() it. */
+char *json_of_quotes(const char *text);
+/* The same, parsed; ends the program if it does not parse. A new reference. */
+json_t *parsed_quotes(const char *text);
+/* Fails unless the JSON text has that value (in single quotes; NULL: no member) at path. */
+#define assert_quotes_at(text, path, expected)                                                     \
+    assert_quotes_at_line((text), (path), (expected), __FILE__, __LINE__)
+void assert_quotes_at_line(const char *text, const char *path, const char *expected,
+                           const char *file, int line);
+
 #endif

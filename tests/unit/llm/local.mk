@@ -3,9 +3,17 @@ check_LIBRARIES += libllmfixture.a
 libllmfixture_a_SOURCES = tests/unit/llm/llm_fixture.c tests/unit/llm/llm_fixture.h
 libllmfixture_a_CPPFLAGS = $(TEST_CPPFLAGS)
 
-LLM_TEST_LIBS = libllmfixture.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIBS) $(MODEL_LIBS)
+LLM_TEST_LIBS = libllmfixture.a libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIBS) $(MODEL_LIBS)
 
 LLM_PURE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
+
+check_PROGRAMS += llm_call_id_test llm_gemini_models_test
+llm_call_id_test_SOURCES = tests/unit/llm/call_id_test.c
+llm_call_id_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_call_id_test_LDADD = $(LLM_TEST_LIBS)
+llm_gemini_models_test_SOURCES = tests/unit/llm/gemini_models_test.c
+llm_gemini_models_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_gemini_models_test_LDADD = $(LLM_TEST_LIBS)
 
 check_PROGRAMS += anthropic_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
 	llm_http_test llm_json_repair_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test text_calls_test

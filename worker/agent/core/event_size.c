@@ -64,18 +64,20 @@ static size_t size_of(const json_t *json)
     return json != NULL ? json_size(json) : 0;
 }
 
-void event_size_limit(struct tool_call_check *check, const struct llm_reply *reply)
+void event_size_limit(struct tool_call_check *check, const struct llm_tool_call *call,
+                      const struct llm_reply *reply)
 {
     const char *text = reply != NULL ? reply->text : NULL;
     const char *reasoning = reply != NULL ? reply->reasoning : NULL;
     size_t beside = FRAME_BYTES;
     size_t thinking = reply != NULL ? size_of(reply->thinking) + size_of(reply->reasoning_item) : 0;
+    size_t ids = 2 * length(call->id);
     size_t arguments = 0;
 
-    if (length(check->arguments) + length(text) + length(reasoning) + thinking <
+    if (length(check->arguments) + length(text) + length(reasoning) + thinking + ids <
         (EVENT_MAX_BYTES - FRAME_BYTES) / GROWTH_MAX)
         return;
-    beside += text_size(text) + text_size(reasoning) + thinking;
+    beside += text_size(text) + text_size(reasoning) + thinking + ids;
     arguments = text_size(check->arguments);
     if (check->action != NULL)
         beside += json_size(check->action) + text_size(check->summary);

@@ -208,7 +208,7 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
 
     tool_call_check(agent->tools, call->name, call->arguments, &check);
     withheld = secret_list_mask_call(&agent->secrets, &agent->conversation, &check);
-    event_size_limit(&check, index == 0 ? reply : NULL);
+    event_size_limit(&check, call, index == 0 ? reply : NULL);
     parts.tool_call_id = choose_call_id(agent, call->id, fresh_id);
     parts.responses_item_id = call->item_id;
     parts.tool_name = check.tool != NULL ? check.tool->name : call->name;

@@ -39,6 +39,7 @@ struct sizes {
     size_t reasoning;
     size_t thinking;
     size_t item;
+    size_t id; /* of the call, without quotes */
 };
 
 static json_t *json_of(size_t n)
@@ -78,9 +79,12 @@ static void assert_outcome(const struct sizes *sizes, enum outcome expected)
 {
     CLEANUP(tool_call_check_done) struct tool_call_check check = {.tool = NULL};
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+    CLEANUP(mem_freep) char *id = text_of(sizes->id + 2);
+    struct llm_tool_call call = {.id = NULL};
 
     make(sizes, &check, &reply);
-    event_size_limit(&check, &reply);
+    call.id = id;
+    event_size_limit(&check, &call, &reply);
     assert_int_equal(strlen(check.arguments),
                      expected == REFUSED_AND_CUT ? strlen("{}") : sizes->arguments - 2);
     if (expected == KEPT) {
@@ -102,6 +106,7 @@ static void each_part_counts(void **state)
         {.arguments = 400000, .action = 491708, .reasoning = 100100},
         {.arguments = 400000, .action = 491708, .thinking = 100100},
         {.arguments = 400000, .action = 491708, .item = 100100},
+        {.arguments = 400000, .action = 491708, .id = 50050},
         {.arguments = 991808},
     };
 
@@ -133,10 +138,11 @@ static void later_call_is_measured_by_itself(void **state)
     CLEANUP(tool_call_check_done) struct tool_call_check check = {.tool = NULL};
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
     const struct sizes sizes = {.arguments = 495904, .action = 495904};
+    const struct llm_tool_call call = {.id = NULL};
 
     (void)state;
     make(&sizes, &check, &reply);
-    event_size_limit(&check, NULL);
+    event_size_limit(&check, &call, NULL);
     assert_non_null(check.action);
     assert_null(check.problem);
 }
@@ -164,7 +170,7 @@ static void size_is_that_of_the_json(void **state)
 
         check.arguments = repeated("\x01", cases[i].n);
         check.action = json_text_of(check.arguments);
-        event_size_limit(&check, NULL);
+        event_size_limit(&check, &(struct llm_tool_call){.id = NULL}, NULL);
         assert_int_equal(check.action == NULL, cases[i].expected == REFUSED);
     }
 }

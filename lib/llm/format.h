@@ -20,6 +20,7 @@ enum llm_format_kind {
     LLM_FORMAT_CHAT,      /* OpenAI Chat Completions */
     LLM_FORMAT_RESPONSES, /* OpenAI Responses */
     LLM_FORMAT_ANTHROPIC, /* Anthropic Messages */
+    LLM_FORMAT_GEMINI,    /* Gemini's generateContent */
     LLM_FORMAT_SCRIPTED,  /* plays back a file */
     LLM_FORMAT_NONE,      /* known, but deft does not support its format yet */
     LLM_N_FORMATS,
@@ -42,7 +43,9 @@ struct llm_plan {
 };
 
 struct llm_format {
-    const char *path; /* of the endpoint, after the version; NULL: not an HTTP server */
+    /* Of the endpoint, after the version; "": the model's name is in it; NULL: not an HTTP server.
+     */
+    const char *path;
     /* Data of the event after the last of a stream; "": there is none. */
     const char *end_of_stream;
 

@@ -87,6 +87,11 @@ static const struct phrase refusal_phrases[] = {
     {"role 'tool' must be a response to a preceeding", LLM_CAUSE_MALFORMED_HISTORY},
     {"role 'tool' must be a response to a preceding", LLM_CAUSE_MALFORMED_HISTORY},
     {"failed to parse tool call arguments as json", LLM_CAUSE_MALFORMED_HISTORY},
+    {"ensure that function call turn", LLM_CAUSE_MALFORMED_HISTORY},
+    {"ensure that function response turn", LLM_CAUSE_MALFORMED_HISTORY},
+    {"the number of function response parts", LLM_CAUSE_MALFORMED_HISTORY},
+    {"thought_signature", LLM_CAUSE_MALFORMED_HISTORY},
+    {"thought signature", LLM_CAUSE_MALFORMED_HISTORY},
     {"content_policy_violation", LLM_CAUSE_CONTENT_POLICY},
     {"content_filter", LLM_CAUSE_CONTENT_POLICY},
     {"content management policy", LLM_CAUSE_CONTENT_POLICY},
@@ -96,6 +101,7 @@ static const struct phrase refusal_phrases[] = {
     {"invalid_api_key", LLM_CAUSE_AUTHENTICATION},
     {"api key is missing", LLM_CAUSE_AUTHENTICATION},
     {"api key not valid", LLM_CAUSE_AUTHENTICATION},
+    {"api key expired", LLM_CAUSE_AUTHENTICATION},
     {"authentication", LLM_CAUSE_AUTHENTICATION},
 };
 
@@ -249,14 +255,17 @@ int llm_error_from_answer(struct llm_error *llm_error, long status, const char *
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf raw = STRBUF_INIT;
     json_auto_t *json = NULL;
+    const json_t *whole = NULL;
     const json_t *error = NULL;
     const char *shown = "";
     const char *code = "";
     struct error ignored = ERROR_INIT;
 
     if (json_parse(body, len, &json, &ignored) == 0) {
-        error = json_object_get(json, "error");
-        shown = read_error(error != NULL ? error : json, &words);
+        /* A server that streams may send its error as the only event of an array. */
+        whole = json_is_array(json) ? json_array_get(json, 0) : json;
+        error = json_object_get(whole, "error");
+        shown = read_error(error != NULL ? error : whole, &words);
         code = json_text_or(error, "code", "");
     }
     append_raw(llm_error, body, len, &raw);

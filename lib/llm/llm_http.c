@@ -264,7 +264,8 @@ static int read_answer(struct http_call *http, struct answer_reader *reader,
     status = http_status(http);
     if (status < STATUS_OK || status >= STATUS_REDIRECT) {
         (void)reader->format->read_error(llm_error, status, reader->whole.text, reader->whole.len);
-        llm_error->retry_after_ms = http_retry_after_ms(http);
+        if (http_retry_after_ms(http) >= 0)
+            llm_error->retry_after_ms = http_retry_after_ms(http);
         return -1;
     }
     if (!reader->is_stream && take_whole(http, reader, llm_error) < 0)

@@ -12,6 +12,11 @@ libllm_a_SOURCES = \
 	lib/llm/formats/responses_request.c \
 	lib/llm/formats/anthropic.h lib/llm/formats/anthropic_answer.c lib/llm/formats/anthropic_message.c \
 	lib/llm/formats/anthropic_request.c \
+	lib/llm/formats/gemini.h lib/llm/formats/gemini_answer.c lib/llm/formats/gemini_message.c \
+	lib/llm/formats/gemini_request.c \
+	lib/llm/formats/gemini_name.c lib/llm/formats/gemini_name.h \
+	lib/llm/formats/gemini_schema.c lib/llm/formats/gemini_schema.h \
+	lib/llm/formats/schema_ref.c lib/llm/formats/schema_ref.h \
 	lib/llm/formats/call_signature.c lib/llm/formats/call_signature.h \
 	lib/llm/call_id.c lib/llm/call_id.h \
 	lib/llm/claude.c lib/llm/claude.h \

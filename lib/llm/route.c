@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/encode.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -14,6 +15,8 @@
 
 /* Of Azure, unless the specification names one. */
 #define API_VERSION_DEFAULT "2024-12-01-preview"
+
+#define GEMINI_HOST "https://generativelanguage.googleapis.com"
 
 #define CHAT(name, url) {.prefix = (name), .format = LLM_FORMAT_CHAT, .base_url = (url)}
 #define NOT_YET(name) {.prefix = (name), .format = LLM_FORMAT_NONE}
@@ -57,8 +60,9 @@ static const struct route_provider providers[] = {
      .base_url = "https://openrouter.ai/api/v1",
      .takes_cache_marks = true},
     {.prefix = "gemini",
-     .format = LLM_FORMAT_CHAT,
-     .base_url = "https://generativelanguage.googleapis.com/v1beta/openai",
+     .format = LLM_FORMAT_GEMINI,
+     .base_url = GEMINI_HOST "/v1beta",
+     .has_chat = true,
      .takes_signatures = true},
     CHAT("mistral", "https://api.mistral.ai/v1"),
     CHAT("deepseek", "https://api.deepseek.com"),
@@ -164,17 +168,102 @@ static void append_deployment(struct strbuf *url, const struct llm_route *route,
     percent_append(url, api_version);
 }
 
-static char *endpoint(const struct llm_route *route, const char *base_url, const char *api_version)
+/* --- Gemini --- */
+
+static bool is_googles(const char *url)
+{
+    return text_starts_with(url, GEMINI_HOST "/") || text_equal(url, GEMINI_HOST);
+}
+
+/* Google's compatible endpoint, or a proxy's: such base URLs end in the version of OpenAI's API. */
+static bool is_compatible(const char *url)
+{
+    return text_ends_with(url, "/openai") ||
+           text_ends_with(url, llm_format_of(LLM_FORMAT_CHAT)->path) ||
+           (text_ends_with(url, "/v1") && !is_googles(url));
+}
+
+static bool has_gemini_version(const char *url)
+{
+    return text_ends_with(url, "/v1beta") || text_ends_with(url, "/v1alpha") ||
+           text_ends_with(url, "/v1");
+}
+
+/* A tuned model has a resource name of its own. */
+static void append_method(struct strbuf *url, const struct llm_route *route, bool is_stream)
+{
+    const char *slash = strchr(route->model, '/');
+
+    if (slash != NULL)
+        strbuf_append_bytes(url, route->model, (size_t)(slash + 1 - route->model));
+    else
+        strbuf_append(url, "models/");
+    percent_append(url, slash != NULL ? slash + 1 : route->model);
+    strbuf_append(url, is_stream ? ":streamGenerateContent?alt=sse" : ":generateContent");
+}
+
+static void append_gemini(struct strbuf *url, const struct llm_route *route, bool is_stream)
+{
+    const char *path = llm_format_of(route->format)->path;
+    bool is_native = route->format == LLM_FORMAT_GEMINI;
+
+    if (!is_native && !is_googles(url->text) && !text_ends_with(url->text, "/v1beta")) {
+        strbuf_append(url, path);
+        return;
+    }
+    if (!has_gemini_version(url->text))
+        strbuf_append(url, "/v1beta");
+    if (!is_native) {
+        strbuf_appendf(url, "/openai%s", path);
+        return;
+    }
+    strbuf_append_char(url, '/');
+    append_method(url, route, is_stream);
+}
+
+/* Its own format, unless the base URL or the mode is for the compatible one. */
+static int choose_gemini(struct llm_route *route, const char *base_url, const char *mode,
+                         struct llm_error *llm_error)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+
+    if (!route->provider->has_chat)
+        return 0;
+    if (text_equal(mode, "responses"))
+        return llm_error_set(llm_error, LLM_CAUSE_BAD_REQUEST,
+                             "Gemini models cannot be called by OpenAI's Responses: set api_mode to"
+                             " \"auto\" or \"chat\".");
+    strbuf_append(&url, base_url);
+    trim_slashes(&url);
+    if (text_equal(mode, "chat") || is_compatible(url.text))
+        route->format = LLM_FORMAT_CHAT;
+    return 0;
+}
+
+/* --- the endpoint --- */
+
+/* What an endpoint follows from, besides the model. */
+struct base {
+    const char *url; /* NULL: none */
+    const char *api_version;
+    bool is_stream;
+};
+
+static char *endpoint(const struct llm_route *route, const struct base *base)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
     const char *path = llm_format_of(route->format)->path;
 
-    strbuf_append(&url, base_url);
+    strbuf_append(&url, base->url);
     trim_slashes(&url);
+    if (route->provider->has_chat && !is_compatible(url.text)) {
+        append_gemini(&url, route, base->is_stream);
+        return strbuf_take(&url);
+    }
     if (text_ends_with(url.text, path))
         return strbuf_take(&url);
     if (route->provider->has_deployments) {
-        append_deployment(&url, route, api_version);
+        append_deployment(&url, route, base->api_version);
         return strbuf_take(&url);
     }
     if (text_equal(url.text, "https://api.openai.com"))
@@ -241,18 +330,21 @@ static int find(const char *model, const char *base_url, struct llm_route *route
     return 0;
 }
 
-static void set_url(struct llm_route *route, const char *base_url, const char *api_version)
+static void set_url(struct llm_route *route, const struct base *base)
 {
-    if (base_url != NULL)
-        route->url = endpoint(route, base_url, api_version);
+    if (base->url != NULL)
+        route->url = endpoint(route, base);
 }
 
 int llm_route_find(const char *model, const char *base_url, struct llm_route *route_out,
                    struct llm_error *llm_error)
 {
-    if (find(model, base_url, route_out, &base_url, llm_error) < 0)
+    struct base base = {.url = base_url, .api_version = API_VERSION_DEFAULT};
+
+    if (find(model, base_url, route_out, &base.url, llm_error) < 0)
         return -1;
-    set_url(route_out, base_url, API_VERSION_DEFAULT);
+    error_ignore(choose_gemini(route_out, base.url, "auto", llm_error), "this mode is for all");
+    set_url(route_out, &base);
     return 0;
 }
 
@@ -291,12 +383,18 @@ int llm_route_choose(const struct catalogue *catalogue, const json_t *spec,
                      struct llm_route *route_out, struct llm_error *llm_error)
 {
     const char *base_url = json_text_or(spec, "base_url", NULL);
+    struct base base = {.api_version = json_text_or(spec, "api_version", API_VERSION_DEFAULT),
+                        .is_stream = json_bool_or(spec, "stream", false) != 0};
 
-    if (find(json_text_or(spec, "model", ""), base_url, route_out, &base_url, llm_error) < 0)
+    if (find(json_text_or(spec, "model", ""), base_url, route_out, &base.url, llm_error) < 0)
         return -1;
-    if (wants_responses(catalogue, spec, route_out, base_url))
+    if (choose_gemini(route_out, base.url, json_text_or(spec, "api_mode", "auto"), llm_error) < 0) {
+        llm_route_done(route_out);
+        return -1;
+    }
+    if (wants_responses(catalogue, spec, route_out, base.url))
         route_out->format = LLM_FORMAT_RESPONSES;
-    set_url(route_out, base_url, json_text_or(spec, "api_version", API_VERSION_DEFAULT));
+    set_url(route_out, &base);
     return 0;
 }
 

@@ -24,6 +24,7 @@ struct route_provider {
     bool is_open;           /* accepts recent additions to OpenAI's own API: prompt_cache_key, … */
     bool takes_litellm;     /* cache_control, thinking_blocks */
     bool takes_cache_marks; /* for models that take them */
+    bool has_chat;          /* Gemini: a compatible endpoint besides its own format */
     bool has_responses;     /* OpenAI's Responses, too, for models that are known to take it */
     bool has_deployments;  /* Azure: the model is in the path, and the API's version in the query */
     bool takes_signatures; /* of thoughts, with the calls of its models: Google */

@@ -2,6 +2,7 @@
 
 #include "llm/formats/anthropic.h"
 #include "llm/formats/chat.h"
+#include "llm/formats/gemini.h"
 #include "llm/formats/responses.h"
 #include "llm/llm_error.h"
 
@@ -33,6 +34,15 @@ static const struct llm_format formats[LLM_N_FORMATS] = {
                               .read_event = anthropic_read_event,
                               .read_answer = anthropic_read_answer,
                               .read_error = llm_error_from_answer},
+    [LLM_FORMAT_GEMINI] = {.path = "",
+                           .end_of_stream = "",
+                           .add_message = gemini_add_message,
+                           .add_tools = gemini_add_tools,
+                           .add_headers = gemini_add_headers,
+                           .request_body = gemini_request_body,
+                           .read_event = gemini_read_event,
+                           .read_answer = gemini_read_answer,
+                           .read_error = gemini_read_error},
     /* A script counts the messages of a chat. */
     [LLM_FORMAT_SCRIPTED] = {.add_message = chat_add_message, .add_tools = chat_add_tools},
     [LLM_FORMAT_NONE] = {.add_message = chat_add_message, .add_tools = chat_add_tools},

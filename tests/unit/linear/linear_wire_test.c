@@ -28,9 +28,13 @@
 #include "client/http_call.h"
 #include "client/oauth.h"
 #include "llm/format.h"
+#include "llm/formats/gemini.h"
+#include "llm/formats/gemini_schema.h"
+#include "llm/json_repair.h"
 #include "llm/llm.h"
 #include "llm/llm_error.h"
 #include "llm/llm_prompt.h"
+#include "llm/response_builder.h"
 #include "llm/route.h"
 #include "model/agent/agent_settings.h"
 #include "model/agent/hook_verdict.h"
@@ -163,6 +167,88 @@ static void run_anthropic(const char *text, size_t len)
 {
     run_prompt("anthropic/claude-x", text, len);
 }
+
+static void run_gemini(const char *text, size_t len)
+{
+    run_prompt("gemini/gemini-x", text, len);
+}
+
+static void run_gemini_answer(const char *text, size_t len)
+{
+    CLEANUP(response_builder_done) struct response_builder builder = RESPONSE_BUILDER_INIT;
+    CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *answer = NULL;
+
+    if (json_parse_lenient(text, len, &answer, &err) == 0 &&
+        gemini_read_answer(&builder, answer, &llm_error) == 0 &&
+        response_builder_finish(&builder, &reply, &llm_error) == 0)
+        assert_non_null(reply.text);
+    (void)gemini_read_error(&llm_error, 429, text, len);
+}
+
+#define GEMINI_PARTS(parts) "{\"candidates\":[{\"content\":{\"parts\":[" parts "]}}]}"
+#define GEMINI_CALL                                                                                \
+    "{\"functionCall\":{\"name\":\"a\",\"args\":{\"a\":1}},\"thoughtSignature\":\"a\"}"
+
+static const char *const gemini_answers[] = {
+    GEMINI_PARTS("{\"text\":\"|a|\"}"),
+    GEMINI_PARTS("|{\"text\":\"a\",\"thoughtSignature\":\"a\"},|1"),
+    GEMINI_PARTS("|" GEMINI_CALL ",|1"),
+    GEMINI_PARTS("{\"functionCall\":{\"name\":\"|_|\"}}"),
+    GEMINI_PARTS("{\"functionCall\":{\"name\":\"a\"},\"thoughtSignature\":\"|__thought|\"}"),
+    "[|{\"candidates\":[{}]},|1]",
+    "{\"candidates\":[{\"finishReason\":\"MALFORMED_FUNCTION_CALL\",\"finishMessage\":\"|a|\"}]}",
+    "{\"error\":{\"details\":[|{\"retryDelay\":1},|1]}}",
+    "{\"error\":{\"message\":\"|thought_signatur|\"}}",
+    NULL};
+
+/* Pieces of a stream, each signed. */
+static void run_gemini_pieces(const char *text, size_t len)
+{
+    static const char piece[] = GEMINI_PARTS("{\"text\":\"a\",\"thoughtSignature\":\"a\"}");
+    CLEANUP(response_builder_done) struct response_builder builder = RESPONSE_BUILDER_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
+    struct error err = ERROR_INIT;
+    bool is_last = false;
+
+    (void)text;
+    for (size_t i = 0; i < len / 20; i++) {
+        json_auto_t *event = NULL;
+
+        assert_int_equal(json_parse_lenient(piece, strlen(piece), &event, &err), 0);
+        assert_int_equal(gemini_read_event(&builder, event, &is_last, &llm_error), 0);
+    }
+}
+
+/* The schema of a tool of an MCP server. */
+static void run_gemini_schema(const char *text, size_t len)
+{
+    struct error err = ERROR_INIT;
+    json_auto_t *schema = NULL;
+    json_auto_t *form = NULL;
+
+    if (json_parse_lenient(text, len, &schema, &err) == 0)
+        form = gemini_schema_new(schema);
+    assert_true(form == NULL || json_is_object(form));
+}
+
+#define GEMINI_SCHEMA(property, more) "{\"properties\":{\"a\":" property "}" more "}"
+
+static const char *const gemini_schemas[] = {
+    GEMINI_SCHEMA("{\"enum\":[|\"a\",|\"b\"]}", ""),
+    GEMINI_SCHEMA("{\"enum\":[|1,|2]}", ""),
+    GEMINI_SCHEMA("{\"description\":\"|a|\"}", ""),
+    GEMINI_SCHEMA("{\"anyOf\":[|{\"type\":\"string\"},|{\"type\":\"null\"}]}", ""),
+    GEMINI_SCHEMA("{\"anyOf\":[|{\"type\":\"null\"},|{\"type\":\"string\"}]}", ""),
+    GEMINI_SCHEMA("{\"allOf\":[|{\"required\":[\"a\"]},|{\"type\":\"object\"}]}", ""),
+    GEMINI_SCHEMA("{\"type\":[|\"string\",|\"null\"]}", ""),
+    GEMINI_SCHEMA("{\"$ref\":\"#|/a|\"}", ""),
+    GEMINI_SCHEMA("{\"anyOf\":[|{\"$ref\":\"#/d\"},|1]}",
+                  ",\"d\":{\"properties\":{\"b\":{},\"c\":{\"$ref\":\"#/d\"}}}"),
+    GEMINI_SCHEMA("{}", ",\"required\":[|\"a\",|\"b\"]"),
+    NULL};
 
 /* Client's tools, of an agent whose tools go through a pattern. */
 static void run_tools(const char *text, size_t len)
@@ -337,6 +423,11 @@ static void time_is_linear_on_the_wires(void **state)
         {"toolset_functions", run_tools, one_text, LINEAR_OBJECTS},
         {"tool_call_check", run_call, call_texts, LINEAR_OBJECTS},
         {"anthropic_request_body", run_anthropic, linear_any_text, LINEAR_OBJECTS},
+        {"gemini_request_body", run_gemini, linear_any_text, LINEAR_OBJECTS},
+        {"gemini_read_answer, _error", run_gemini_answer, gemini_answers, LINEAR_OBJECTS},
+        {"gemini_read_error", run_gemini_answer, linear_any_text, LINEAR_OBJECTS},
+        {"gemini_read_event", run_gemini_pieces, one_text, LINEAR_OBJECTS},
+        {"gemini_schema_new", run_gemini_schema, gemini_schemas, LINEAR_OBJECTS},
         {"event_texts_visit", run_events, linear_any_text, LINEAR_OBJECTS},
         {"agent_settings_read, openai_request_read_chat", run_objects, objects, LINEAR_OBJECTS},
     };

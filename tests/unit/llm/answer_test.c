@@ -227,6 +227,15 @@ static void chat_calls_are_put_together(void **state)
                  "\"arguments\":{\"a\":1}}}]"),
          "calls", "[[\"made\",\"t\",\"{\\\"a\\\":1}\"]]"},
         {MESSAGE(X ",\"tool_calls\":[{\"type\":\"custom\",\"id\":\"a\"}]"), "calls", "[]"},
+        /* Google's compatible endpoint; and LiteLLM, whose ids may be long for that. */
+        {"[" CALL("\"id\":\"a\",\"extra_content\":{\"google\":{\"thought_signature\":\"c2ln\"}}"
+                  "," FUNCTION("t", "1")) "]",
+         "calls", "[[\"a__thought__c2ln\",\"t\",\"1\"]]"},
+        {"[" CALL("\"id\":\"a__thought__c2ln\"," FUNCTION("t", "1")) "]", "calls",
+         "[[\"a__thought__c2ln\",\"t\",\"1\"]]"},
+        {MESSAGE("\"tool_calls\":[{\"id\":\"a__thought__b\"," FUNCTION(
+             "t", "1") "},{\"id\":\"a__thought__c\"," FUNCTION("u", "2") "}]"),
+         "calls", "[[\"a__thought__b\",\"t\",\"1\"],[\"made\",\"u\",\"2\"]]"},
     };
 
     (void)state;

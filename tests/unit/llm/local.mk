@@ -7,13 +7,22 @@ LLM_TEST_LIBS = libllmfixture.a libtestsupport.a libtestcatalogue.a $(LLM_LIBS) 
 
 LLM_PURE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 
-check_PROGRAMS += llm_call_id_test llm_gemini_models_test
+check_PROGRAMS += llm_call_id_test llm_gemini_answer_test llm_gemini_models_test llm_gemini_request_test llm_gemini_schema_test
 llm_call_id_test_SOURCES = tests/unit/llm/call_id_test.c
 llm_call_id_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_call_id_test_LDADD = $(LLM_TEST_LIBS)
+llm_gemini_answer_test_SOURCES = tests/unit/llm/gemini_answer_test.c
+llm_gemini_answer_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_gemini_answer_test_LDADD = $(LLM_TEST_LIBS)
 llm_gemini_models_test_SOURCES = tests/unit/llm/gemini_models_test.c
 llm_gemini_models_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_gemini_models_test_LDADD = $(LLM_TEST_LIBS)
+llm_gemini_request_test_SOURCES = tests/unit/llm/gemini_request_test.c
+llm_gemini_request_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_gemini_request_test_LDADD = $(LLM_TEST_LIBS)
+llm_gemini_schema_test_SOURCES = tests/unit/llm/gemini_schema_test.c
+llm_gemini_schema_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_gemini_schema_test_LDADD = $(LLM_TEST_LIBS)
 
 check_PROGRAMS += anthropic_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
 	llm_http_test llm_json_repair_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test text_calls_test
@@ -87,6 +96,15 @@ replay_llm_responses_SOURCES = tests/fuzz/llm_responses.c tests/fuzz/llm_format.
 replay_llm_responses_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_responses"'
 replay_llm_responses_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+check_PROGRAMS += replay-llm_gemini replay-llm_gemini_schema
+replay_llm_gemini_SOURCES = tests/fuzz/llm_gemini.c tests/fuzz/llm_format.h tests/fuzz/replay.c
+replay_llm_gemini_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_gemini"'
+replay_llm_gemini_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+replay_llm_gemini_schema_SOURCES = tests/fuzz/llm_gemini_schema.c tests/fuzz/replay.c
+replay_llm_gemini_schema_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_gemini_schema"'
+replay_llm_gemini_schema_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 check_PROGRAMS += replay-llm_text_call
 replay_llm_text_call_SOURCES = tests/fuzz/llm_text_call.c tests/fuzz/replay.c
 replay_llm_text_call_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
@@ -113,6 +131,15 @@ fuzz_llm_responses_SOURCES = tests/fuzz/llm_responses.c tests/fuzz/llm_format.h
 fuzz_llm_responses_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_llm_responses_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_llm_responses_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+EXTRA_PROGRAMS += fuzz-llm_gemini fuzz-llm_gemini_schema
+fuzz_llm_gemini_SOURCES = tests/fuzz/llm_gemini.c tests/fuzz/llm_format.h
+fuzz_llm_gemini_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+fuzz_llm_gemini_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_llm_gemini_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+fuzz_llm_gemini_schema_SOURCES = tests/fuzz/llm_gemini_schema.c
+fuzz_llm_gemini_schema_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+fuzz_llm_gemini_schema_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_llm_gemini_schema_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 EXTRA_PROGRAMS += fuzz-llm_text_call
 fuzz_llm_text_call_SOURCES = tests/fuzz/llm_text_call.c
 fuzz_llm_text_call_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -9,8 +9,14 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "llm/llm_error.h"
+#include "llm/llm_fixture.h"
+#include "support/test_catalogue.h"
+
+#define GOOGLE "https://generativelanguage.googleapis.com"
+#define METHOD ":generateContent"
 
 static const struct {
     const char *model;
@@ -37,8 +43,22 @@ static const struct {
     {"hosted_vllm/q", "http://v/v1", "q", "http://v/v1/chat/completions"},
     {"meta-llama/Llama-3", "http://v/v1", "meta-llama/Llama-3", "http://v/v1/chat/completions"},
     {"local-model", "http://v/v1", "local-model", "http://v/v1/chat/completions"},
-    {"gemini-2.5-pro", NULL, "gemini-2.5-pro",
-     "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"},
+    {"gemini-2.5-pro", NULL, "gemini-2.5-pro", GOOGLE "/v1beta/models/gemini-2.5-pro" METHOD},
+    {"gemini/m", GOOGLE, "m", GOOGLE "/v1beta/models/m" METHOD},
+    {"gemini/m", GOOGLE "/v1beta/", "m", GOOGLE "/v1beta/models/m" METHOD},
+    {"gemini/m", GOOGLE "/v1", "m", GOOGLE "/v1/models/m" METHOD},
+    {"gemini/m", GOOGLE "/v1alpha", "m", GOOGLE "/v1alpha/models/m" METHOD},
+    {"gemini/m", "http://h", "m", "http://h/v1beta/models/m" METHOD},
+    {"gemini/m", "http://h/gate", "m", "http://h/gate/v1beta/models/m" METHOD},
+    {"gemini/tunedModels/my m", NULL, "tunedModels/my m",
+     GOOGLE "/v1beta/tunedModels/my%20m" METHOD},
+    {"gemini/a?b:c", NULL, "a?b:c", GOOGLE "/v1beta/models/a%3Fb%3Ac" METHOD},
+    {"gemini/m", GOOGLE "/v1beta/openai", "m", GOOGLE "/v1beta/openai/chat/completions"},
+    {"gemini/m", GOOGLE "/v1beta/openai/", "m", GOOGLE "/v1beta/openai/chat/completions"},
+    {"gemini/m", GOOGLE "/v1beta/openai/chat/completions", "m",
+     GOOGLE "/v1beta/openai/chat/completions"},
+    {"gemini/m", "http://h/v1", "m", "http://h/v1/chat/completions"},
+    {"gemini/m", "http://h/openai", "m", "http://h/openai/chat/completions"},
     {"ollama/qwen3", "http://gpu/v1/chat/completions", "qwen3", "http://gpu/v1/chat/completions"},
     {"anthropic/claude-sonnet-4-5", NULL, "claude-sonnet-4-5",
      "https://api.anthropic.com/v1/messages"},
@@ -83,8 +103,7 @@ static const struct {
     {"sambanova/m", NULL, "m", "https://api.sambanova.ai/v1/chat/completions"},
     {"lm_studio/m", "http://h/v1", "m", "http://h/v1/chat/completions"},
     {"ollama_chat/m", NULL, "m", "http://localhost:11434/v1/chat/completions"},
-    {"gemini/m", NULL, "m",
-     "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"},
+    {"gemini/m", NULL, "m", GOOGLE "/v1beta/models/m" METHOD},
 };
 
 static void prefixes_lead_to_providers(void **state)
@@ -147,6 +166,48 @@ static void unknown_ways_are_refused_in_words(void **state)
     }
 }
 
+/* Of a whole specification, in single quotes; NULL: refused. */
+static const struct {
+    const char *spec;
+    const char *url;
+} specs[] = {
+    {"{'model':'gemini/m'}", GOOGLE "/v1beta/models/m" METHOD},
+    {"{'model':'gemini/m','stream':true}", GOOGLE "/v1beta/models/m:streamGenerateContent?alt=sse"},
+    {"{'model':'gemini/m','api_mode':'chat'}", GOOGLE "/v1beta/openai/chat/completions"},
+    {"{'model':'gemini/m','api_mode':'chat','base_url':'" GOOGLE "'}",
+     GOOGLE "/v1beta/openai/chat/completions"},
+    {"{'model':'gemini/m','api_mode':'chat','base_url':'http://h/v1beta'}",
+     "http://h/v1beta/openai/chat/completions"},
+    {"{'model':'gemini/m','api_mode':'chat','base_url':'http://h:1'}",
+     "http://h:1/chat/completions"},
+    {"{'model':'gemini/m','base_url':'http://h/v1','stream':true}", "http://h/v1/chat/completions"},
+    {"{'model':'gemini/m','api_mode':'responses'}", NULL},
+    {"{'model':'gemini/m','api_mode':'responses','base_url':'http://h/v1'}", NULL},
+    {"{'model':'anthropic/m','stream':true}", "https://api.anthropic.com/v1/messages"},
+};
+
+static void specification_chooses_format_and_method(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+        CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
+        json_auto_t *spec = parsed_quotes(specs[i].spec);
+        struct llm_error llm_error = LLM_ERROR_INIT;
+        int rc = llm_route_choose(test_catalogue(), spec, &route, &llm_error);
+
+        assert_int_equal(rc, specs[i].url != NULL ? 0 : -1);
+        if (rc == 0) {
+            assert_string_equal(route.url, specs[i].url);
+            continue;
+        }
+        assert_null(route.model);
+        assert_int_equal(llm_error.cause, LLM_CAUSE_BAD_REQUEST);
+        assert_string_equal(llm_error.detail,
+                            "Gemini models cannot be called by OpenAI's Responses: set api_mode "
+                            "to \"auto\" or \"chat\".");
+    }
+}
+
 static void released_route_is_empty(void **state)
 {
     struct llm_route route = LLM_ROUTE_INIT;
@@ -166,8 +227,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prefixes_lead_to_providers),
         cmocka_unit_test(unknown_ways_are_refused_in_words),
+        cmocka_unit_test(specification_chooses_format_and_method),
         cmocka_unit_test(released_route_is_empty),
     };
 
+    json_setup();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,6 +109,7 @@ static void assert_grows_alike(const json_t *events)
     assert_grows_alike_for("openai/x", events, true);
     assert_grows_alike_for("litellm_proxy/claude-sonnet-4-5", events, true);
     assert_grows_alike_for("anthropic/claude-sonnet-4-5", events, true);
+    assert_grows_alike_for("gemini/gemini-3-x", events, true);
     assert_grows_alike_for("openai/x", events, false);
     assert_grows_alike_for("anthropic/claude-sonnet-4-5", events, false);
 }

@@ -43,6 +43,7 @@ worker_agent_test_SOURCES = \
 	tests/unit/worker/agent_test.c tests/unit/worker/agent_test.h \
 	tests/unit/worker/calls/pending_call_test.c \
 	tests/unit/worker/core/condensed_history_test.c \
+	tests/unit/worker/core/gemini_rules.c tests/unit/worker/core/gemini_rules.h \
 	tests/unit/worker/core/event_writer_test.c \
 	tests/unit/worker/delta_outbox_test.c \
 	tests/unit/worker/sandbox/project_reading_test.c \

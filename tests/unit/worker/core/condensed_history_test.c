@@ -1,7 +1,7 @@
 /*
  * A history loaded from a stored view answers every query as the whole log does: random legal logs
  * with batches, late results, rejections, errors, condensations and steps back, compacted at random
- * times.
+ * times. The strictest format of models, Gemini's, takes each of them.
  */
 #include "worker/agent/core/condensed_history.h"
 
@@ -27,6 +27,7 @@
 #include "worker/agent/core/model_view.h"
 #include "worker/agent/stuck.h"
 #include "worker/agent_test.h"
+#include "worker/core/gemini_rules.h"
 #include "worker/events.h"
 
 #define UNUSED_SCRIPT "{\"turns\": [{\"steps\": [{\"text\": \"unused\"}]}]}"
@@ -450,6 +451,7 @@ static void assert_same(struct log *log)
     assert_int_equal(model_view_length(&part), model_view_length(&whole));
     assert_int_equal(model_view_is_condensation_due(&part), model_view_is_condensation_due(&whole));
     assert_int_equal(history_count_iterations(&part), history_count_iterations(&whole));
+    assert_gemini_takes(&part);
     assert_same_messages(&whole, &part, false);
     assert_same_messages(&whole, &part, true);
     assert_same_pending(&whole, &part);

@@ -198,6 +198,8 @@ static void calls_and_words_keep_their_signature(void **state)
          "thinking", "[{'type':'thinking','thinking':'hm','signature':'c2ln'}]"},
         {PARTS("{'text':'a','thoughtSignature':'eA=='},{'text':'b'}"), "thinking",
          "[{'type':'thinking','thinking':'','signature':'eA=='}]"},
+        {PARTS("{'text':'a','thoughtSignature':'eA=='},{'text':'b','thoughtSignature':'eQ=='}"),
+         "thinking", "[{'type':'thinking','thinking':'','signature':'eQ=='}]"},
         {PARTS("{'text':'a'},{'functionCall':{'name':'t'}}"), "thinking", NULL},
         /* No signature at all. */
         {PARTS("{'functionCall':{'name':'t'},'thoughtSignature':'a b'}"), "calls",

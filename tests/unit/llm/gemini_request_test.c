@@ -195,6 +195,12 @@ static void long_result_loses_its_middle(void **state)
 #define OWN SIGNED(MODEL, "call_1__thought__c2ln", "call_2")
 #define OTHERS SIGNED("gemini/gemini-3-pro", "call_1__thought__c2ln", "call_2")
 
+#define OWN_WITH_WORDS                                                                             \
+    "[" SAID("a") ",{'role':'assistant','content':[{'type':'text','text':'look'}],"                \
+                  "'thinking_blocks':[{'type':'thinking','thinking':'hm','signature':'c2ln','"     \
+                  "model':'" MODEL "'}],'tool_calls':[" CALL(                                      \
+                      "call_1__thought__c2ln") "]}," RESULT("call_1__thought__c2ln") "]"
+
 static const struct {
     struct sent sent;
     const char *signature; /* of the first call */
@@ -231,6 +237,8 @@ static void words_are_signed_if_no_call_follows(void **state)
     (void)state;
     assert_body_at(&(struct sent){.model = MODEL, .messages = words}, "contents[1].parts",
                    "[{'text':'x'},{'text':'y','thoughtSignature':'c2ln'}]");
+    assert_body_at(&(struct sent){.model = MODEL, .messages = OWN_WITH_WORDS},
+                   "contents[1].parts[0]", "{'text':'look'}");
     assert_body_at(&(struct sent){.model = OLD, .messages = words}, "contents[1].parts",
                    "[{'text':'x'},{'text':'y'}]");
 }

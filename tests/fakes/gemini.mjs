@@ -130,7 +130,7 @@ const api = {
   isCall: (path) => methodOf(path) !== null,
   keyOf: ({ headers }) => headers['x-goog-api-key'],
   refusalOf,
-  callOf: ({ path, body }) => {
+  askedOf: ({ path, body }) => {
     const { model, isStream } = methodOf(path);
     return { ...body, model, stream: isStream };
   },

@@ -3,10 +3,10 @@
 //
 //   isCall(path)                     whether that is the endpoint
 //   keyOf(request)                   the key that a request carries
+//   askedOf(entry)                   { model, stream, … }, if that is not the body
 //   refusalOf(entry)                 the reason to refuse a request, or null
 //   errors                           { key, refusal(message), model(name), missing(path) }: see send()
 //   sendError(response, status, error, headers)
-//   callOf(entry)                    the body with model and stream, if these are in the path
 //   messagesOf(body)                 the list of messages, if it is not body.messages
 //   stepIndex(messages)              the number of the assistant's messages after the user's last
 //   conversationOf(body)             something that tells conversations of one model apart
@@ -142,13 +142,13 @@ class Fake {
       this.api.sendError(response, 400, this.api.errors.refusal(refusal));
       return;
     }
-    const body = this.api.callOf?.(entry) ?? entry.body;
-    const scenario = scenarioOf(body.model, this.own);
+    const asked = this.api.askedOf?.(entry) ?? entry.body;
+    const scenario = scenarioOf(asked.model, this.own);
     if (scenario === undefined) {
-      this.api.sendError(response, 404, this.api.errors.model(body.model));
+      this.api.sendError(response, 404, this.api.errors.model(asked.model));
       return;
     }
-    await this.say(this.pick(scenario, body), body, response);
+    await this.say(this.pick(scenario, asked), asked, response);
   }
 
   async control(request, response, path) {

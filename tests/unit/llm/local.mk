@@ -1,19 +1,23 @@
 # Tests of lib/llm
 check_LIBRARIES += libllmfixture.a
-libllmfixture_a_SOURCES = tests/unit/llm/llm_fixture.c tests/unit/llm/llm_fixture.h
+libllmfixture_a_SOURCES = tests/unit/llm/llm_fixture.c tests/unit/llm/llm_fixture.h \
+	tests/unit/llm/gemini_rules.c tests/unit/llm/gemini_rules.h
 libllmfixture_a_CPPFLAGS = $(TEST_CPPFLAGS)
 
 LLM_TEST_LIBS = libllmfixture.a libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIBS) $(MODEL_LIBS)
 
 LLM_PURE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 
-check_PROGRAMS += llm_call_id_test llm_gemini_answer_test llm_gemini_models_test llm_gemini_request_test llm_gemini_schema_test
+check_PROGRAMS += llm_call_id_test llm_gemini_answer_test llm_gemini_history_test llm_gemini_models_test llm_gemini_request_test llm_gemini_schema_test
 llm_call_id_test_SOURCES = tests/unit/llm/call_id_test.c
 llm_call_id_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_call_id_test_LDADD = $(LLM_TEST_LIBS)
 llm_gemini_answer_test_SOURCES = tests/unit/llm/gemini_answer_test.c
 llm_gemini_answer_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_gemini_answer_test_LDADD = $(LLM_TEST_LIBS)
+llm_gemini_history_test_SOURCES = tests/unit/llm/gemini_history_test.c
+llm_gemini_history_test_CPPFLAGS = $(TEST_CPPFLAGS)
+llm_gemini_history_test_LDADD = $(LLM_TEST_LIBS)
 llm_gemini_models_test_SOURCES = tests/unit/llm/gemini_models_test.c
 llm_gemini_models_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_gemini_models_test_LDADD = $(LLM_TEST_LIBS)

@@ -43,7 +43,6 @@ worker_agent_test_SOURCES = \
 	tests/unit/worker/agent_test.c tests/unit/worker/agent_test.h \
 	tests/unit/worker/calls/pending_call_test.c \
 	tests/unit/worker/core/condensed_history_test.c \
-	tests/unit/worker/core/gemini_rules.c tests/unit/worker/core/gemini_rules.h \
 	tests/unit/worker/core/event_writer_test.c \
 	tests/unit/worker/delta_outbox_test.c \
 	tests/unit/worker/sandbox/project_reading_test.c \
@@ -51,7 +50,7 @@ worker_agent_test_SOURCES = \
 	tests/unit/worker/sandbox/sandbox_http_test.c \
 	tests/unit/worker/sandbox/sandbox_test.c
 worker_agent_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
-worker_agent_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
+worker_agent_test_LDADD = libtestserver.a libllmfixture.a $(WORKER_TEST_LIBS)
 worker_run_test_SOURCES = tests/unit/worker/run_test.c
 worker_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_run_test_LDADD = $(WORKER_TEST_LIBS)

@@ -1,44 +1,40 @@
-#include "worker/core/gemini_rules.h"
+#include "llm/gemini_rules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
-#include <jansson.h>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "llm/format.h"
 #include "llm/llm.h"
 #include "llm/llm_error.h"
+#include "llm/llm_prompt.h"
 #include "llm/route.h"
 #include "support/test_catalogue.h"
-#include "worker/agent/core/history.h"
-#include "worker/agent/core/transcript.h"
-#include "worker/events.h"
 
-/* The contents of a request with this history. A new reference. */
-static json_t *contents_of(const struct history *history)
+json_t *gemini_body_of(json_t *spec, const struct llm_prompt *prompt)
 {
-    CLEANUP(transcript_done) struct transcript transcript = TRANSCRIPT_INIT;
     CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
     CLEANUP(mem_freep) char *text = NULL;
     const struct llm_plan plan = {.is_stream = true};
-    json_auto_t *spec = test_json("{\"model\": \"gemini/gemini-3-x\"}");
-    json_auto_t *body = NULL;
-    struct llm_request request = {.spec = spec, .prompt = &transcript.prompt};
+    struct llm_request request = {.spec = spec, .prompt = prompt};
     struct llm_error llm_error = LLM_ERROR_INIT;
+    struct error err = ERROR_INIT;
+    json_t *body = NULL;
 
     assert_int_equal(llm_route_choose(test_catalogue(), spec, &route, &llm_error), 0);
-    transcript_begin(&transcript, test_catalogue(), spec);
-    transcript_update(&transcript, history);
+    assert_int_equal(route.format, LLM_FORMAT_GEMINI);
     text = llm_format_of(route.format)->request_body(test_catalogue(), &request, &route, &plan);
-    body = test_json(text);
-    return json_incref(json_object_get(body, "contents"));
+    assert_int_equal(json_parse(text, strlen(text), &body, &err), 0);
+    return body;
 }
 
 /* The parts of a content that are calls or results. A new reference. */
@@ -89,9 +85,9 @@ static void assert_signed(const json_t *content)
     }
 }
 
-void assert_gemini_takes(const struct history *history)
+void assert_gemini_takes(const json_t *body)
 {
-    json_auto_t *contents = contents_of(history);
+    const json_t *contents = json_object_get(body, "contents");
     const json_t *before = NULL;
     const json_t *content = NULL;
     size_t i = 0;

@@ -53,6 +53,7 @@ struct llm_prompt_end {
     size_t messages_len;
     size_t mark_at;           /* the place in the messages for a cache mark; 0: none */
     enum llm_role role;       /* of the last message */
+    bool is_result;           /* the last block is the result of a call */
     bool is_without_thinking; /* the last calls came without thinking blocks */
     struct text_calls_end calls;
 };

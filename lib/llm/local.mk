@@ -16,7 +16,9 @@ libllm_a_SOURCES = \
 	lib/llm/formats/clip.c lib/llm/formats/clip.h \
 	lib/llm/text_call.c lib/llm/text_call.h \
 	lib/llm/text_calls.c lib/llm/text_calls.h \
+	lib/llm/formats/claude_thinking.c lib/llm/formats/claude_thinking.h \
 	lib/llm/formats/thinking.c lib/llm/formats/thinking.h \
+	lib/llm/formats/turn_list.c lib/llm/formats/turn_list.h \
 	lib/llm/response_builder.c lib/llm/response_builder.h \
 	lib/llm/json_repair.c lib/llm/json_repair.h \
 	lib/llm/price.c lib/llm/price.h \

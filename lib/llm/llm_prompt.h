@@ -55,6 +55,8 @@ struct llm_prompt_end {
     enum llm_role role;       /* of the last message */
     bool is_result;           /* the last block is the result of a call */
     bool is_without_thinking; /* the last calls came without thinking blocks */
+    size_t n_images;          /* in the messages, as far as the format counts them */
+    size_t image_bytes;       /* of their URLs */
     struct text_calls_end calls;
 };
 

@@ -12,6 +12,8 @@ libllm_a_SOURCES = \
 	lib/llm/formats/responses_request.c \
 	lib/llm/formats/anthropic.h lib/llm/formats/anthropic_answer.c lib/llm/formats/anthropic_message.c \
 	lib/llm/formats/anthropic_request.c \
+	lib/llm/formats/bedrock.h lib/llm/formats/bedrock_answer.c lib/llm/formats/bedrock_endpoint.c \
+	lib/llm/formats/bedrock_message.c lib/llm/formats/bedrock_request.c \
 	lib/llm/claude.c lib/llm/claude.h \
 	lib/llm/formats/clip.c lib/llm/formats/clip.h \
 	lib/llm/text_call.c lib/llm/text_call.h \

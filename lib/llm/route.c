@@ -43,6 +43,7 @@ static const struct route_provider providers[] = {
      .base_url = "https://api.anthropic.com",
      .takes_cache_marks = true,
      .has_version_path = true},
+    {.prefix = "bedrock", .format = LLM_FORMAT_BEDROCK, .takes_cache_marks = true},
     {.prefix = "scripted", .format = LLM_FORMAT_SCRIPTED},
     {.prefix = "ollama",
      .format = LLM_FORMAT_CHAT,
@@ -79,7 +80,6 @@ static const struct route_provider providers[] = {
      .has_deployments = true},
     /* By its compatible endpoint, with an access token as key. */
     {.prefix = "vertex_ai", .format = LLM_FORMAT_CHAT, .model_prefix = "google/"},
-    NOT_YET("bedrock"),
     NOT_YET("huggingface"),
     NOT_YET("replicate"),
     NOT_YET("watsonx"),
@@ -185,6 +185,7 @@ void llm_route_done(struct llm_route *route)
         return;
     mem_free(route->model);
     mem_free(route->url);
+    mem_free(route->region);
     *route = (struct llm_route)LLM_ROUTE_INIT;
 }
 
@@ -225,7 +226,7 @@ static int find(const char *model, const char *base_url, struct llm_route *route
         base_url = provider->base_url;
     if (provider->format == LLM_FORMAT_SCRIPTED)
         base_url = NULL;
-    else if (base_url == NULL)
+    else if (base_url == NULL && llm_format_of(provider->format)->locate == NULL)
         return llm_error_set(llm_error, LLM_CAUSE_BAD_REQUEST,
                              "Models with the prefix %s/ need a base URL.", provider->prefix);
     route_out->provider = provider;
@@ -235,10 +236,19 @@ static int find(const char *model, const char *base_url, struct llm_route *route
     return 0;
 }
 
-static void set_url(struct llm_route *route, const char *base_url, const char *api_version)
+static int set_url(const json_t *spec, const char *base_url, struct llm_route *route,
+                   struct llm_error *llm_error)
 {
-    if (base_url != NULL)
-        route->url = endpoint(route, base_url, api_version);
+    const struct llm_format *format = llm_format_of(route->format);
+
+    if (format->locate != NULL && format->locate(spec, base_url, route, llm_error) < 0) {
+        llm_route_done(route);
+        return -1;
+    }
+    if (format->locate == NULL && base_url != NULL)
+        route->url =
+            endpoint(route, base_url, json_text_or(spec, "api_version", API_VERSION_DEFAULT));
+    return 0;
 }
 
 int llm_route_find(const char *model, const char *base_url, struct llm_route *route_out,
@@ -246,8 +256,7 @@ int llm_route_find(const char *model, const char *base_url, struct llm_route *ro
 {
     if (find(model, base_url, route_out, &base_url, llm_error) < 0)
         return -1;
-    set_url(route_out, base_url, API_VERSION_DEFAULT);
-    return 0;
+    return set_url(NULL, base_url, route_out, llm_error);
 }
 
 /* --- Responses --- */
@@ -290,8 +299,7 @@ int llm_route_choose(const struct catalogue *catalogue, const json_t *spec,
         return -1;
     if (wants_responses(catalogue, spec, route_out, base_url))
         route_out->format = LLM_FORMAT_RESPONSES;
-    set_url(route_out, base_url, json_text_or(spec, "api_version", API_VERSION_DEFAULT));
-    return 0;
+    return set_url(spec, base_url, route_out, llm_error);
 }
 
 bool llm_model_is_scripted(const char *model)

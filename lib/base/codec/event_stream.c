@@ -30,12 +30,12 @@ static const int value_sizes[] = {
 enum { VALUE_TEXT = 7 };
 
 /* The rest of the headers. */
-struct header_reader {
+struct event_header_reader {
     const unsigned char *at;
     size_t left;
 };
 
-struct header {
+struct event_header {
     const unsigned char *name;
     size_t name_len;
     unsigned type;
@@ -74,7 +74,7 @@ static int check_sum(const struct event_stream *stream, size_t len, struct error
 /* --- headers --- */
 
 /* Takes n bytes off the rest; false if there are fewer. */
-static bool take(struct header_reader *reader, size_t n, const unsigned char **bytes_out)
+static bool take(struct event_header_reader *reader, size_t n, const unsigned char **bytes_out)
 {
     if (n > reader->left)
         return false;
@@ -84,7 +84,7 @@ static bool take(struct header_reader *reader, size_t n, const unsigned char **b
     return true;
 }
 
-static bool take_value_length(struct header_reader *reader, unsigned type, size_t *len_out)
+static bool take_value_length(struct event_header_reader *reader, unsigned type, size_t *len_out)
 {
     const unsigned char *bytes = NULL;
 
@@ -98,7 +98,7 @@ static bool take_value_length(struct header_reader *reader, unsigned type, size_
     return true;
 }
 
-static bool take_header(struct header_reader *reader, struct header *header_out)
+static bool take_header(struct event_header_reader *reader, struct event_header *header_out)
 {
     const unsigned char *byte = NULL;
 
@@ -113,12 +113,12 @@ static bool take_header(struct header_reader *reader, struct header *header_out)
            take(reader, header_out->value_len, &header_out->value);
 }
 
-static bool is_called(const struct header *header, const char *name)
+static bool is_called(const struct event_header *header, const char *name)
 {
     return strlen(name) == header->name_len && memcmp(name, header->name, header->name_len) == 0;
 }
 
-static void keep_header(struct event_stream *stream, const struct header *header)
+static void keep_header(struct event_stream *stream, const struct event_header *header)
 {
     struct strbuf *into = NULL;
 
@@ -139,8 +139,9 @@ static void keep_header(struct event_stream *stream, const struct header *header
 
 static int read_headers(struct event_stream *stream, size_t len, struct error *err)
 {
-    struct header_reader reader = {(const unsigned char *)stream->frame.text + PRELUDE_BYTES, len};
-    struct header header = {.name = NULL};
+    struct event_header_reader reader = {(const unsigned char *)stream->frame.text + PRELUDE_BYTES,
+                                         len};
+    struct event_header header = {.name = NULL};
 
     strbuf_reset(&stream->kind);
     strbuf_reset(&stream->type);

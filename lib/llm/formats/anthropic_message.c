@@ -73,7 +73,9 @@ static void append_call(struct strbuf *out, const char *id, const char *name, co
     json_put_text(block, "name", name);
     json_append_text(out, block);
     strbuf_truncate(out, out->len - strlen("}"));
-    strbuf_appendf(out, ",\"input\":%s}", input);
+    strbuf_append(out, ",\"input\":");
+    strbuf_append(out, input);
+    strbuf_append_char(out, '}');
 }
 
 const struct turn_blocks anthropic_blocks = {

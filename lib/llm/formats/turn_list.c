@@ -25,7 +25,7 @@ static const char *const message_heads[] = {
 };
 
 /* What the additions of one message share. */
-struct turn {
+struct turn_writer {
     struct llm_prompt *prompt;
     const struct turn_blocks *blocks;
 };
@@ -51,10 +51,10 @@ static void begin_block(struct llm_prompt *prompt, enum llm_role role)
 
 /* Adds a block, which it consumes, to the last message if that has the same role, else to a new
  * one. */
-static void add_block(const struct turn *turn, enum llm_role role, json_t *block)
+static void add_block(const struct turn_writer *writer, enum llm_role role, json_t *block)
 {
-    struct llm_prompt *prompt = turn->prompt;
-    size_t mark_len = turn->blocks->has_mark_blocks ? 0 : strlen("}");
+    struct llm_prompt *prompt = writer->prompt;
+    size_t mark_len = writer->blocks->has_mark_blocks ? 0 : strlen("}");
 
     begin_block(prompt, role);
     json_append_text(&prompt->messages, block);
@@ -63,9 +63,9 @@ static void add_block(const struct turn *turn, enum llm_role role, json_t *block
         prompt->end.mark_at = prompt->messages.len - mark_len;
 }
 
-static void add_text(const struct turn *turn, enum llm_role role, const char *text)
+static void add_text(const struct turn_writer *writer, enum llm_role role, const char *text)
 {
-    add_block(turn, role, turn->blocks->text(text, strlen(text)));
+    add_block(writer, role, writer->blocks->text(text, strlen(text)));
 }
 
 /* --- content --- */
@@ -88,40 +88,43 @@ const char *turn_image_type(const char *url, const char **data_out)
     return NULL;
 }
 
-static json_t *image_block(const struct turn *turn, const json_t *part)
+static json_t *image_block(const struct turn_writer *writer, const json_t *part)
 {
     const char *url = json_text_or(json_object_get(part, "image_url"), "url", "");
-    json_t *block = turn->blocks->image(url);
+    json_t *block = writer->blocks->image(url);
 
-    return block != NULL ? block : turn->blocks->text(ODD_IMAGE_TEXT, strlen(ODD_IMAGE_TEXT));
+    writer->prompt->end.n_images += block != NULL;
+    writer->prompt->end.image_bytes += block != NULL ? strlen(url) : 0;
+    return block != NULL ? block : writer->blocks->text(ODD_IMAGE_TEXT, strlen(ODD_IMAGE_TEXT));
 }
 
 /* The block of a part; NULL to leave it out. */
-static json_t *block_of(const struct turn *turn, const json_t *part)
+static json_t *block_of(const struct turn_writer *writer, const json_t *part)
 {
     const char *type = json_text_or(part, "type", "text");
     const char *text = json_text_or(part, "text", "");
 
     if (text_equal(type, "image_url"))
-        return turn->prompt->features.takes_images ? image_block(turn, part) : NULL;
-    return text_is_blank(text) ? NULL : turn->blocks->text(text, strlen(text));
+        return writer->prompt->features.takes_images ? image_block(writer, part) : NULL;
+    return text_is_blank(text) ? NULL : writer->blocks->text(text, strlen(text));
 }
 
 /* --- the user --- */
 
-static void add_user(const struct turn *turn, enum turn_results results, const json_t *content)
+static void add_user(const struct turn_writer *writer, enum turn_results results,
+                     const json_t *content)
 {
     const json_t *part = NULL;
     size_t i = 0;
 
     json_array_foreach (content, i, part) {
-        json_t *block = block_of(turn, part);
+        json_t *block = block_of(writer, part);
 
         if (block == NULL)
             continue;
-        if (turn->prompt->end.is_result && results == TURN_RESULTS_APART)
-            add_text(turn, LLM_ROLE_ASSISTANT, RESULTS_READ_TEXT);
-        add_block(turn, LLM_ROLE_USER, block);
+        if (writer->prompt->end.is_result && results == TURN_RESULTS_APART)
+            add_text(writer, LLM_ROLE_ASSISTANT, RESULTS_READ_TEXT);
+        add_block(writer, LLM_ROLE_USER, block);
     }
 }
 
@@ -147,7 +150,7 @@ static void clip_block(json_t *block)
         json_put(block, "text", clip_tool_text(text));
 }
 
-static void add_result(const struct turn *turn, const json_t *message)
+static void add_result(const struct turn_writer *writer, const json_t *message)
 {
     CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
     json_t *parts = json_array();
@@ -156,15 +159,15 @@ static void add_result(const struct turn *turn, const json_t *message)
 
     append_id(&id, json_text_or(message, "tool_call_id", ""));
     json_array_foreach (json_object_get(message, "content"), i, part) {
-        json_t *block = block_of(turn, part);
+        json_t *block = block_of(writer, part);
 
         if (block == NULL)
             continue;
         clip_block(block);
         json_push(parts, block);
     }
-    add_block(turn, LLM_ROLE_USER, turn->blocks->result(id.text, parts));
-    turn->prompt->end.is_result = true;
+    add_block(writer, LLM_ROLE_USER, writer->blocks->result(id.text, parts));
+    writer->prompt->end.is_result = true;
 }
 
 /* --- the assistant --- */
@@ -181,20 +184,21 @@ static bool is_object(const char *text)
  * The input is sent as the model wrote it, byte for byte. Arguments that are no object were
  * answered with an error, which tells what they were.
  */
-static void add_call(const struct turn *turn, const json_t *call)
+static void add_call(const struct turn_writer *writer, const json_t *call)
 {
     CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
     const json_t *function = json_object_get(call, "function");
     const char *arguments = json_text_or(function, "arguments", "");
 
     append_id(&id, json_text_or(call, "id", ""));
-    begin_block(turn->prompt, LLM_ROLE_ASSISTANT);
-    turn->blocks->append_call(&turn->prompt->messages, id.text, json_text_or(function, "name", ""),
-                              is_object(arguments) ? arguments : "{}");
+    begin_block(writer->prompt, LLM_ROLE_ASSISTANT);
+    writer->blocks->append_call(&writer->prompt->messages, id.text,
+                                json_text_or(function, "name", ""),
+                                is_object(arguments) ? arguments : "{}");
 }
 
 /* A text at the very end must not end with white space. */
-static void push_answer_text(const struct turn *turn, const json_t *part, json_t *blocks)
+static void push_answer_text(const struct turn_writer *writer, const json_t *part, json_t *blocks)
 {
     const char *text = json_text_or(part, "text", "");
     size_t len = strlen(text);
@@ -202,52 +206,52 @@ static void push_answer_text(const struct turn *turn, const json_t *part, json_t
     while (len > 0 && strchr(" \t\r\n", text[len - 1]) != NULL)
         len--;
     if (len > 0)
-        json_push(blocks, turn->blocks->text(text, len));
+        json_push(blocks, writer->blocks->text(text, len));
 }
 
-static json_t *thinking_blocks(const struct turn *turn, const json_t *message)
+static json_t *thinking_blocks(const struct turn_writer *writer, const json_t *message)
 {
     json_auto_t *own =
-        thinking_of_model(json_object_get(message, "thinking_blocks"), turn->prompt->model);
+        thinking_of_model(json_object_get(message, "thinking_blocks"), writer->prompt->model);
     json_t *blocks = json_array();
     json_t *block = NULL;
     size_t i = 0;
 
     json_array_foreach (own, i, block)
-        json_push(blocks, turn->blocks->thinking(json_incref(block)));
+        json_push(blocks, writer->blocks->thinking(json_incref(block)));
     return blocks;
 }
 
-static void begin_answer(const struct turn *turn)
+static void begin_answer(const struct turn_writer *writer)
 {
-    if (turn->prompt->end.role == LLM_ROLE_NONE)
-        add_text(turn, LLM_ROLE_USER, OPENING_TEXT);
+    if (writer->prompt->end.role == LLM_ROLE_NONE)
+        add_text(writer, LLM_ROLE_USER, OPENING_TEXT);
     /* Two answers in one message: the thinking of the second would follow the words of the first.
      */
-    if (turn->prompt->end.role == LLM_ROLE_ASSISTANT)
-        add_text(turn, LLM_ROLE_USER, TURN_GO_ON_TEXT);
+    if (writer->prompt->end.role == LLM_ROLE_ASSISTANT)
+        add_text(writer, LLM_ROLE_USER, TURN_GO_ON_TEXT);
 }
 
 /* Thinking, words, calls. Thinking that led to nothing is no answer. */
-static void add_answer(const struct turn *turn, const json_t *message)
+static void add_answer(const struct turn_writer *writer, const json_t *message)
 {
     const json_t *calls = json_object_get(message, "tool_calls");
     bool has_calls = json_array_size(calls) > 0;
-    json_auto_t *blocks = thinking_blocks(turn, message);
+    json_auto_t *blocks = thinking_blocks(writer, message);
     size_t n_thinking = json_array_size(blocks);
     json_t *entry = NULL;
     size_t i = 0;
 
     json_array_foreach (json_object_get(message, "content"), i, entry)
-        push_answer_text(turn, entry, blocks);
+        push_answer_text(writer, entry, blocks);
     if (!has_calls && json_array_size(blocks) == n_thinking)
         return;
-    begin_answer(turn);
+    begin_answer(writer);
     json_array_foreach (blocks, i, entry)
-        add_block(turn, LLM_ROLE_ASSISTANT, json_incref(entry));
+        add_block(writer, LLM_ROLE_ASSISTANT, json_incref(entry));
     json_array_foreach (calls, i, entry)
-        add_call(turn, entry);
-    turn->prompt->end.is_without_thinking = has_calls && n_thinking == 0;
+        add_call(writer, entry);
+    writer->prompt->end.is_without_thinking = has_calls && n_thinking == 0;
 }
 
 /* --- a prompt --- */
@@ -255,15 +259,15 @@ static void add_answer(const struct turn *turn, const json_t *message)
 void turn_list_add(struct llm_prompt *prompt, const struct turn_blocks *blocks,
                    enum turn_results results, const json_t *message)
 {
-    const struct turn turn = {prompt, blocks};
+    const struct turn_writer writer = {prompt, blocks};
     const char *role = json_text_or(message, "role", "");
 
     if (text_equal(role, "assistant"))
-        add_answer(&turn, message);
+        add_answer(&writer, message);
     else if (text_equal(role, "tool"))
-        add_result(&turn, message);
+        add_result(&writer, message);
     else
-        add_user(&turn, results, json_object_get(message, "content"));
+        add_user(&writer, results, json_object_get(message, "content"));
 }
 
 void turn_list_append(const struct llm_prompt *prompt, const struct turn_blocks *blocks,

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { start as startAnthropic } from '../../fakes/anthropic.mjs';
+import { start as startBedrock } from '../../fakes/bedrock.mjs';
 import { start } from '../../fakes/openai.mjs';
 import { start as startResponses } from '../../fakes/responses.mjs';
 
@@ -16,5 +17,7 @@ function strict(fake) {
 export const strictModel = async (options) => strict(await start(options));
 
 export const strictAnthropic = async (options) => strict(await startAnthropic(options));
+
+export const strictBedrock = async (options) => strict(await startBedrock(options));
 
 export const strictResponses = async (options) => strict(await startResponses(options));

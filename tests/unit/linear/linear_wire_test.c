@@ -106,6 +106,8 @@ static const char *const addresses[] = {"https://|a.|",
                                         "https://a:|1|",
                                         "https://a/|/|",
                                         "openai/|a/|",
+                                        "bedrock/|a:|",
+                                        "bedrock/us-|1|/a",
                                         "https://[|:|",
                                         "|gpt-|",
                                         "|claude-|",
@@ -162,6 +164,11 @@ static void run_chat(const char *text, size_t len)
 static void run_anthropic(const char *text, size_t len)
 {
     run_prompt("anthropic/claude-x", text, len);
+}
+
+static void run_bedrock(const char *text, size_t len)
+{
+    run_prompt("bedrock/us-east-1/anthropic.claude-x", text, len);
 }
 
 /* Client's tools, of an agent whose tools go through a pattern. */
@@ -337,6 +344,7 @@ static void time_is_linear_on_the_wires(void **state)
         {"toolset_functions", run_tools, one_text, LINEAR_OBJECTS},
         {"tool_call_check", run_call, call_texts, LINEAR_OBJECTS},
         {"anthropic_request_body", run_anthropic, linear_any_text, LINEAR_OBJECTS},
+        {"bedrock_request_body", run_bedrock, linear_any_text, LINEAR_OBJECTS},
         {"event_texts_visit", run_events, linear_any_text, LINEAR_OBJECTS},
         {"agent_settings_read, openai_request_read_chat", run_objects, objects, LINEAR_OBJECTS},
     };

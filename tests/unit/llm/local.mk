@@ -7,11 +7,17 @@ LLM_TEST_LIBS = libllmfixture.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIB
 
 LLM_PURE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 
-check_PROGRAMS += anthropic_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
+check_PROGRAMS += anthropic_test bedrock_endpoint_test bedrock_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
 	llm_http_test llm_json_repair_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test text_calls_test
 anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c
 anthropic_test_CPPFLAGS = $(TEST_CPPFLAGS)
 anthropic_test_LDADD = $(LLM_TEST_LIBS)
+bedrock_endpoint_test_SOURCES = tests/unit/llm/bedrock_endpoint_test.c
+bedrock_endpoint_test_CPPFLAGS = $(TEST_CPPFLAGS)
+bedrock_endpoint_test_LDADD = $(LLM_TEST_LIBS)
+bedrock_test_SOURCES = tests/unit/llm/bedrock_test.c tests/unit/support/event_frames.h
+bedrock_test_CPPFLAGS = $(TEST_CPPFLAGS)
+bedrock_test_LDADD = $(LLM_TEST_LIBS)
 chat_test_SOURCES = tests/unit/llm/chat_test.c
 chat_test_CPPFLAGS = $(TEST_CPPFLAGS)
 chat_test_LDADD = $(LLM_TEST_LIBS)
@@ -79,6 +85,15 @@ replay_llm_responses_SOURCES = tests/fuzz/llm_responses.c tests/fuzz/llm_format.
 replay_llm_responses_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_responses"'
 replay_llm_responses_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+check_PROGRAMS += replay-llm_bedrock replay-base_event_stream
+replay_llm_bedrock_SOURCES = tests/fuzz/llm_bedrock.c tests/fuzz/llm_format.h tests/fuzz/replay.c
+replay_llm_bedrock_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_bedrock"'
+replay_llm_bedrock_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+replay_base_event_stream_SOURCES = tests/fuzz/base_event_stream.c tests/fuzz/cut.h tests/fuzz/replay.c
+replay_base_event_stream_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/base_event_stream"'
+replay_base_event_stream_LDADD = $(BASE_LIBS)
 check_PROGRAMS += replay-llm_text_call
 replay_llm_text_call_SOURCES = tests/fuzz/llm_text_call.c tests/fuzz/replay.c
 replay_llm_text_call_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
@@ -105,6 +120,15 @@ fuzz_llm_responses_SOURCES = tests/fuzz/llm_responses.c tests/fuzz/llm_format.h
 fuzz_llm_responses_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_llm_responses_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_llm_responses_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+EXTRA_PROGRAMS += fuzz-llm_bedrock fuzz-base_event_stream
+fuzz_llm_bedrock_SOURCES = tests/fuzz/llm_bedrock.c tests/fuzz/llm_format.h
+fuzz_llm_bedrock_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+fuzz_llm_bedrock_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_llm_bedrock_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+fuzz_base_event_stream_SOURCES = tests/fuzz/base_event_stream.c tests/fuzz/cut.h
+fuzz_base_event_stream_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+fuzz_base_event_stream_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_base_event_stream_LDADD = $(BASE_LIBS)
 EXTRA_PROGRAMS += fuzz-llm_text_call
 fuzz_llm_text_call_SOURCES = tests/fuzz/llm_text_call.c
 fuzz_llm_text_call_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

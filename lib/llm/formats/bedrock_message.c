@@ -11,11 +11,9 @@
 #include "llm/formats/turn_list.h"
 #include "llm/llm_prompt.h"
 
-#define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-
 enum {
-    NAME_MAX_BYTES = 64, /* of a tool, and of the id of a call */
-    ID_HEAD_BYTES = 31,  /* of a shortened id: the beginning, and a hash */
+    ID_MAX_BYTES = 64,  /* of a call */
+    ID_HEAD_BYTES = 31, /* of a shortened id: the beginning, and a hash */
 };
 
 /* --- blocks: objects with one member --- */
@@ -52,16 +50,16 @@ static json_t *image_block(const char *url)
 static void put_id(json_t *object, const char *id)
 {
     char hex[CRYPTO_HASH_HEX_BYTES];
-    char shortened[NAME_MAX_BYTES + 1] = "";
+    char shortened[ID_MAX_BYTES + 1] = "";
 
-    if (strlen(id) <= NAME_MAX_BYTES) {
+    if (strlen(id) <= ID_MAX_BYTES) {
         json_put_text(object, "toolUseId", id);
         return;
     }
     crypto_sha256_hex(id, strlen(id), hex);
     (void)memcpy(shortened, id, ID_HEAD_BYTES);
     shortened[ID_HEAD_BYTES] = '_';
-    (void)memcpy(shortened + ID_HEAD_BYTES + 1, hex, NAME_MAX_BYTES - ID_HEAD_BYTES - 1);
+    (void)memcpy(shortened + ID_HEAD_BYTES + 1, hex, ID_MAX_BYTES - ID_HEAD_BYTES - 1);
     json_put_text(object, "toolUseId", shortened);
 }
 
@@ -91,22 +89,12 @@ static json_t *thinking_block(json_t *block)
     return block_of("reasoningContent", reasoning);
 }
 
-/* A name that a model made up may have any form, and its call is in the history all the same. */
-static void put_name(json_t *object, const char *name)
-{
-    CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
-
-    for (; *name != '\0' && plain.len < NAME_MAX_BYTES; name++)
-        strbuf_append_char(&plain, strchr(NAME_BYTES, *name) != NULL ? *name : '_');
-    json_put_text(object, "name", plain.len > 0 ? plain.text : "_");
-}
-
 static void append_call(struct strbuf *out, const char *id, const char *name, const char *input)
 {
     json_auto_t *use = json_object();
 
     put_id(use, id);
-    put_name(use, name);
+    json_put_text(use, "name", name);
     strbuf_append(out, "{\"toolUse\":");
     json_append_text(out, use);
     strbuf_truncate(out, out->len - strlen("}"));

@@ -8,7 +8,7 @@ LLM_TEST_LIBS = libllmfixture.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIB
 LLM_PURE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += anthropic_test bedrock_endpoint_test bedrock_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
-	llm_http_test llm_json_repair_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test text_calls_test
+	llm_http_test llm_json_repair_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test text_calls_test turn_list_test
 anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c
 anthropic_test_CPPFLAGS = $(TEST_CPPFLAGS)
 anthropic_test_LDADD = $(LLM_TEST_LIBS)
@@ -63,6 +63,9 @@ scripted_test_LDADD = $(LLM_TEST_LIBS)
 text_calls_test_SOURCES = tests/unit/llm/text_calls_test.c
 text_calls_test_CPPFLAGS = $(TEST_CPPFLAGS)
 text_calls_test_LDADD = libtestsupport.a $(LLM_TEST_LIBS) $(CMOCKA_LIBS)
+turn_list_test_SOURCES = tests/unit/llm/turn_list_test.c
+turn_list_test_CPPFLAGS = $(TEST_CPPFLAGS)
+turn_list_test_LDADD = $(LLM_PURE_TEST_LIBS)
 EXTRA_DIST += tests/data/scripted/broken.json tests/data/scripted/slow.json tests/data/scripted/true.json \
 	tests/data/scripted/unit.json tests/data/scripted/words.json
 

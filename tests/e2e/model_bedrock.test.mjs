@@ -170,13 +170,13 @@ const ERRORS = [
   [500, { message: 'Internal server error' }, 'LLMServiceUnavailableError'],
   [503, { message: 'Bedrock is unable to process your request.' }, 'LLMServiceUnavailableError'],
 ];
-for (const [i, [status, error, code]] of ERRORS.entries()) {
-  test(`a refusal with ${status} and "${error.message.slice(0, 24)}" ends the run with ${code}`, async (t) => {
+test('each refusal ends the run with the code of its class', async (t) => {
+  await Promise.all(ERRORS.map(async ([status, error, code], i) => {
     const conversation = await begin(t, `refusal-${i}`, [{ status, error }]);
     assert.equal(await conversation.ask('go'), 'error');
-    assert.deepEqual((await errorsOf(conversation)).map((event) => event.code), [code]);
-  });
-}
+    assert.deepEqual((await errorsOf(conversation)).map((event) => event.code), [code], error.message);
+  }));
+});
 
 test('a throttled call is made again, under a signature of its own', async (t) => {
   const conversation = await begin(t, 'busy', [{ text: 'at last', once: { status: 429, error: { message: 'Too many requests' } } }],
@@ -189,17 +189,17 @@ const RETRIED = ['fin-mid-frame', 'fin-mid-prelude', 'rst-mid-frame', 'no-stop',
 const TAKEN = { 'unknown-events': 'half', 'two-stops': 'half', 'no-metadata': 'half', 'odd-payload': 'half', 'lone-surrogate': 'a\ufffdb' };
 test('broken answers are asked for again, taken as they are, or end the run in words', async (t) => {
   const llm = { stream: true, num_retries: 2, retry_multiplier: 0 };
-  for (const fault of [...RETRIED, ...Object.keys(TAKEN)]) {
+  await Promise.all([...RETRIED, ...Object.keys(TAKEN)].map(async (fault) => {
     const conversation = await begin(t, `fault-${fault}`, [{ text: 'good', once: { fault } }], { llm });
     assert.equal(await conversation.ask('go'), 'finished', fault);
     assert.deepEqual(await answersOf(conversation), [TAKEN[fault] ?? 'good'], fault);
     assert.equal(requestsOf(named(`fault-${fault}`)).length, RETRIED.includes(fault) ? 2 : 1, fault);
-  }
-  for (const fault of ['html-200', 'endless-frame', 'many-tools']) {
+  }));
+  await Promise.all(['html-200', 'endless-frame', 'many-tools'].map(async (fault) => {
     const conversation = await begin(t, `fault-${fault}`, [{ fault }], { llm });
     assert.equal(await conversation.ask('go'), 'error', fault);
     assert.equal((await errorsOf(conversation)).length, 1, fault);
-  }
+  }));
 });
 
 test('a connection that falls silent in the middle of a stream is given up', async (t) => {
@@ -236,7 +236,7 @@ test('credentials are not to be seen, whatever the server repeats', async (t) =>
   const [{ detail }] = await errorsOf(conversation);
   assert.match(detail, /x-amz-security-token:<secret-hidden> <secret-hidden> <secret-hidden> \(error code: 400, ValidationException\)/);
   const info = await conversation.info();
-  for (const name of Object.keys(SECRETS)) assert.equal(info.agent.llm[name], '**********', name);
+  for (const name of Object.keys(SECRETS)) assert.equal(info.agent.llm[name], null, name);
   assert.equal(info.agent.llm.aws_region_name, REGION);
   const seen = JSON.stringify([info, await conversation.events(), session.frames]);
   for (const secret of Object.values(SECRETS)) assert.ok(!seen.includes(secret));
@@ -252,11 +252,11 @@ const REFUSED = [
   [{ base_url: null, aws_region_name: null }, /need aws_region_name/],
 ];
 test('what cannot be called is refused in words', async (t) => {
-  for (const [i, [llm, words]] of REFUSED.entries()) {
+  await Promise.all(REFUSED.map(async ([llm, words], i) => {
     const conversation = await begin(t, `refused-${i}`, [{ text: 'no' }], { llm });
     assert.equal(await conversation.ask('go'), 'error');
     const [{ detail }] = await errorsOf(conversation);
     assert.match(detail, words);
     assert.equal(requestsOf(named(`refused-${i}`)).length, 0);
-  }
+  }));
 });

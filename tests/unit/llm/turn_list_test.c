@@ -217,6 +217,8 @@ static const char *problem_of_message(const struct rules *rules, const json_t *m
         return "roles do not alternate";
     if (json_array_size(content) == 0)
         return "no content";
+    if (count(message, rules->thinking) == json_array_size(content))
+        return "thinking that led to nothing";
     append_ids(before, rules->call, &owed);
     append_ids(message, rules->result, &given);
     if (!text_equal(owed.text, given.text))

@@ -7,7 +7,7 @@ LLM_TEST_LIBS = libllmfixture.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_TEST_LIB
 
 LLM_PURE_TEST_LIBS = libtestsupport.a libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 
-check_PROGRAMS += anthropic_test bedrock_endpoint_test bedrock_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
+check_PROGRAMS += anthropic_test bedrock_endpoint_test bedrock_request_test bedrock_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
 	llm_http_test llm_json_repair_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test text_calls_test turn_list_test
 anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c
 anthropic_test_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -15,6 +15,9 @@ anthropic_test_LDADD = $(LLM_TEST_LIBS)
 bedrock_endpoint_test_SOURCES = tests/unit/llm/bedrock_endpoint_test.c
 bedrock_endpoint_test_CPPFLAGS = $(TEST_CPPFLAGS)
 bedrock_endpoint_test_LDADD = $(LLM_TEST_LIBS)
+bedrock_request_test_SOURCES = tests/unit/llm/bedrock_request_test.c
+bedrock_request_test_CPPFLAGS = $(TEST_CPPFLAGS)
+bedrock_request_test_LDADD = $(LLM_TEST_LIBS)
 bedrock_test_SOURCES = tests/unit/llm/bedrock_test.c tests/unit/support/event_frames.h
 bedrock_test_CPPFLAGS = $(TEST_CPPFLAGS)
 bedrock_test_LDADD = $(LLM_TEST_LIBS)

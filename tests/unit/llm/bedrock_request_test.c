@@ -290,6 +290,11 @@ static const struct {
     {"bedrock/anthropic.claude-opus-4-6-v1", "{\"temperature\":1,\"reasoning_effort\":\"low\"}",
      "{\"maxTokens\":128000}",
      "{\"thinking\":{\"type\":\"adaptive\"},\"output_config\":{\"effort\":\"low\"}}"},
+    {"bedrock/eu-west-1/anthropic.claude-opus-4-6-v1", "{\"reasoning_effort\":\"none\"}",
+     "{\"maxTokens\":128000}", NULL},
+    {"bedrock/converse/anthropic.claude-opus-4-6-v1",
+     "{\"reasoning_effort\":\"none\",\"aws_region_name\":\"us-east-1\"}", "{\"maxTokens\":128000}",
+     NULL},
     {"bedrock/global.anthropic.claude-opus-5-5", "{}", "{\"maxTokens\":128000}",
      "{\"anthropic_beta\":[\"thinking-binding-controls-2026-08-01\"],\"thinking\":{\"type\":"
      "\"adaptive\",\"block_binding\":{\"prefix_mismatch_behavior\":\"drop_block\"}},"

@@ -1,10 +1,13 @@
 // Conversations with models of Amazon Bedrock, called by Converse: runs, signatures, thinking, streams, images, errors
 // and secrets.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { AWS_CREDENTIALS, REGION, modelOf } from '../fakes/bedrock.mjs';
+import { call, must } from './support/api.mjs';
 import { Conversation, isAction, isResult, llmOf, observed, ofKind, startRequest } from './support/conversation.mjs';
 import { strictBedrock, strictModel } from './support/model.mjs';
+import { terminal } from './support/model_calls.mjs';
 import { Socket, restingSnapshot } from './support/socket.mjs';
 import { waitUntil } from './support/wait.mjs';
 
@@ -23,7 +26,6 @@ const fake = await strictBedrock();
 const other = await strictModel();
 /** Names of scenarios begin with a model's, since what a model takes follows from it. */
 const named = (scenario) => `anthropic.claude-haiku-4-5-${scenario}:0`;
-const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } });
 const requestsOf = (model) => fake.requests.filter((entry) => modelOf(entry) === model);
 const typesOf = (message) => message.content.flatMap(Object.keys);
 const errorsOf = async (conversation) => (await conversation.events()).filter(ofKind('ConversationErrorEvent'));
@@ -240,6 +242,26 @@ test('credentials are not to be seen, whatever the server repeats', async (t) =>
   assert.equal(info.agent.llm.aws_region_name, REGION);
   const seen = JSON.stringify([info, await conversation.events(), session.frames]);
   for (const secret of Object.values(SECRETS)) assert.ok(!seen.includes(secret));
+});
+
+test('a profile keeps its credentials, hidden; it can be tried, and stands in for a model that is down', async (t) => {
+  const path = `/api/profiles/bedrock-${randomUUID()}`;
+  const model = named('profile');
+  fake.setScenario(model, [{ text: 'from the profile' }]);
+  await must(201, 'POST', path, { json: { llm: bedrock(model), include_secrets: true } });
+  t.after(() => call('DELETE', path));
+  const { config } = await must(200, 'GET', path);
+  for (const [name, secret] of Object.entries(SECRETS)) assert.notEqual(config[name], secret, name);
+  assert.deepEqual(await must(200, 'POST', `${path}/validate`, { json: { llm: { ...config } } }), { valid: true, error: null });
+  const wrong = await must(200, 'POST', `${path}/validate`, { json: { llm: bedrock(model, { aws_secret_access_key: 'another-secret-of-the-test' }) } });
+  assert.equal(wrong.valid, false);
+  assert.equal(wrong.error.type, 'LLMAuthenticationError');
+  other.setScenario('down', [{ status: 503, error: { message: 'overloaded' } }]);
+  const llm = llmOf(other, 'down', { fallback_strategy: { fallback_llms: [path.split('/').at(-1)] } });
+  const conversation = await Conversation.create(startRequest(llm));
+  t.after(() => conversation.delete());
+  assert.equal(await conversation.ask('go'), 'finished');
+  assert.deepEqual(await answersOf(conversation), ['from the profile']);
 });
 
 const REFUSED = [

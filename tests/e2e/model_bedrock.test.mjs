@@ -133,7 +133,7 @@ for (const [name, once] of [['breaks off', { break_after: 9 }], ['ends with an e
   });
 }
 
-test('thinking is dropped when the model is switched, words stand apart from results, and the new model answers', async (t) => {
+test('thinking is dropped when the model is switched, words are kept apart from results, and the new model answers', async (t) => {
   const llama = 'meta.llama3-3-70b-instruct-v1:0';
   const finish = { name: 'finish', arguments: { message: 'the first', summary: 's' } };
   const conversation = await begin(t, 'before', [{ reasoning: THOUGHTS, calls: [terminal('true')] }, { calls: [finish] }]);
@@ -227,7 +227,7 @@ test('odd calls are the model\'s to mend, or made as they are', async (t) => {
   }
 });
 
-test('credentials are not to be seen, whatever the server repeats', async (t) => {
+test('credentials are hidden, even if the server repeats them', async (t) => {
   const message = `The canonical string was x-amz-security-token:${sessionToken} ${secretAccessKey} ${accessKeyId}`;
   const conversation = await begin(t, 'secret', [{ text: 'hello' }], { autotitle: true });
   assert.equal(await conversation.ask('hi'), 'finished');
@@ -244,7 +244,7 @@ test('credentials are not to be seen, whatever the server repeats', async (t) =>
   for (const secret of Object.values(SECRETS)) assert.ok(!seen.includes(secret));
 });
 
-test('a profile keeps its credentials, hidden; it can be tried, and stands in for a model that is down', async (t) => {
+test('a profile keeps its credentials, hidden; it can be tried, and replaces a model that is down', async (t) => {
   const path = `/api/profiles/bedrock-${randomUUID()}`;
   const model = named('profile');
   fake.setScenario(model, [{ text: 'from the profile' }]);

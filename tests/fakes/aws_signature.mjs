@@ -1,4 +1,4 @@
-// Checks AWS Signature Version 4 as a service does: it reckons the signature anew from what came.
+// Checks AWS Signature Version 4 as a service does: it computes the signature from what came.
 // Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 import { createHash, createHmac } from 'node:crypto';
 

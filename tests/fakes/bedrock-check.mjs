@@ -1,6 +1,6 @@
 // Checks of Bedrock's Converse: the fake server applies them to every request, so that a test cannot pass with a
 // request that the vendor would refuse. Messages are the vendor's where clients look for words in them. Stricter than
-// the vendor: the last message must be the user's for every model. Looser: thinking is not bound to what stands before.
+// the vendor: the last message must be the user's for every model. Looser: thinking is not bound to what comes before.
 import { signatureOf } from './anthropic-check.mjs';
 
 const BODY_MEMBERS = new Set([

@@ -149,7 +149,7 @@ test('the fake of Bedrock', async (t) => {
     'a result without a call': [{ messages: [user('x'), using('a'), user(result('a'), result('b'))], toolConfig: TOOLS }, /exceeds the number of toolUse blocks of previous turn/],
     'a result of another call': [{ messages: [user('x'), using('a'), user(result('b'))], toolConfig: TOOLS }, /unknown ones: b/],
     'a result after words': [{ messages: [user('x'), using('a'), user('y', result('a'))], toolConfig: TOOLS }, /come first/],
-    'words beside results, for another model': [{ modelId: OTHER, messages: [user('x'), using('a'), user(result('a'), 'y')], toolConfig: TOOLS }, /cannot be provided in the same turn/],
+    'words and results in one message, for another model': [{ modelId: OTHER, messages: [user('x'), using('a'), user(result('a'), 'y')], toolConfig: TOOLS }, /cannot be provided in the same turn/],
     'calls without tools': [{ messages: [user('x'), using('a'), user(result('a'))] }, /toolConfig field must be defined/],
     'an odd id': [{ messages: [user('x'), using('a:1'), user(result('a:1'))], toolConfig: TOOLS }, /failed to satisfy constraint/],
     'a long id': [{ messages: [user('x'), using('a'.repeat(65)), user(result('a'.repeat(65)))], toolConfig: TOOLS }, /failed to satisfy constraint/],

@@ -22,7 +22,7 @@ static struct response_thinking *need_thinking(struct response_builder *builder,
     return response_builder_new_thinking(builder, index, llm_error);
 }
 
-/* The text, its signature, or what stands for a text that is not shown. */
+/* The text, its signature, or the encrypted form of a text that is not shown. */
 static int take_thinking(struct response_builder *builder, json_int_t index,
                          const json_t *reasoning, struct llm_error *llm_error)
 {

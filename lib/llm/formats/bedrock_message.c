@@ -136,7 +136,7 @@ static void add_system(struct llm_prompt *prompt, const json_t *content)
     }
 }
 
-/* Other models than Anthropic's refuse words beside results. */
+/* Models of other makers than Anthropic refuse words and results in one message. */
 static enum turn_results results_of(const struct llm_prompt *prompt)
 {
     return claude_find(prompt->model) != NULL ? TURN_RESULTS_WITH_WORDS : TURN_RESULTS_APART;

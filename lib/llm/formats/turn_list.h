@@ -19,7 +19,7 @@
 struct llm_prompt;
 struct strbuf;
 
-/* Stands for a message of the user's, where the format wants one. */
+/* A message of the user's, where the format requires one. */
 #define TURN_GO_ON_TEXT "Go on."
 
 /* The blocks of a format. Functions return new references. */

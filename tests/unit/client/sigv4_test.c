@@ -57,8 +57,8 @@ static void assert_authorization(const struct sigv4_request *request, const char
 }
 
 /*
- * Of AWS's own test suite. Its paths are given as they are before their encoding, which is what
- * ours are one encoding later: so a space of the suite stands for an encoded one's percent sign.
+ * From AWS's own test suite. It gives paths before their encoding, and signs them encoded once.
+ * Our paths are encoded already, and are signed encoded once more.
  */
 static void requests_of_the_vendors_suite_are_signed_alike(void **state)
 {
@@ -103,7 +103,7 @@ static void a_session_token_is_signed(void **state)
                          "85d96828115b5dc0cfc3bd16ad9e210dd772bbebba041836c64533a82be05ead");
 }
 
-/* Reckoned with another implementation, that of @smithy/signature-v4. */
+/* The signature is that of another implementation, @smithy/signature-v4. */
 static void body_path_and_own_headers_are_signed(void **state)
 {
     static const struct http_header headers[] = {

@@ -144,8 +144,8 @@ static void arguments_are_sent_byte_for_byte(void **state)
     test_server_stop(server);
 }
 
-/* Models of other makers refuse words beside results, and take no cache points. */
-static void words_stand_apart_from_results_for_other_models(void **state)
+/* Models of other makers refuse both in one message, and take no cache points. */
+static void words_are_kept_apart_from_results_for_other_models(void **state)
 {
     struct llm *const *llm = *state;
 
@@ -405,7 +405,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(history_becomes_blocks),
         cmocka_unit_test(arguments_are_sent_byte_for_byte),
-        cmocka_unit_test(words_stand_apart_from_results_for_other_models),
+        cmocka_unit_test(words_are_kept_apart_from_results_for_other_models),
         cmocka_unit_test(the_user_has_the_first_and_the_last_word),
         cmocka_unit_test(images_are_sent_along),
         cmocka_unit_test(long_ids_are_shortened_alike),

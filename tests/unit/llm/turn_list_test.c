@@ -1,7 +1,7 @@
 /*
- * Whatever a conversation was like, the messages that it becomes keep the rules of the servers of
- * Anthropic and Bedrock: random histories with answers of several models, calls at once, results,
- * and messages of the user in between.
+ * The messages of any conversation keep the rules of the servers of Anthropic and Bedrock: random
+ * histories with answers of several models, calls at once, results, and messages of the user in
+ * between.
  */
 #include "llm/formats/turn_list.h"
 
@@ -224,7 +224,7 @@ static const char *problem_of_message(const struct rules *rules, const json_t *m
     if (!text_equal(owed.text, given.text))
         return "results are not those of the calls";
     if (rules->keeps_results_apart && given.len > 0 && count(message, rules->text) > 0)
-        return "words beside results";
+        return "words and results in one message";
     for (size_t n = 0; n < json_array_size(content) && problem == NULL; n++)
         problem = problem_of_block(rules, content, n);
     return problem;

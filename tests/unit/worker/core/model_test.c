@@ -94,7 +94,7 @@ static void servers_key_serves_only_the_servers_model(void **state)
     secret_done(&own);
 }
 
-/* Bedrock's address can be told in other ways than by base_url. */
+/* Bedrock's address has other members than base_url. */
 static void servers_key_does_not_leave_for_a_users_endpoint(void **state)
 {
     struct worker_context context = {

@@ -192,8 +192,10 @@ static void an_api_key_is_a_bearer_token(void **state)
     test_server_stop(server);
 }
 
+#define PATH "/model/us.anthropic.claude-x%3A0/converse"
+
 /* The signature of a request as it came, for comparison. */
-static void assert_signed(struct test_server *server, const char *token)
+static void assert_signed(struct test_server *server, const char *url, const char *token)
 {
     CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf date = STRBUF_INIT;
@@ -220,7 +222,7 @@ static void assert_signed(struct test_server *server, const char *token)
                    date.text + 9, date.text + 11, date.text + 13);
     assert_int_equal(clock_parse(iso.text, &request.utc_us, &err), 0);
     assert_true(clock_utc_us() - request.utc_us < INT64_C(60000000));
-    request.url = test_server_url(server, "/model/us.anthropic.claude-x%3A0/converse");
+    request.url = url;
     sigv4_sign(&request, &made);
     append_header(server, "Authorization", &value);
     assert_string_equal(value.text, made.authorization.text);
@@ -242,13 +244,33 @@ static void aws_credentials_sign_the_request(void **state)
               i == 0 ? NULL : " ");
         if (asked_run(&asked) < 0)
             fail_msg("%s", asked.failure.detail);
-        assert_signed(server, tokens[i]);
+        assert_signed(server, test_server_url(server, PATH), tokens[i]);
         append_header(server, "X-Amz-Security-Token", &value);
         assert_string_equal(value.text, tokens[i]);
         assert_null(strstr(test_server_request(server, 0), "wJalrXUtnFEMI"));
         asked_done(&asked);
         test_server_stop(server);
     }
+}
+
+/* A host with a name is called by libcurl, which must send path and host as they were signed. */
+static void a_named_host_is_sent_what_was_signed(void **state)
+{
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(good_reply, 1, NULL);
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    struct asked asked;
+
+    strbuf_appendf(&url, "http://localhost%s", strrchr(test_server_url(server, ""), ':'));
+    begin(&asked, *llm, server, "{" KEYS "," REGION ",\"extra_headers\":{\"x-amz-own\":\"1\"}}",
+          NULL);
+    json_put_text(asked.spec, "base_url", url.text);
+    if (asked_run(&asked) < 0)
+        fail_msg("%s", asked.failure.detail);
+    strbuf_append(&url, PATH);
+    assert_signed(server, url.text, "");
+    asked_done(&asked);
+    test_server_stop(server);
 }
 
 static const struct {
@@ -316,6 +338,7 @@ int main(void)
         cmocka_unit_test(what_has_no_place_is_refused_in_words),
         cmocka_unit_test(an_api_key_is_a_bearer_token),
         cmocka_unit_test(aws_credentials_sign_the_request),
+        cmocka_unit_test(a_named_host_is_sent_what_was_signed),
         cmocka_unit_test(calls_without_access_are_refused_in_words),
         cmocka_unit_test(what_a_refusal_repeats_is_hidden),
     };

@@ -4,6 +4,7 @@ libbase_a_SOURCES = \
 	lib/base/attr.h \
 	lib/base/clock.c lib/base/clock.h \
 	lib/base/codec/chunked.c lib/base/codec/chunked.h \
+	lib/base/codec/event_stream.c lib/base/codec/event_stream.h \
 	lib/base/codec/multipart.c lib/base/codec/multipart.h \
 	lib/base/codec/query.c lib/base/codec/query.h \
 	lib/base/crash.c lib/base/crash.h \
@@ -48,6 +49,7 @@ base_test_SOURCES = \
 	tests/unit/base/base_test.h \
 	tests/unit/base/clock_test.c \
 	tests/unit/base/codec/chunked_test.c \
+	tests/unit/base/codec/event_stream_test.c tests/unit/support/event_frames.h \
 	tests/unit/base/codec/multipart_test.c \
 	tests/unit/base/codec/query_test.c \
 	tests/unit/base/confine_calls_test.c \

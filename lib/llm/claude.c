@@ -6,9 +6,15 @@
 
 #include "base/text.h"
 
+/* Before the name in Bedrock's names: "us.anthropic.claude-…". */
+#define VENDOR "anthropic."
+
 /* The longest name that fits counts; the last row is for models that are newer than this table. */
 static const struct claude_model models[] = {
+    {"claude-v", CLAUDE_THINKING_NONE},
+    {"claude-instant", CLAUDE_THINKING_NONE},
     {"claude-3-opus", CLAUDE_THINKING_NONE},
+    {"claude-3-sonnet", CLAUDE_THINKING_NONE},
     {"claude-3-haiku", CLAUDE_THINKING_NONE},
     {"claude-3-5", CLAUDE_THINKING_NONE},
     {"claude-3-7-sonnet", CLAUDE_THINKING_BY_EFFORT},
@@ -46,11 +52,19 @@ static bool begins_with(const char *name, const char *begin)
     return true;
 }
 
+static const char *own_name(const char *model)
+{
+    const char *slash = strrchr(model, '/');
+    const char *name = slash != NULL ? slash + 1 : model;
+    const char *vendor = strstr(name, VENDOR);
+
+    return vendor != NULL ? vendor + strlen(VENDOR) : name;
+}
+
 const struct claude_model *claude_find(const char *model)
 {
     const struct claude_model *best = NULL;
-    const char *slash = strrchr(model, '/');
-    const char *name = slash != NULL ? slash + 1 : model;
+    const char *name = own_name(model);
 
     for (size_t i = 0; i < ARRAY_SIZE(models); i++) {
         if (begins_with(name, models[i].name) &&

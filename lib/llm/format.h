@@ -21,6 +21,7 @@ enum llm_format_kind {
     LLM_FORMAT_RESPONSES, /* OpenAI Responses */
     LLM_FORMAT_ANTHROPIC, /* Anthropic Messages */
     LLM_FORMAT_GEMINI,    /* Gemini's generateContent */
+    LLM_FORMAT_BEDROCK,   /* Amazon Bedrock Converse */
     LLM_FORMAT_SCRIPTED,  /* plays back a file */
     LLM_FORMAT_NONE,      /* known, but deft does not support its format yet */
     LLM_N_FORMATS,
@@ -68,6 +69,23 @@ struct llm_format {
                        struct llm_error *llm_error);
     /* Reads the body of an answer with another status than 2xx. Returns -1. */
     int (*read_error)(struct llm_error *llm_error, long status, const char *body, size_t len);
+
+    /* The rest is NULL for most formats. */
+
+    /*
+     * Sets the URL of a route, and corrects its model, where that takes more than `path`. base_url:
+     * NULL if none is known; spec: NULL if only names are.
+     */
+    int (*locate)(const json_t *spec, const char *base_url, struct llm_route *route,
+                  struct llm_error *llm_error);
+    /* Refuses, with words for the user, what cannot be sent. */
+    int (*check)(const struct llm_request *request, const struct llm_route *route,
+                 struct llm_error *llm_error);
+    /* Signs a request; the headers are complete. */
+    void (*sign)(const struct llm_request *request, const struct llm_route *route, const char *body,
+                 struct llm_headers *headers);
+    const char *id_header;    /* of an answer, with its id */
+    const char *error_header; /* of an answer with another status than 2xx: the error's class */
 };
 
 /* Static storage. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/masking/masker.h"
@@ -36,8 +35,9 @@ static const struct {
 } statuses[] = {
     {400, LLM_CAUSE_BAD_REQUEST}, {401, LLM_CAUSE_AUTHENTICATION}, {403, LLM_CAUSE_AUTHENTICATION},
     {404, LLM_CAUSE_NOT_FOUND},   {408, LLM_CAUSE_TIMEOUT},        {409, LLM_CAUSE_CONFLICT},
-    {413, LLM_CAUSE_BAD_REQUEST}, {422, LLM_CAUSE_BAD_REQUEST},    {429, LLM_CAUSE_RATE_LIMIT},
-    {502, LLM_CAUSE_BAD_GATEWAY}, {503, LLM_CAUSE_UNAVAILABLE},    {504, LLM_CAUSE_TIMEOUT},
+    {413, LLM_CAUSE_BAD_REQUEST}, {422, LLM_CAUSE_BAD_REQUEST},    {424, LLM_CAUSE_INTERNAL_SERVER},
+    {429, LLM_CAUSE_RATE_LIMIT},  {502, LLM_CAUSE_BAD_GATEWAY},    {503, LLM_CAUSE_UNAVAILABLE},
+    {504, LLM_CAUSE_TIMEOUT},
 };
 
 struct phrase {
@@ -81,9 +81,13 @@ static const struct phrase refusal_phrases[] = {
     {"input tokens exceed the configured limit", LLM_CAUSE_CONTEXT_WINDOW},
     {"`inputs` tokens + `max_new_tokens` must be", LLM_CAUSE_CONTEXT_WINDOW},
     {"exceeds the maximum number of tokens allowed", LLM_CAUSE_CONTEXT_WINDOW},
+    {"input is too long for requested model", LLM_CAUSE_CONTEXT_WINDOW},
+    {"too many total text bytes", LLM_CAUSE_CONTEXT_WINDOW},
     {"must be followed by tool messages responding to each", LLM_CAUSE_MALFORMED_HISTORY},
     {"without `tool_result` blocks", LLM_CAUSE_MALFORMED_HISTORY},
     {"unexpected `tool_use_id`", LLM_CAUSE_MALFORMED_HISTORY},
+    {"exceeds the number of tooluse blocks", LLM_CAUSE_MALFORMED_HISTORY},
+    {"expected toolresult blocks at", LLM_CAUSE_MALFORMED_HISTORY},
     {"role 'tool' must be a response to a preceeding", LLM_CAUSE_MALFORMED_HISTORY},
     {"role 'tool' must be a response to a preceding", LLM_CAUSE_MALFORMED_HISTORY},
     {"failed to parse tool call arguments as json", LLM_CAUSE_MALFORMED_HISTORY},
@@ -107,8 +111,8 @@ static const struct phrase refusal_phrases[] = {
 
 /* Waiting does not help an account that is out of quota. */
 static const char *const final_phrases[] = {
-    "insufficient_quota", "usage_limit_reached", "budget has been exceeded",
-    "budget_exceeded",    "exceededbudget",      "insufficient balance",
+    "insufficient_quota", "usage_limit_reached",  "budget has been exceeded", "budget_exceeded",
+    "exceededbudget",     "insufficient balance", "too many tokens per day",
 };
 
 static void append_lower(struct strbuf *out, const char *text)
@@ -148,24 +152,14 @@ static void judge(struct llm_error *llm_error, const char *text)
         llm_error->is_final = llm_error->is_final || strstr(lower.text, final_phrases[i]) != NULL;
 }
 
-/* A short key is a placeholder for a server that needs none: masker_add() ignores it. */
-static struct masker *masker_of_key(const struct llm_error *llm_error)
-{
-    struct masker *masker = masker_new();
-
-    if (llm_error->key != NULL)
-        masker_add(masker, secret_reveal(llm_error->key));
-    return masker;
-}
-
-/* A server may repeat the key. */
+/* A server may repeat the key, or what it was signed with. */
 static void append_hidden(const struct llm_error *llm_error, const struct strbuf *text,
                           struct strbuf *out)
 {
-    struct masker *masker = masker_of_key(llm_error);
-
-    masker_append(masker, text->text, text->len, out);
-    masker_free(masker);
+    if (llm_error->secrets != NULL)
+        masker_append(llm_error->secrets, text->text, text->len, out);
+    else
+        strbuf_append_bytes(out, text->text, text->len);
 }
 
 /*
@@ -188,7 +182,7 @@ static void set_detail(struct llm_error *llm_error, const struct strbuf *text)
 int llm_error_set(struct llm_error *llm_error, enum llm_cause cause, const char *format, ...)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    const struct secret *key = llm_error->key;
+    struct masker *secrets = llm_error->secrets;
     va_list args;
 
     va_start(args, format);
@@ -196,25 +190,29 @@ int llm_error_set(struct llm_error *llm_error, enum llm_cause cause, const char 
     va_end(args);
     *llm_error = (struct llm_error)LLM_ERROR_INIT;
     llm_error->cause = cause;
-    llm_error->key = key;
+    llm_error->secrets = secrets;
     set_detail(llm_error, &text);
     return -1;
 }
 
-/* Appends the beginning of a body that is not JSON, without a possible partial key at its end. */
+/* The beginning of a body that is not JSON, without a possible part of a secret at its end. */
 static void append_raw(const struct llm_error *llm_error, const char *body, size_t len,
                        struct strbuf *out)
 {
-    struct masker *masker = masker_of_key(llm_error);
-    struct masking *masking = masking_new(masker);
+    size_t shown = len < RAW_BODY_SHOWN_BYTES ? len : RAW_BODY_SHOWN_BYTES;
     CLEANUP(strbuf_done) struct strbuf hidden = STRBUF_INIT;
+    struct masking *masking = NULL;
 
-    masking_feed(masking, body, len < RAW_BODY_SHOWN_BYTES ? len : RAW_BODY_SHOWN_BYTES, &hidden);
+    if (llm_error->secrets == NULL) {
+        utf8_append_repaired(out, body, shown);
+        return;
+    }
+    masking = masking_new(llm_error->secrets);
+    masking_feed(masking, body, shown, &hidden);
     if (len <= RAW_BODY_SHOWN_BYTES)
         masking_finish(masking, &hidden);
     utf8_append_repaired(out, hidden.text, hidden.len);
     masking_free(masking);
-    masker_free(masker);
 }
 
 /* A code may be a string or a number. */
@@ -234,7 +232,9 @@ static const char *read_error(const json_t *error, struct strbuf *words_out)
     if (message == NULL)
         message = json_text_or(error, "message", NULL);
     if (message == NULL)
-        message = json_text_or(error, "detail", "");
+        message = json_text_or(error, "detail", NULL);
+    if (message == NULL)
+        message = json_text_or(error, "Message", "");
     strbuf_append(words_out, message);
     append_code(words_out, json_object_get(error, "code"));
     append_code(words_out, json_object_get(error, "type"));
@@ -250,7 +250,9 @@ static enum llm_cause cause_of_status(long status)
     return status >= 500 ? LLM_CAUSE_INTERNAL_SERVER : LLM_CAUSE_API;
 }
 
-int llm_error_from_answer(struct llm_error *llm_error, long status, const char *body, size_t len)
+/* code: of the error, or "" to take that of the body. */
+static int refuse(struct llm_error *llm_error, long status, const char *code, const char *body,
+                  size_t len)
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf raw = STRBUF_INIT;
@@ -258,7 +260,6 @@ int llm_error_from_answer(struct llm_error *llm_error, long status, const char *
     const json_t *whole = NULL;
     const json_t *error = NULL;
     const char *shown = "";
-    const char *code = "";
     struct error ignored = ERROR_INIT;
 
     if (json_parse(body, len, &json, &ignored) == 0) {
@@ -266,7 +267,8 @@ int llm_error_from_answer(struct llm_error *llm_error, long status, const char *
         whole = json_is_array(json) ? json_array_get(json, 0) : json;
         error = json_object_get(whole, "error");
         shown = read_error(error != NULL ? error : whole, &words);
-        code = json_text_or(error, "code", "");
+        if (code[0] == '\0')
+            code = json_text_or(error, "code", "");
     }
     append_raw(llm_error, body, len, &raw);
     if (words.len == 0)
@@ -280,6 +282,20 @@ int llm_error_from_answer(struct llm_error *llm_error, long status, const char *
     return -1;
 }
 
+int llm_error_from_answer(struct llm_error *llm_error, long status, const char *body, size_t len)
+{
+    return refuse(llm_error, status, "", body, len);
+}
+
+int llm_error_from_typed_answer(struct llm_error *llm_error, long status, const char *type,
+                                const char *body, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf code = STRBUF_INIT;
+
+    strbuf_append_bytes(&code, type, strcspn(type, ":"));
+    return refuse(llm_error, status, code.text, body, len);
+}
+
 /* Types of errors, in place of a status. */
 static const struct phrase error_types[] = {
     {"invalid_request_error", LLM_CAUSE_BAD_REQUEST},
@@ -289,6 +305,10 @@ static const struct phrase error_types[] = {
     {"not_found_error", LLM_CAUSE_NOT_FOUND},
     {"timeout_error", LLM_CAUSE_TIMEOUT},
     {"rate_limit", LLM_CAUSE_RATE_LIMIT},
+    {"throttlingException", LLM_CAUSE_RATE_LIMIT},
+    {"validationException", LLM_CAUSE_BAD_REQUEST},
+    {"serviceUnavailableException", LLM_CAUSE_UNAVAILABLE},
+    {"modelTimeoutException", LLM_CAUSE_TIMEOUT},
 };
 
 /*

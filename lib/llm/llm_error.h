@@ -2,7 +2,7 @@
  * Internal to lib/llm: why one attempt failed, how the wire contract classifies that, and whether
  * to retry.
  *
- * Ownership: a plain value; it borrows the key for the call.
+ * Ownership: a plain value; it borrows the secrets for the call.
  * Source: the contract's error taxonomy and retry rules.
  */
 #ifndef DEFT_LLM_LLM_ERROR_H
@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "llm/llm.h"
 
-struct secret;
+struct masker;
 
 /* clang-format off */
 /*   cause                         reported to the client            for logs                retry */
@@ -53,17 +53,20 @@ struct llm_error {
     enum llm_cause cause;
     bool is_final;          /* do not retry, whatever the cause */
     int64_t retry_after_ms; /* delay requested by the server; -1: none */
-    /* Redacted, in all its forms, from details set from now on; borrowed, or NULL. */
-    const struct secret *key;
+    /* What details that are set from now on hide; borrowed, or NULL. */
+    struct masker *secrets;
     char detail[LLM_DETAIL_BYTES];
 };
 
-/* Sets cause and detail and resets everything else but the key; returns -1. */
+/* Sets cause and detail and resets everything else but the secrets; returns -1. */
 int llm_error_set(struct llm_error *llm_error, enum llm_cause cause, const char *format,
                   ...) NONNULL PRINTF_LIKE(3, 4);
 /* From an answer with an HTTP status other than 2xx, and its body. Returns -1. */
 int llm_error_from_answer(struct llm_error *llm_error, long status, const char *body,
                           size_t len) NONNULL;
+/* As above; type: the error's class as a header tells it, "ThrottlingException:http://…". */
+int llm_error_from_typed_answer(struct llm_error *llm_error, long status, const char *type,
+                                const char *body, size_t len) NONNULL;
 /* From the `error` member, an object or a string, of an answer with status 2xx. Returns -1. */
 int llm_error_from_error_member(struct llm_error *llm_error, const json_t *error) NONNULL;
 /* From a failure of the transport. Returns -1. */

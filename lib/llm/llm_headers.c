@@ -8,6 +8,7 @@ void llm_headers_done(struct llm_headers *headers)
         return;
     explicit_bzero(headers->key.text, headers->key.len);
     strbuf_done(&headers->key);
+    sigv4_signature_done(&headers->signature);
 }
 
 void llm_headers_add(struct llm_headers *headers, const char *name, const char *value)

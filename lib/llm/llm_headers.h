@@ -12,6 +12,7 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 #include "client/http.h"
+#include "client/sigv4.h"
 
 enum { LLM_HEADERS_MAX = 24 };
 
@@ -19,10 +20,11 @@ struct llm_headers {
     struct http_header items[LLM_HEADERS_MAX]; /* end with a NULL name */
     size_t n;
     struct strbuf key; /* the value of the header with the key, wiped by llm_headers_done() */
+    struct sigv4_signature signature; /* of a signed request */
 };
 
 /* clang-format off */
-#define LLM_HEADERS_INIT {.n = 0, .key = STRBUF_INIT}
+#define LLM_HEADERS_INIT {.n = 0, .key = STRBUF_INIT, .signature = SIGV4_SIGNATURE_INIT}
 /* clang-format on */
 
 void llm_headers_done(struct llm_headers *headers);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec/event_stream.h"
 #include "base/crash.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -25,6 +26,12 @@ enum { STATUS_OK = 200, STATUS_REDIRECT = 300 };
 #define ANSWER_MAX_BYTES ((size_t)(16 * 1024 * 1024))
 #define STREAM_EVENT_MAX_BYTES ((size_t)(4 * 1024 * 1024))
 
+enum answer_kind {
+    ANSWER_WHOLE,
+    ANSWER_EVENTS, /* server-sent events */
+    ANSWER_FRAMES, /* messages of base/codec/event_stream.h */
+};
+
 /* State of reading an answer. */
 struct answer_reader {
     const struct llm_format *format;
@@ -32,14 +39,16 @@ struct answer_reader {
     const struct llm_listener *listener; /* NULL: none */
     struct crash_points *crash;
     struct sse sse;
+    struct event_stream frames;
     struct strbuf whole; /* of an answer that is not streamed */
-    bool is_stream;
+    enum answer_kind kind;
     bool is_done; /* the end of the stream was read */
 };
 
 static void answer_reader_done(struct answer_reader *reader)
 {
     sse_done(&reader->sse);
+    event_stream_done(&reader->frames);
     strbuf_done(&reader->whole);
 }
 
@@ -88,6 +97,8 @@ static int send_request(struct llm_call *call, const struct llm_request *request
     };
 
     set_headers(request, route, &headers);
+    if (llm_format_of(route->format)->sign != NULL)
+        llm_format_of(route->format)->sign(request, route, body, &headers);
     return http_start(call->llm->options.http, &http, http_out, err);
 }
 
@@ -151,7 +162,7 @@ static int take_event(struct answer_reader *reader, const struct sse_event *even
     return take_piece(reader, json, llm_error);
 }
 
-static int take_stream(struct answer_reader *reader, const char *bytes, size_t len,
+static int take_events(struct answer_reader *reader, const char *bytes, size_t len,
                        struct llm_error *llm_error)
 {
     struct sse_input input = {bytes, len};
@@ -169,12 +180,93 @@ static int take_stream(struct answer_reader *reader, const char *bytes, size_t l
     return 0;
 }
 
-static bool is_stream_type(const struct http_call *http)
+/* The message as an object with one member, which is named after its type. */
+static int read_message(const struct event_stream_message *message, json_t **json_out,
+                        struct llm_error *llm_error)
+{
+    json_auto_t *payload = json_object();
+    bool is_error = text_equal(message->kind, "error");
+
+    if (is_error) {
+        json_put_text(payload, "message", message->words);
+        json_put_text(payload, "type", message->type);
+    } else if (message->payload_len > 0) {
+        json_decref(payload);
+        payload = NULL;
+        if (parse_answer(message->payload, message->payload_len, &payload, llm_error,
+                         LLM_CAUSE_CONNECTION) < 0)
+            return -1;
+    }
+    *json_out = json_object();
+    json_put(*json_out, is_error ? "error" : message->type, json_incref(payload));
+    return 0;
+}
+
+static int take_frames(struct answer_reader *reader, const char *bytes, size_t len,
+                       struct llm_error *llm_error)
+{
+    struct event_stream_input input = {bytes, len};
+    struct event_stream_message message = {.payload = NULL};
+    struct error why = ERROR_INIT;
+
+    while (!reader->is_done) {
+        json_auto_t *json = NULL;
+
+        if (event_stream_next(&reader->frames, &input, &message, &why) < 0)
+            return why.code == ERROR_INVALID
+                       ? llm_error_set(llm_error, LLM_CAUSE_CONNECTION,
+                                       "Connection error: the model's answer is damaged: %s",
+                                       why.message)
+                       : llm_error_from_transport(llm_error, &why);
+        if (message.payload == NULL)
+            return 0;
+        if (read_message(&message, &json, llm_error) < 0 || take_piece(reader, json, llm_error) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int take_stream(struct answer_reader *reader, const char *bytes, size_t len,
+                       struct llm_error *llm_error)
+{
+    return reader->kind == ANSWER_FRAMES ? take_frames(reader, bytes, len, llm_error)
+                                         : take_events(reader, bytes, len, llm_error);
+}
+
+static const struct {
+    const char *type;
+    enum answer_kind kind;
+} stream_types[] = {
+    {"text/event-stream", ANSWER_EVENTS},
+    {"application/vnd.amazon.eventstream", ANSWER_FRAMES},
+};
+
+static enum answer_kind kind_of(const struct http_call *http)
 {
     const char *type = http_reply_header(http, "Content-Type");
 
-    return http_status(http) < STATUS_REDIRECT && type != NULL &&
-           strncasecmp(type, "text/event-stream", strlen("text/event-stream")) == 0;
+    if (http_status(http) >= STATUS_REDIRECT || type == NULL)
+        return ANSWER_WHOLE;
+    for (size_t i = 0; i < ARRAY_SIZE(stream_types); i++) {
+        if (strncasecmp(type, stream_types[i].type, strlen(stream_types[i].type)) == 0)
+            return stream_types[i].kind;
+    }
+    return ANSWER_WHOLE;
+}
+
+static void take_id(const struct http_call *http, const struct answer_reader *reader)
+{
+    const char *header = reader->format->id_header;
+    const char *id = header != NULL ? http_reply_header(http, header) : NULL;
+    json_auto_t *text = json_text_of(id);
+
+    response_builder_set_once(&reader->builder->response_id, text);
+}
+
+static void begin_reading(const struct http_call *http, struct answer_reader *reader)
+{
+    reader->kind = kind_of(http);
+    take_id(http, reader);
 }
 
 /* Reads the whole answer: stream pieces as they arrive, anything else into one buffer. */
@@ -190,11 +282,11 @@ static int read_bytes(struct http_call *http, struct answer_reader *reader,
         if (http_call_read(http, &bytes, &len, &why) < 0)
             return llm_error_from_transport(llm_error, &why);
         if (is_first)
-            reader->is_stream = is_stream_type(http);
+            begin_reading(http, reader);
         is_first = false;
         if (len == 0)
             return 0;
-        if (!reader->is_stream)
+        if (reader->kind == ANSWER_WHOLE)
             strbuf_append_bytes(&reader->whole, bytes, len);
         else if (take_stream(reader, bytes, len, llm_error) < 0)
             return -1;
@@ -219,7 +311,7 @@ static int take_whole(struct http_call *http, struct answer_reader *reader,
     const struct strbuf *whole = &reader->whole;
 
     if (looks_like_stream(whole)) {
-        reader->is_stream = true;
+        reader->kind = ANSWER_EVENTS;
         return take_stream(reader, whole->text, whole->len, llm_error);
     }
     if (whole->len == 0)
@@ -235,7 +327,7 @@ static int take_whole(struct http_call *http, struct answer_reader *reader,
 /* A stream that ends without its end marker was cut off, whatever was received. */
 static int check_end(const struct answer_reader *reader, struct llm_error *llm_error)
 {
-    if (!reader->is_stream || reader->is_done || reader->builder->finish_reason.len > 0)
+    if (reader->kind == ANSWER_WHOLE || reader->is_done || reader->builder->finish_reason.len > 0)
         return 0;
     return llm_error_set(llm_error, LLM_CAUSE_CONNECTION,
                          "Connection error: the model's answer broke off in the middle.");
@@ -254,6 +346,24 @@ static void take_cost(const struct http_call *http, struct response_builder *bui
         builder->usage.cost = cost;
 }
 
+static int read_refusal(const struct http_call *http, const struct answer_reader *reader,
+                        struct llm_error *llm_error)
+{
+    const struct llm_format *format = reader->format;
+    const struct strbuf *whole = &reader->whole;
+    const char *type =
+        format->error_header != NULL ? http_reply_header(http, format->error_header) : NULL;
+
+    if (type != NULL)
+        (void)llm_error_from_typed_answer(llm_error, http_status(http), type, whole->text,
+                                          whole->len);
+    else
+        (void)format->read_error(llm_error, http_status(http), whole->text, whole->len);
+    if (http_retry_after_ms(http) >= 0)
+        llm_error->retry_after_ms = http_retry_after_ms(http);
+    return -1;
+}
+
 static int read_answer(struct http_call *http, struct answer_reader *reader,
                        struct llm_error *llm_error)
 {
@@ -262,13 +372,9 @@ static int read_answer(struct http_call *http, struct answer_reader *reader,
     if (read_bytes(http, reader, llm_error) < 0)
         return -1;
     status = http_status(http);
-    if (status < STATUS_OK || status >= STATUS_REDIRECT) {
-        (void)reader->format->read_error(llm_error, status, reader->whole.text, reader->whole.len);
-        if (http_retry_after_ms(http) >= 0)
-            llm_error->retry_after_ms = http_retry_after_ms(http);
-        return -1;
-    }
-    if (!reader->is_stream && take_whole(http, reader, llm_error) < 0)
+    if (status < STATUS_OK || status >= STATUS_REDIRECT)
+        return read_refusal(http, reader, llm_error);
+    if (reader->kind == ANSWER_WHOLE && take_whole(http, reader, llm_error) < 0)
         return -1;
     take_cost(http, reader->builder);
     return check_end(reader, llm_error);
@@ -285,6 +391,7 @@ int llm_http_attempt(struct llm_call *call, const struct llm_request *request,
         .listener = request->listener,
         .crash = call->llm->options.crash,
         .sse = SSE_INIT(STREAM_EVENT_MAX_BYTES),
+        .frames = EVENT_STREAM_INIT(STREAM_EVENT_MAX_BYTES),
         .whole = STRBUF_INIT};
     struct error why = ERROR_INIT;
     int rc = 0;

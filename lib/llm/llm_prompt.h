@@ -64,7 +64,10 @@ struct llm_prompt_end {
     size_t messages_len;
     size_t mark_at;           /* the place in the messages for a cache mark; 0: none */
     enum llm_role role;       /* of the last message */
+    bool is_result;           /* the last block is the result of a call */
     bool is_without_thinking; /* the last calls came without thinking blocks */
+    size_t n_images;          /* in the messages, as far as the format counts them */
+    size_t image_bytes;       /* of their URLs */
     struct text_calls_end calls;
 };
 

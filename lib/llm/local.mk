@@ -19,12 +19,16 @@ libllm_a_SOURCES = \
 	lib/llm/formats/schema_ref.c lib/llm/formats/schema_ref.h \
 	lib/llm/formats/call_signature.c lib/llm/formats/call_signature.h \
 	lib/llm/call_id.c lib/llm/call_id.h \
+	lib/llm/formats/bedrock.h lib/llm/formats/bedrock_answer.c lib/llm/formats/bedrock_endpoint.c \
+	lib/llm/formats/bedrock_message.c lib/llm/formats/bedrock_request.c \
 	lib/llm/claude.c lib/llm/claude.h \
 	lib/llm/gemini_models.c lib/llm/gemini_models.h \
 	lib/llm/formats/clip.c lib/llm/formats/clip.h \
 	lib/llm/text_call.c lib/llm/text_call.h \
 	lib/llm/text_calls.c lib/llm/text_calls.h \
+	lib/llm/formats/claude_thinking.c lib/llm/formats/claude_thinking.h \
 	lib/llm/formats/thinking.c lib/llm/formats/thinking.h \
+	lib/llm/formats/turn_list.c lib/llm/formats/turn_list.h \
 	lib/llm/response_builder.c lib/llm/response_builder.h \
 	lib/llm/json_repair.c lib/llm/json_repair.h \
 	lib/llm/price.c lib/llm/price.h \

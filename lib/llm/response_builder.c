@@ -110,6 +110,70 @@ struct response_thinking *response_builder_new_thinking(struct response_builder 
     return block;
 }
 
+struct response_call *response_builder_find_call(const struct response_builder *builder,
+                                                 json_int_t index)
+{
+    for (size_t i = builder->n_calls; i > 0; i--) {
+        if (builder->calls[i - 1].index == index)
+            return &builder->calls[i - 1];
+    }
+    return NULL;
+}
+
+struct response_thinking *response_builder_find_thinking(const struct response_builder *builder,
+                                                         json_int_t index)
+{
+    for (size_t i = builder->n_thinking; i > 0; i--) {
+        if (builder->thinking[i - 1].index == index)
+            return &builder->thinking[i - 1];
+    }
+    return NULL;
+}
+
+void response_builder_append_thinking(struct response_builder *builder,
+                                      struct response_thinking *block, const json_t *text)
+{
+    if (block->text.len == 0 && builder->reasoning.len > 0 && json_is_string(text))
+        strbuf_append_char(&builder->reasoning, '\n');
+    response_builder_append(&block->text, text);
+    response_builder_append(&builder->reasoning, text);
+}
+
+/* --- the end --- */
+
+void response_builder_set_finish(struct response_builder *builder,
+                                 const struct response_word *words, const char *reason)
+{
+    for (; words->theirs != NULL; words++) {
+        if (text_equal(words->theirs, reason))
+            reason = words->ours;
+    }
+    if (builder->finish_reason.len == 0)
+        strbuf_append(&builder->finish_reason, reason);
+}
+
+static int64_t count_of(const json_t *usage, const char *key, int64_t known)
+{
+    json_int_t count = json_int_or(usage, key, 0);
+
+    if (count > RESPONSE_TOKENS_MAX)
+        return RESPONSE_TOKENS_MAX;
+    return count > known ? (int64_t)count : known;
+}
+
+void response_builder_count(struct response_builder *builder, const struct response_counts *names,
+                            const json_t *usage)
+{
+    struct llm_usage *into = &builder->usage;
+    int64_t fresh = into->prompt_tokens - into->cache_read_tokens - into->cache_write_tokens;
+
+    fresh = count_of(usage, names->fresh, fresh);
+    into->cache_read_tokens = count_of(usage, names->cache_read, into->cache_read_tokens);
+    into->cache_write_tokens = count_of(usage, names->cache_write, into->cache_write_tokens);
+    into->completion_tokens = count_of(usage, names->completion, into->completion_tokens);
+    into->prompt_tokens = fresh + into->cache_read_tokens + into->cache_write_tokens;
+}
+
 /* --- the reply --- */
 
 static void set_fresh_id(struct strbuf *id, const char *prefix)

@@ -78,6 +78,39 @@ struct response_call *response_builder_new_call(struct response_builder *builder
 struct response_thinking *
 response_builder_new_thinking(struct response_builder *builder, json_int_t index,
                               struct llm_error *llm_error) NONNULL MUST_CHECK;
+/* The call or the block of thinking with that index, the last if there are several; NULL: none. */
+struct response_call *response_builder_find_call(const struct response_builder *builder,
+                                                 json_int_t index) NONNULL MUST_CHECK;
+struct response_thinking *response_builder_find_thinking(const struct response_builder *builder,
+                                                         json_int_t index) NONNULL MUST_CHECK;
+/* Adds a text to a block of thinking and to the reasoning, where blocks are separated by a line
+ * end.
+ */
+void response_builder_append_thinking(struct response_builder *builder,
+                                      struct response_thinking *block, const json_t *text)
+    __attribute__((nonnull(1, 2)));
+
+/* A format's word for the end of an answer, and llm_reply.finish_reason. */
+struct response_word {
+    const char *theirs;
+    const char *ours;
+};
+
+/* Sets the reason, unless there is one. words end with NULL; another word is kept as it is. */
+void response_builder_set_finish(struct response_builder *builder,
+                                 const struct response_word *words, const char *reason) NONNULL;
+
+/* Names of counts of tokens. */
+struct response_counts {
+    const char *fresh; /* of the prompt, without what is cached */
+    const char *cache_read;
+    const char *cache_write;
+    const char *completion;
+};
+
+/* Takes the counts of an answer or, if they are sums so far, of an event of a stream. */
+void response_builder_count(struct response_builder *builder, const struct response_counts *names,
+                            const json_t *usage) __attribute__((nonnull(1, 2)));
 /* Adds a call with complete arguments; for models that are not HTTP servers. */
 int response_builder_add_call(struct response_builder *builder, const char *name,
                               const char *arguments,

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "llm/format.h"
 #include "llm/llm_call.h"
@@ -23,6 +24,7 @@
 #include "llm/scripted.h"
 #include "model/catalogue/catalogue.h"
 #include "model/catalogue/model_table.h"
+#include "model/masking/masker.h"
 
 enum {
     ATTEMPTS_DEFAULT = 5,
@@ -222,6 +224,39 @@ static int run_attempts(struct llm_call *call, const struct llm_request *request
     }
 }
 
+/* --- the call --- */
+
+/*
+ * What a server that refuses the call may repeat. A short key is a placeholder for a server that
+ * needs none: masker_add() ignores it.
+ */
+static struct masker *secrets_of(const struct llm_request *request)
+{
+    static const char *const members[] = {"aws_access_key_id", "aws_secret_access_key",
+                                          "aws_session_token"};
+    struct masker *masker = masker_new();
+
+    if (request->api_key != NULL)
+        masker_add(masker, secret_reveal(request->api_key));
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        masker_add(masker, json_text_or(request->spec, members[i], ""));
+    return masker;
+}
+
+static int run_route(struct llm_call *call, const struct llm_request *request,
+                     struct llm_reply *reply_out, struct llm_error *llm_error)
+{
+    CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
+    const struct llm_format *format = NULL;
+
+    if (llm_route_choose(call->llm->options.catalogue, request->spec, &route, llm_error) < 0)
+        return -1;
+    format = llm_format_of(route.format);
+    if (format->check != NULL && format->check(request, &route, llm_error) < 0)
+        return -1;
+    return run_attempts(call, request, &route, reply_out, llm_error);
+}
+
 /* Words that may turn out to be a call are not for the user. */
 static void leave_out(void *owner, const struct llm_piece *piece)
 {
@@ -232,21 +267,21 @@ static void leave_out(void *owner, const struct llm_piece *piece)
 int llm_call_run(struct llm_call *call, const struct llm_request *request,
                  struct llm_reply *reply_out, struct llm_failure *failure_out, struct error *err)
 {
-    CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
     struct llm_error llm_error = LLM_ERROR_INIT;
     struct llm_listener without_pieces = {.piece = leave_out};
     struct llm_request own = *request;
+    int rc = 0;
 
     if (request->listener != NULL && request->prompt->calls.functions != NULL) {
         without_pieces.failed = request->listener->failed;
         without_pieces.owner = request->listener->owner;
         own.listener = &without_pieces;
     }
-    llm_error.key = request->api_key;
-    if (llm_route_choose(call->llm->options.catalogue, request->spec, &route, &llm_error) == 0 &&
-        run_attempts(call, &own, &route, reply_out, &llm_error) == 0) {
-        text_calls_take(&request->prompt->calls, &request->prompt->end.calls, reply_out);
-        return 0;
-    }
-    return llm_error_report(&llm_error, failure_out, err);
+    llm_error.secrets = secrets_of(request);
+    rc = run_route(call, &own, reply_out, &llm_error);
+    masker_free(llm_error.secrets);
+    if (rc < 0)
+        return llm_error_report(&llm_error, failure_out, err);
+    text_calls_take(&request->prompt->calls, &request->prompt->end.calls, reply_out);
+    return 0;
 }

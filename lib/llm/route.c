@@ -46,6 +46,7 @@ static const struct route_provider providers[] = {
      .base_url = "https://api.anthropic.com",
      .takes_cache_marks = true,
      .has_version_path = true},
+    {.prefix = "bedrock", .format = LLM_FORMAT_BEDROCK, .takes_cache_marks = true},
     {.prefix = "scripted", .format = LLM_FORMAT_SCRIPTED},
     {.prefix = "ollama",
      .format = LLM_FORMAT_CHAT,
@@ -89,7 +90,6 @@ static const struct route_provider providers[] = {
      .format = LLM_FORMAT_CHAT,
      .model_prefix = "google/",
      .takes_signatures = true},
-    NOT_YET("bedrock"),
     NOT_YET("huggingface"),
     NOT_YET("replicate"),
     NOT_YET("watsonx"),
@@ -280,6 +280,7 @@ void llm_route_done(struct llm_route *route)
         return;
     mem_free(route->model);
     mem_free(route->url);
+    mem_free(route->region);
     *route = (struct llm_route)LLM_ROUTE_INIT;
 }
 
@@ -320,7 +321,7 @@ static int find(const char *model, const char *base_url, struct llm_route *route
         base_url = provider->base_url;
     if (provider->format == LLM_FORMAT_SCRIPTED)
         base_url = NULL;
-    else if (base_url == NULL)
+    else if (base_url == NULL && llm_format_of(provider->format)->locate == NULL)
         return llm_error_set(llm_error, LLM_CAUSE_BAD_REQUEST,
                              "Models with the prefix %s/ need a base URL.", provider->prefix);
     route_out->provider = provider;
@@ -330,10 +331,18 @@ static int find(const char *model, const char *base_url, struct llm_route *route
     return 0;
 }
 
-static void set_url(struct llm_route *route, const struct base *base)
+static int set_url(const json_t *spec, const struct base *base, struct llm_route *route,
+                   struct llm_error *llm_error)
 {
-    if (base->url != NULL)
+    const struct llm_format *format = llm_format_of(route->format);
+
+    if (format->locate != NULL && format->locate(spec, base->url, route, llm_error) < 0) {
+        llm_route_done(route);
+        return -1;
+    }
+    if (format->locate == NULL && base->url != NULL)
         route->url = endpoint(route, base);
+    return 0;
 }
 
 int llm_route_find(const char *model, const char *base_url, struct llm_route *route_out,
@@ -344,8 +353,7 @@ int llm_route_find(const char *model, const char *base_url, struct llm_route *ro
     if (find(model, base_url, route_out, &base.url, llm_error) < 0)
         return -1;
     error_ignore(choose_gemini(route_out, base.url, "auto", llm_error), "this mode is for all");
-    set_url(route_out, &base);
-    return 0;
+    return set_url(NULL, &base, route_out, llm_error);
 }
 
 /* --- Responses --- */
@@ -394,8 +402,7 @@ int llm_route_choose(const struct catalogue *catalogue, const json_t *spec,
     }
     if (wants_responses(catalogue, spec, route_out, base.url))
         route_out->format = LLM_FORMAT_RESPONSES;
-    set_url(route_out, &base);
-    return 0;
+    return set_url(spec, &base, route_out, llm_error);
 }
 
 bool llm_model_is_scripted(const char *model)

@@ -36,10 +36,11 @@ struct llm_route {
     enum llm_format_kind format;           /* the provider's, or another that it speaks, too */
     char *model;                           /* the server's name for it */
     char *url;                             /* of the endpoint; NULL for scripted */
+    char *region;                          /* of AWS; NULL: none is known */
 };
 
 /* clang-format off */
-#define LLM_ROUTE_INIT {NULL, LLM_FORMAT_NONE, NULL, NULL}
+#define LLM_ROUTE_INIT {NULL, LLM_FORMAT_NONE, NULL, NULL, NULL}
 /* clang-format on */
 
 void llm_route_done(struct llm_route *route);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/agent/llm_spec.h"
 
 struct document_scope start_document_scope(const struct start_context *context)
 {
@@ -39,7 +40,8 @@ const char *start_llm_key(const struct start_llm *own, const json_t *llm)
     if (!text_is_blank(key))
         return key;
     return is_servers(json_text_or(llm, "model", ""), own->model) &&
-                   is_servers(json_text_or(llm, "base_url", ""), own->base_url)
+                   is_servers(json_text_or(llm, "base_url", ""), own->base_url) &&
+                   !llm_spec_has_aws(llm)
                ? own->key
                : "";
 }

@@ -3,13 +3,9 @@
 //   { reasoning, redacted: true }   blocks of thinking, if the request asks for thinking
 //   { stop_reason }                 instead of the one that follows from the calls
 //   { error_after: n, error }       a stream with that error after n pieces
-import { createHash } from 'node:crypto';
 import { cacheableBlocks, refusalOf, signatureOf } from './anthropic-check.mjs';
 import { inPieces, pause, sendJson, serveIfMain, startFake } from './model_server.mjs';
-
-const BYTES_PER_TOKEN = 4;
-// The vendor looks for earlier entries this many blocks before a mark.
-const LOOK_BACK_BLOCKS = 20;
+import { PromptCache } from './prompt_cache.mjs';
 
 const TYPES = {
   400: 'invalid_request_error', 401: 'authentication_error', 403: 'permission_error', 404: 'not_found_error',
@@ -33,40 +29,9 @@ function stepIndex(messages) {
 // --- the cache of prompts ---
 
 const withoutMark = ({ cache_control: _, ...block }) => JSON.stringify(block);
-
-/** The prompt up to the end of each block: its hash, and its length in tokens. */
-function prefixesOf(body) {
-  const hash = createHash('sha256').update(body.model);
-  let bytes = 0;
-  return cacheableBlocks(body).map((block) => {
-    const text = withoutMark(block);
-    hash.update(text);
-    bytes += text.length;
-    return { hash: hash.copy().digest('hex'), tokens: Math.ceil(bytes / BYTES_PER_TOKEN), isMarked: block.cache_control !== undefined };
-  });
-}
-
-class PromptCache {
-  constructor() {
-    this.known = new Set();
-  }
-
-  /** The tokens of a request that are read, written, and neither. */
-  count(body) {
-    const prefixes = prefixesOf(body);
-    const marks = prefixes.flatMap(({ isMarked }, i) => (isMarked ? [i] : []));
-    let read = 0;
-    for (const mark of marks) {
-      for (let i = mark; i >= Math.max(0, mark - LOOK_BACK_BLOCKS); i--)
-        if (this.known.has(prefixes[i].hash)) read = Math.max(read, prefixes[i].tokens);
-    }
-    const written = Math.max(0, (prefixes[marks.at(-1)]?.tokens ?? 0) - read);
-    for (const mark of marks) this.known.add(prefixes[mark].hash);
-    return { read, written, fresh: (prefixes.at(-1)?.tokens ?? 0) - read - written };
-  }
-}
-
 const cache = new PromptCache();
+const countOf = (body) =>
+  cache.count(body.model, cacheableBlocks(body).map((block) => ({ text: withoutMark(block), isMarked: block.cache_control !== undefined })));
 
 // --- answers ---
 
@@ -83,7 +48,7 @@ function answer(step, body, n) {
   const calls = (step.calls ?? []).map((call, i) => ({
     type: 'tool_use', id: `toolu_${String(n * 100 + i).padStart(8, '0')}`, name: call.name, input: call.arguments ?? {},
   }));
-  const counts = cache.count(body);
+  const counts = countOf(body);
   return {
     id: step.id ?? `msg_${String(n).padStart(12, '0')}`,
     type: 'message',

@@ -3,6 +3,7 @@
 //
 //   isCall(path)                     whether that is the endpoint
 //   keyOf(request)                   the key that a request carries
+//   isKnown(entry, key)              whether the request has that key or a signature, if not keyOf() tells it
 //   askedOf(entry)                   { model, stream, … }, if that is not the body
 //   refusalOf(entry)                 the reason to refuse a request, or null
 //   errors                           { key, refusal(message), model(name), missing(path) }: see send()
@@ -11,6 +12,7 @@
 //   stepIndex(messages)              the number of the assistant's messages after the user's last
 //   conversationOf(body)             something that tells conversations of one model apart
 //   answer(step, body, n)            the n-th answer, whole
+//   headers()                        of a whole answer, if there are any
 //   sendStream(response, step, answer, body, beforeEnd)
 //   faults                           by name: what is written to the socket
 //   basePath                         of the URL that clients are configured with
@@ -120,7 +122,7 @@ class Fake {
     const answer = this.api.answer(step, body, this.n_answers);
     const beforeEnd = async () => step.hold && this.park(response);
     if (body.stream) await this.api.sendStream(response, step, answer, body, beforeEnd);
-    else sendJson(response, 200, answer, step.headers);
+    else sendJson(response, 200, answer, { ...this.api.headers?.(), ...step.headers });
   }
 
   async complete(request, response) {
@@ -131,9 +133,11 @@ class Fake {
     } catch {
       entry.body = undefined;
     }
+    // Not among the members that are shown.
+    Object.defineProperty(entry, 'text', { value: text });
     this.requests.push(entry);
-    if (this.key !== null && this.api.keyOf(request) !== this.key) {
-      this.api.sendError(response, 401, this.api.errors.key);
+    if (this.key !== null && !(this.api.isKnown?.(entry, this.key) ?? this.api.keyOf(request) === this.key)) {
+      this.api.sendError(response, this.api.errors.keyStatus ?? 401, this.api.errors.key);
       return;
     }
     const refusal = this.api.refusalOf(entry);

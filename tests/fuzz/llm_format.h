@@ -32,8 +32,7 @@ static int take_line(struct response_builder *builder, const char *line, size_t 
 
     if (json_parse_lenient(line, len, &json, &err) < 0)
         return 0;
-    if (json_is_array(json_object_get(json, "content")) ||
-        json_is_array(json_object_get(json, "output")))
+    if (json_is_array(json_object_get(json, "content")) || json_object_get(json, "output") != NULL)
         return format->read_answer(builder, json, llm_error);
     return format->read_event(builder, json, &is_last, llm_error);
 }

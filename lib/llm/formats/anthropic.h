@@ -19,14 +19,11 @@ struct llm_prompt;
 struct llm_request;
 struct llm_route;
 struct response_builder;
+struct turn_blocks;
 
-/* Stands for a message of the user's, where the format wants one. */
-#define ANTHROPIC_GO_ON_TEXT "Go on."
+/* The blocks of its messages. */
+extern const struct turn_blocks anthropic_blocks;
 
-/*
- * The last message of a prompt stays open, without the "]}" of its content: results of calls and
- * what the user says after them are one message.
- */
 void anthropic_add_message(struct llm_prompt *prompt, json_t *message) NONNULL;
 void anthropic_add_tools(struct llm_prompt *prompt, const json_t *tools) NONNULL;
 void anthropic_add_headers(const struct llm_request *request, const struct llm_route *route,

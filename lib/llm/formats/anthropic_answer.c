@@ -10,15 +10,6 @@
 
 /* --- blocks --- */
 
-static void append_reasoning(struct response_builder *builder, struct response_thinking *block,
-                             const json_t *text)
-{
-    if (block->text.len == 0 && builder->reasoning.len > 0 && json_is_string(text))
-        strbuf_append_char(&builder->reasoning, '\n');
-    response_builder_append(&block->text, text);
-    response_builder_append(&builder->reasoning, text);
-}
-
 static int begin_thinking(struct response_builder *builder, json_int_t index, const json_t *block,
                           struct llm_error *llm_error)
 {
@@ -26,7 +17,7 @@ static int begin_thinking(struct response_builder *builder, json_int_t index, co
 
     if (thinking == NULL)
         return -1;
-    append_reasoning(builder, thinking, json_object_get(block, "thinking"));
+    response_builder_append_thinking(builder, thinking, json_object_get(block, "thinking"));
     response_builder_append(&thinking->proof, json_object_get(block, "signature"));
     return 0;
 }
@@ -78,85 +69,45 @@ static int begin_block(struct response_builder *builder, json_int_t index, const
     return 0;
 }
 
-static struct response_call *find_call(const struct response_builder *builder, json_int_t index)
-{
-    for (size_t i = builder->n_calls; i > 0; i--) {
-        if (builder->calls[i - 1].index == index)
-            return &builder->calls[i - 1];
-    }
-    return NULL;
-}
-
-static struct response_thinking *find_thinking(const struct response_builder *builder,
-                                               json_int_t index)
-{
-    for (size_t i = builder->n_thinking; i > 0; i--) {
-        if (builder->thinking[i - 1].index == index)
-            return &builder->thinking[i - 1];
-    }
-    return NULL;
-}
-
 /* The type of a piece is told by its member. Pieces of blocks that were passed over are, too. */
 static void continue_block(struct response_builder *builder, json_int_t index, const json_t *delta)
 {
-    struct response_call *call = find_call(builder, index);
-    struct response_thinking *thinking = find_thinking(builder, index);
+    struct response_call *call = response_builder_find_call(builder, index);
+    struct response_thinking *thinking = response_builder_find_thinking(builder, index);
 
     response_builder_append(&builder->text, json_object_get(delta, "text"));
     if (call != NULL)
         response_builder_append(&call->arguments, json_object_get(delta, "partial_json"));
     if (thinking == NULL)
         return;
-    append_reasoning(builder, thinking, json_object_get(delta, "thinking"));
+    response_builder_append_thinking(builder, thinking, json_object_get(delta, "thinking"));
     response_builder_append(&thinking->proof, json_object_get(delta, "signature"));
 }
 
 /* --- the end --- */
 
-static const struct {
-    const char *theirs;
-    const char *ours;
-} stop_reasons[] = {
+static const struct response_word stop_reasons[] = {
     {"end_turn", "stop"},          {"stop_sequence", "stop"},
     {"pause_turn", "stop"},        {"tool_use", "tool_calls"},
     {"max_tokens", "length"},      {"model_context_window_exceeded", "length"},
-    {"refusal", "content_filter"},
+    {"refusal", "content_filter"}, {NULL, NULL},
 };
 
 static void take_stop_reason(struct response_builder *builder, const json_t *object)
 {
-    const char *reason = json_text_or(object, "stop_reason", "");
-
-    for (size_t i = 0; i < ARRAY_SIZE(stop_reasons); i++) {
-        if (text_equal(stop_reasons[i].theirs, reason))
-            reason = stop_reasons[i].ours;
-    }
-    if (builder->finish_reason.len == 0)
-        strbuf_append(&builder->finish_reason, reason);
+    response_builder_set_finish(builder, stop_reasons, json_text_or(object, "stop_reason", ""));
 }
 
-static int64_t count_of(const json_t *usage, const char *key, int64_t known)
-{
-    json_int_t count = json_int_or(usage, key, 0);
-
-    if (count > RESPONSE_TOKENS_MAX)
-        return RESPONSE_TOKENS_MAX;
-    return count > known ? (int64_t)count : known;
-}
-
-/* Counts of a stream's events are sums so far. The prompt's count leaves out what was cached. */
 static void take_usage(struct response_builder *builder, const json_t *usage)
 {
-    struct llm_usage *into = &builder->usage;
-    int64_t fresh = into->prompt_tokens - into->cache_read_tokens - into->cache_write_tokens;
+    static const struct response_counts names = {
+        .fresh = "input_tokens",
+        .cache_read = "cache_read_input_tokens",
+        .cache_write = "cache_creation_input_tokens",
+        .completion = "output_tokens",
+    };
 
-    fresh = count_of(usage, "input_tokens", fresh);
-    into->cache_read_tokens = count_of(usage, "cache_read_input_tokens", into->cache_read_tokens);
-    into->cache_write_tokens =
-        count_of(usage, "cache_creation_input_tokens", into->cache_write_tokens);
-    into->completion_tokens = count_of(usage, "output_tokens", into->completion_tokens);
-    into->prompt_tokens = fresh + into->cache_read_tokens + into->cache_write_tokens;
+    response_builder_count(builder, &names, usage);
 }
 
 /* --- answers --- */

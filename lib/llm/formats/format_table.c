@@ -1,6 +1,7 @@
 #include "llm/format.h"
 
 #include "llm/formats/anthropic.h"
+#include "llm/formats/bedrock.h"
 #include "llm/formats/chat.h"
 #include "llm/formats/gemini.h"
 #include "llm/formats/responses.h"
@@ -43,6 +44,19 @@ static const struct llm_format formats[LLM_N_FORMATS] = {
                            .read_event = gemini_read_event,
                            .read_answer = gemini_read_answer,
                            .read_error = gemini_read_error},
+    [LLM_FORMAT_BEDROCK] = {.end_of_stream = "",
+                            .add_message = bedrock_add_message,
+                            .add_tools = bedrock_add_tools,
+                            .add_headers = bedrock_add_headers,
+                            .request_body = bedrock_request_body,
+                            .read_event = bedrock_read_event,
+                            .read_answer = bedrock_read_answer,
+                            .read_error = llm_error_from_answer,
+                            .locate = bedrock_locate,
+                            .check = bedrock_check,
+                            .sign = bedrock_sign,
+                            .id_header = "x-amzn-RequestId",
+                            .error_header = "x-amzn-ErrorType"},
     /* A script counts the messages of a chat. */
     [LLM_FORMAT_SCRIPTED] = {.add_message = chat_add_message, .add_tools = chat_add_tools},
     [LLM_FORMAT_NONE] = {.add_message = chat_add_message, .add_tools = chat_add_tools},

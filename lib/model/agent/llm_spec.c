@@ -25,6 +25,22 @@ static void drop_empty_secrets(json_t *llm)
     }
 }
 
+bool llm_spec_has_aws(const json_t *llm)
+{
+    static const char *const members[] = {"aws_access_key_id", "aws_secret_access_key",
+                                          "aws_session_token", "aws_region_name",
+                                          "aws_bedrock_runtime_endpoint"};
+    const char *model = json_text_or(llm, "model", "");
+
+    if (model[0] != '\0' && !text_starts_with(model, "bedrock/"))
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        if (!text_is_blank(json_text_or(llm, members[i], "")))
+            return true;
+    }
+    return false;
+}
+
 /* The server's base_url is only used for the server's own model. */
 static void fill_in_model(json_t *llm, const struct conversation_defaults *defaults)
 {
@@ -35,7 +51,8 @@ static void fill_in_model(json_t *llm, const struct conversation_defaults *defau
         json_put_text(llm, "model", defaults->model != NULL ? defaults->model : MODEL_FALLBACK);
     if (defaults->model == NULL || defaults->base_url == NULL)
         return;
-    if (json_text_or(llm, "base_url", NULL) != NULL || json_text_or(llm, "api_key", NULL) != NULL)
+    if (json_text_or(llm, "base_url", NULL) != NULL || json_text_or(llm, "api_key", NULL) != NULL ||
+        llm_spec_has_aws(llm))
         return;
     if (is_silent || text_equal(model, defaults->model))
         json_put_text(llm, "base_url", defaults->base_url);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { start as startAnthropic } from '../../fakes/anthropic.mjs';
 import { start as startGemini } from '../../fakes/gemini.mjs';
+import { start as startBedrock } from '../../fakes/bedrock.mjs';
 import { start } from '../../fakes/openai.mjs';
 import { start as startResponses } from '../../fakes/responses.mjs';
 
@@ -19,5 +20,6 @@ export const strictModel = async (options) => strict(await start(options));
 export const strictAnthropic = async (options) => strict(await startAnthropic(options));
 
 export const strictGemini = async (options) => strict(await startGemini(options));
+export const strictBedrock = async (options) => strict(await startBedrock(options));
 
 export const strictResponses = async (options) => strict(await startResponses(options));

@@ -17,6 +17,7 @@ int main(void)
     n_failed += crypto_tests();
     n_failed += encode_tests();
     n_failed += error_tests();
+    n_failed += event_stream_tests();
     n_failed += fernet_tests();
     n_failed += file_tests();
     n_failed += json_tests();

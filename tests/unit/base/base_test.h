@@ -19,6 +19,7 @@ int crash_tests(void);
 int crypto_tests(void);
 int encode_tests(void);
 int error_tests(void);
+int event_stream_tests(void);
 int fernet_tests(void);
 int file_tests(void);
 int json_tests(void);

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/text_folder.h"
@@ -35,6 +34,7 @@
 #include "model/event/event.h"
 #include "model/event/observation_text.h"
 #include "model/markdown_line.h"
+#include "model/masking/masker.h"
 #include "model/plugins/plugin_source.h"
 #include "model/plugins/repository.h"
 #include "model/prompt/skills.h"
@@ -341,13 +341,14 @@ static const char *const text_calls[] = {"|<function=|",
 static void run_trouble(const char *text, size_t len)
 {
     struct llm_error llm_error = LLM_ERROR_INIT;
-    CLEANUP(secret_done) struct secret secret = SECRET_INIT;
+    struct masker *masker = masker_new();
     json_auto_t *error = json_text(text, len);
 
-    secret_set(&secret, "aaaaaa");
-    llm_error.key = &secret;
+    masker_add(masker, "aaaaaa");
+    llm_error.secrets = masker;
     llm_error_from_answer(&llm_error, 400, text, len);
     llm_error_from_error_member(&llm_error, error);
+    masker_free(masker);
 }
 
 static const char *const complaints[] = {"|litellm.|",

@@ -110,6 +110,8 @@ static const char *const addresses[] = {"https://|a.|",
                                         "https://a:|1|",
                                         "https://a/|/|",
                                         "openai/|a/|",
+                                        "bedrock/|a:|",
+                                        "bedrock/us-|1|/a",
                                         "https://[|:|",
                                         "|gpt-|",
                                         "|claude-|",
@@ -249,6 +251,11 @@ static const char *const gemini_schemas[] = {
                   ",\"d\":{\"properties\":{\"b\":{},\"c\":{\"$ref\":\"#/d\"}}}"),
     GEMINI_SCHEMA("{}", ",\"required\":[|\"a\",|\"b\"]"),
     NULL};
+
+static void run_bedrock(const char *text, size_t len)
+{
+    run_prompt("bedrock/us-east-1/anthropic.claude-x", text, len);
+}
 
 /* Client's tools, of an agent whose tools go through a pattern. */
 static void run_tools(const char *text, size_t len)
@@ -428,6 +435,7 @@ static void time_is_linear_on_the_wires(void **state)
         {"gemini_read_error", run_gemini_answer, linear_any_text, LINEAR_OBJECTS},
         {"gemini_read_event", run_gemini_pieces, one_text, LINEAR_OBJECTS},
         {"gemini_schema_new", run_gemini_schema, gemini_schemas, LINEAR_OBJECTS},
+        {"bedrock_request_body", run_bedrock, linear_any_text, LINEAR_OBJECTS},
         {"event_texts_visit", run_events, linear_any_text, LINEAR_OBJECTS},
         {"agent_settings_read, openai_request_read_chat", run_objects, objects, LINEAR_OBJECTS},
     };

@@ -2,7 +2,7 @@
 LINEAR_SOURCES = tests/unit/linear/linear.c tests/unit/linear/linear.h
 LINEAR_CPPFLAGS = -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 
-LINEAR_TESTS = linear_fcgi_test linear_gateway_test linear_lib_test linear_runtime_test linear_sandbox_test \
+LINEAR_TESTS = linear_aws_test linear_fcgi_test linear_gateway_test linear_lib_test linear_runtime_test linear_sandbox_test \
 	linear_test linear_wire_test linear_worker_test
 check_PROGRAMS += $(LINEAR_TESTS)
 linear_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_test.c
@@ -20,6 +20,9 @@ linear_runtime_test_LDADD = $(MNL_LIBS) $(BASE_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS)
 linear_lib_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_lib_test.c
 linear_lib_test_CPPFLAGS = $(AM_CPPFLAGS) $(LINEAR_CPPFLAGS)
 linear_lib_test_LDADD = libtestcatalogue.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
+linear_aws_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_aws_test.c tests/unit/support/event_frames.h
+linear_aws_test_CPPFLAGS = $(AM_CPPFLAGS) $(LINEAR_CPPFLAGS)
+linear_aws_test_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 linear_fcgi_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_fcgi_test.c \
 	tests/unit/support/raw_request.c tests/unit/support/raw_request.h
 linear_fcgi_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(LINEAR_CPPFLAGS)

@@ -48,6 +48,13 @@ static const struct {
     {"claude-next", CLAUDE_THINKING_BOUND},
     {"anthropic/claude-opus-5", CLAUDE_THINKING_ADAPTIVE},
     {"openrouter/anthropic/Claude-Opus-4.5", CLAUDE_THINKING_BY_EFFORT},
+    {"bedrock/anthropic.claude-opus-4-6-v1", CLAUDE_THINKING_ADAPTIVE},
+    {"bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", CLAUDE_THINKING_MANUAL},
+    {"bedrock/arn:aws:bedrock:us-east-1:1:inference-profile/eu.anthropic.claude-opus-5",
+     CLAUDE_THINKING_ADAPTIVE},
+    {"bedrock/anthropic.claude-3-sonnet-20240229-v1:0", CLAUDE_THINKING_NONE},
+    {"bedrock/anthropic.claude-v2:1", CLAUDE_THINKING_NONE},
+    {"bedrock/anthropic.claude-instant-v1", CLAUDE_THINKING_NONE},
 };
 
 static void longest_name_that_fits_counts(void **state)

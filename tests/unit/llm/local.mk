@@ -28,11 +28,20 @@ llm_gemini_schema_test_SOURCES = tests/unit/llm/gemini_schema_test.c
 llm_gemini_schema_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_gemini_schema_test_LDADD = $(LLM_TEST_LIBS)
 
-check_PROGRAMS += anthropic_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
-	llm_http_test llm_json_repair_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test text_calls_test
+check_PROGRAMS += anthropic_test bedrock_endpoint_test bedrock_request_test bedrock_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
+	llm_http_test llm_json_repair_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test text_calls_test turn_list_test
 anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c
 anthropic_test_CPPFLAGS = $(TEST_CPPFLAGS)
 anthropic_test_LDADD = $(LLM_TEST_LIBS)
+bedrock_endpoint_test_SOURCES = tests/unit/llm/bedrock_endpoint_test.c
+bedrock_endpoint_test_CPPFLAGS = $(TEST_CPPFLAGS)
+bedrock_endpoint_test_LDADD = $(LLM_TEST_LIBS)
+bedrock_request_test_SOURCES = tests/unit/llm/bedrock_request_test.c
+bedrock_request_test_CPPFLAGS = $(TEST_CPPFLAGS)
+bedrock_request_test_LDADD = $(LLM_TEST_LIBS)
+bedrock_test_SOURCES = tests/unit/llm/bedrock_test.c tests/unit/support/event_frames.h
+bedrock_test_CPPFLAGS = $(TEST_CPPFLAGS)
+bedrock_test_LDADD = $(LLM_TEST_LIBS)
 chat_test_SOURCES = tests/unit/llm/chat_test.c
 chat_test_CPPFLAGS = $(TEST_CPPFLAGS)
 chat_test_LDADD = $(LLM_TEST_LIBS)
@@ -78,6 +87,9 @@ scripted_test_LDADD = $(LLM_TEST_LIBS)
 text_calls_test_SOURCES = tests/unit/llm/text_calls_test.c
 text_calls_test_CPPFLAGS = $(TEST_CPPFLAGS)
 text_calls_test_LDADD = libtestsupport.a $(LLM_TEST_LIBS) $(CMOCKA_LIBS)
+turn_list_test_SOURCES = tests/unit/llm/turn_list_test.c
+turn_list_test_CPPFLAGS = $(TEST_CPPFLAGS)
+turn_list_test_LDADD = $(LLM_PURE_TEST_LIBS)
 EXTRA_DIST += tests/data/scripted/broken.json tests/data/scripted/slow.json tests/data/scripted/true.json \
 	tests/data/scripted/unit.json tests/data/scripted/words.json
 
@@ -109,6 +121,15 @@ replay_llm_gemini_schema_SOURCES = tests/fuzz/llm_gemini_schema.c tests/fuzz/rep
 replay_llm_gemini_schema_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_gemini_schema"'
 replay_llm_gemini_schema_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+check_PROGRAMS += replay-llm_bedrock replay-base_event_stream
+replay_llm_bedrock_SOURCES = tests/fuzz/llm_bedrock.c tests/fuzz/llm_format.h tests/fuzz/replay.c
+replay_llm_bedrock_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_bedrock"'
+replay_llm_bedrock_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+replay_base_event_stream_SOURCES = tests/fuzz/base_event_stream.c tests/fuzz/cut.h tests/fuzz/replay.c
+replay_base_event_stream_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/base_event_stream"'
+replay_base_event_stream_LDADD = $(BASE_LIBS)
 check_PROGRAMS += replay-llm_text_call
 replay_llm_text_call_SOURCES = tests/fuzz/llm_text_call.c tests/fuzz/replay.c
 replay_llm_text_call_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
@@ -144,6 +165,15 @@ fuzz_llm_gemini_schema_SOURCES = tests/fuzz/llm_gemini_schema.c
 fuzz_llm_gemini_schema_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_llm_gemini_schema_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_llm_gemini_schema_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+EXTRA_PROGRAMS += fuzz-llm_bedrock fuzz-base_event_stream
+fuzz_llm_bedrock_SOURCES = tests/fuzz/llm_bedrock.c tests/fuzz/llm_format.h
+fuzz_llm_bedrock_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+fuzz_llm_bedrock_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_llm_bedrock_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
+fuzz_base_event_stream_SOURCES = tests/fuzz/base_event_stream.c tests/fuzz/cut.h
+fuzz_base_event_stream_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+fuzz_base_event_stream_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_base_event_stream_LDADD = $(BASE_LIBS)
 EXTRA_PROGRAMS += fuzz-llm_text_call
 fuzz_llm_text_call_SOURCES = tests/fuzz/llm_text_call.c
 fuzz_llm_text_call_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -39,6 +39,7 @@ static void statuses_have_causes(void **state)
         {409, LLM_CAUSE_CONFLICT},
         {413, LLM_CAUSE_BAD_REQUEST},
         {422, LLM_CAUSE_BAD_REQUEST},
+        {424, LLM_CAUSE_INTERNAL_SERVER},
         {429, LLM_CAUSE_RATE_LIMIT},
         {499, LLM_CAUSE_API},
         {500, LLM_CAUSE_INTERNAL_SERVER},

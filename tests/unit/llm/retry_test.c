@@ -12,10 +12,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/strbuf.h"
 #include "llm/llm_error.h"
 #include "llm/llm_fixture.h"
+#include "model/masking/masker.h"
 
 /* A refusal, the error that it becomes, and the number of attempts (at most three). */
 struct refusal {
@@ -106,12 +106,13 @@ static void key_is_not_repeated(void **state)
 /* Error messages that contain the key that was sent. */
 static void expect_detail(const char *key, const char *words, const char *expected)
 {
-    CLEANUP(secret_done) struct secret secret = SECRET_INIT;
+    struct masker *masker = masker_new();
     struct llm_error llm_error = LLM_ERROR_INIT;
 
-    secret_set(&secret, key);
-    llm_error.key = &secret;
+    masker_add(masker, key);
+    llm_error.secrets = masker;
     (void)llm_error_set(&llm_error, LLM_CAUSE_UNAVAILABLE, "%s", words);
+    masker_free(masker);
     assert_string_equal(llm_error.detail, expected);
 }
 
@@ -138,15 +139,15 @@ static void placeholder_of_a_key_leaves_the_words_alone(void **state)
 static void half_a_key_is_not_shown(void **state)
 {
     static const char key[] = "sk-unit-test-0123456789";
-    CLEANUP(secret_done) struct secret secret = SECRET_INIT;
+    struct masker *masker = masker_new();
 
     (void)state;
-    secret_set(&secret, key);
+    masker_add(masker, key);
     for (size_t before = 250; before < LLM_DETAIL_BYTES; before++) {
         CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
         struct llm_error llm_error = LLM_ERROR_INIT;
 
-        llm_error.key = &secret;
+        llm_error.secrets = masker;
         for (size_t i = 0; i < before; i++)
             strbuf_append_char(&body, '.');
         strbuf_appendf(&body, "%s is no key", key);
@@ -155,6 +156,7 @@ static void half_a_key_is_not_shown(void **state)
         llm_error_set(&llm_error, LLM_CAUSE_API, "%s", body.text);
         assert_null(strstr(llm_error.detail, "sk-uni"));
     }
+    masker_free(masker);
 }
 
 static const struct test_reply slow_then_good[] = {

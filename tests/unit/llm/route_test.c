@@ -128,7 +128,7 @@ static const struct {
     enum llm_cause cause;
     const char *words;
 } refused[] = {
-    {"bedrock/x", LLM_CAUSE_UNSUPPORTED, "bedrock"},
+    {"bedrock/x", LLM_CAUSE_BAD_REQUEST, "aws_region_name"},
     {"azure/x", LLM_CAUSE_BAD_REQUEST, "base URL"},
     {"vertex_ai/x", LLM_CAUSE_BAD_REQUEST, "base URL"},
     {"litellm_proxy/x", LLM_CAUSE_BAD_REQUEST, "base URL"},
@@ -138,8 +138,7 @@ static const struct {
     {"nobody/model", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
     {"", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
     {"lm_studio/x", LLM_CAUSE_BAD_REQUEST, "Models with the prefix lm_studio/ need a base URL."},
-    {"bedrock/y", LLM_CAUSE_UNSUPPORTED, "deft does not speak the format of bedrock yet."},
-    {"huggingface/x", LLM_CAUSE_UNSUPPORTED, "huggingface"},
+    {"huggingface/x", LLM_CAUSE_UNSUPPORTED, "deft does not speak the format of huggingface yet."},
     {"replicate/x", LLM_CAUSE_UNSUPPORTED, "replicate"},
     {"watsonx/x", LLM_CAUSE_UNSUPPORTED, "watsonx"},
     {"sagemaker/x", LLM_CAUSE_UNSUPPORTED, "sagemaker"},

@@ -246,6 +246,8 @@ static void servers_key_goes_to_the_servers_model_at_its_address_only(void **sta
         {"{'model': 'openai/m', 'base_url': 'http://srv/v1'}", "server-key"},
         {"{'api_key': ' '}", "server-key"},
         {"{'model': 'openai/other'}", ""},
+        {"{'aws_bedrock_runtime_endpoint': 'http://thief'}", ""},
+        {"{'model': 'openai/m', 'aws_region_name': 'us-east-1'}", "server-key"},
         {"{'base_url': 'http://thief/v1'}", ""},
         {"{'model': 'openai/m', 'base_url': 'http://thief/v1'}", ""},
         {"{'base_url': 'http://thief/v1', 'api_key': 'own-key'}", "own-key"},

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/secret.h"
 #include "base/text.h"
+#include "model/agent/llm_spec.h"
 #include "model/conversation/conversation.h"
 #include "worker/context.h"
 
@@ -48,7 +49,7 @@ void model_choose(const struct worker_context *context, const struct conversatio
     choice_out->address_of = owner_of(context, conversation, base_url);
     choice_out->key = secret_is_set(key) && key->len > 0 ? key : NULL;
     if (choice_out->key != NULL || !is_servers(model, settings->llm_model) ||
-        !is_servers(base_url, settings->llm_base_url)) {
+        !is_servers(base_url, settings->llm_base_url) || llm_spec_has_aws(spec)) {
         choice_out->spec = json_incref(spec);
         return;
     }

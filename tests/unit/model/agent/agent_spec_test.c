@@ -144,12 +144,20 @@ static void models_are_filled_in(void **state)
                                                                  NULL, false};
     static const struct conversation_defaults without_model = {RUNTIME_LOCAL, NULL,
                                                                "http://house.test/v1", false};
+    static const struct conversation_defaults of_bedrock = {RUNTIME_LOCAL, "bedrock/m",
+                                                            "http://house.test", false};
     static const struct {
         const struct conversation_defaults *defaults;
         const char *llm;
         const char *model;
         const char *base_url; /* NULL: null */
     } cases[] = {
+        {&of_bedrock, "{}", "bedrock/m", "http://house.test"},
+        {&of_bedrock, "{'model': 'bedrock/m', 'aws_access_key_id': ' '}", "bedrock/m",
+         "http://house.test"},
+        {&of_bedrock, "{'model': 'bedrock/m', 'aws_access_key_id': 'a'}", "bedrock/m", NULL},
+        {&with_server, "{'model': 'openai/house', 'aws_region_name': 'us-east-1'}", "openai/house",
+         "http://house.test/v1"},
         {&without_address, "{}", "openai/house", NULL},
         {&without_model, "{}", "gpt-5.6", NULL},
         {&without_model, "{'model': 'm'}", "m", NULL},

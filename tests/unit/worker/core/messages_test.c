@@ -100,6 +100,7 @@ static void assert_grows_alike_for(const char *model, const json_t *events, bool
         assert_string_equal(grown.prompt.messages.text, whole.prompt.messages.text);
         assert_int_equal(grown.prompt.end.mark_at, whole.prompt.end.mark_at);
         assert_int_equal(grown.prompt.end.role, whole.prompt.end.role);
+        assert_int_equal(grown.prompt.end.is_result, whole.prompt.end.is_result);
     }
     assert_true(grown.n_events > 0);
 }
@@ -110,6 +111,8 @@ static void assert_grows_alike(const json_t *events)
     assert_grows_alike_for("litellm_proxy/claude-sonnet-4-5", events, true);
     assert_grows_alike_for("anthropic/claude-sonnet-4-5", events, true);
     assert_grows_alike_for("gemini/gemini-3-x", events, true);
+    assert_grows_alike_for("bedrock/us-east-1/anthropic.claude-sonnet-4-5", events, true);
+    assert_grows_alike_for("bedrock/us-east-1/amazon.nova-pro-v1:0", events, true);
     assert_grows_alike_for("openai/x", events, false);
     assert_grows_alike_for("anthropic/claude-sonnet-4-5", events, false);
 }

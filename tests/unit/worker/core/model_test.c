@@ -94,10 +94,48 @@ static void servers_key_serves_only_the_servers_model(void **state)
     secret_done(&own);
 }
 
+/* Bedrock's address has other members than base_url. */
+static void servers_key_does_not_leave_for_a_users_endpoint(void **state)
+{
+    struct worker_context context = {
+        .settings = {.llm_model = "bedrock/us-east-1/m", .llm_base_url = ""}};
+    const struct conversation conversation = {.runtime_session =
+                                                  (char *)(uintptr_t)session_of_user};
+    struct secret none = SECRET_INIT;
+    static const struct {
+        const char *spec;
+        bool is_servers;
+    } cases[] = {
+        {"{\"model\": \"bedrock/us-east-1/m\"}", true},
+        {"{\"model\": \"bedrock/us-east-1/m\", \"aws_access_key_id\": \" \"}", true},
+        {"{\"model\": \"bedrock/us-east-1/m\", \"aws_bedrock_runtime_endpoint\": \"http://thief\"}",
+         false},
+        {"{\"aws_bedrock_runtime_endpoint\": \"http://thief\"}", false},
+        {"{\"model\": \"bedrock/us-east-1/m\", \"aws_region_name\": \"eu-west-1\"}", false},
+        {"{\"model\": \"bedrock/us-east-1/m\", \"aws_access_key_id\": \"a\"}", false},
+        {"{\"model\": \"bedrock/us-east-1/m\", \"aws_secret_access_key\": \"a\"}", false},
+        {"{\"model\": \"bedrock/us-east-1/m\", \"aws_session_token\": \"a\"}", false},
+    };
+
+    (void)state;
+    secret_set(&context.settings.llm_key, "server-key");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
+        json_auto_t *spec = test_json(cases[i].spec);
+
+        model_choose(&context, &conversation, spec, &none, &choice);
+        if ((choice.key != NULL) != cases[i].is_servers ||
+            (choice.address_of == ADDRESS_OF_ADMINISTRATOR) != cases[i].is_servers)
+            fail_msg("%s", cases[i].spec);
+    }
+    secret_done(&context.settings.llm_key);
+}
+
 int model_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(servers_key_serves_only_the_servers_model),
+        cmocka_unit_test(servers_key_does_not_leave_for_a_users_endpoint),
         cmocka_unit_test(an_address_is_the_servers_the_users_or_the_sandboxs),
     };
 

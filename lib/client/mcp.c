@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "client/auth_challenge.h"
 #include "client/cancel.h"
 #include "client/http.h"
 #include "client/sse.h"
@@ -19,6 +20,7 @@ enum {
     STATUS_ERROR = 400,
     STATUS_LAST = 299,
     STATUS_UNAUTHORIZED = 401,
+    STATUS_FORBIDDEN = 403,
     STATUS_NOT_FOUND = 404,
     QUESTIONS_MAX = 100, /* of the server, during one call */
     METHOD_NOT_FOUND = -32601,
@@ -152,6 +154,33 @@ static int start_call(struct mcp *mcp, const struct to_server *what, struct http
         call_out, err);
 }
 
+/* True if the server wants a sign-in with further scopes, which are appended (RFC 6750,
+ * section 3.1). */
+static bool wants_more_scopes(const struct http_call *call, struct strbuf *scopes)
+{
+    const char *challenge = http_reply_header(call, "WWW-Authenticate");
+    CLEANUP(strbuf_done) struct strbuf error = STRBUF_INIT;
+
+    if (http_status(call) != STATUS_FORBIDDEN || challenge == NULL)
+        return false;
+    auth_challenge_append(&error, challenge, "error");
+    auth_challenge_append(scopes, challenge, "scope");
+    return text_equal(error.text, "insufficient_scope") && scopes->len > 0;
+}
+
+static int refused(const struct http_call *call, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf scopes = STRBUF_INIT;
+
+    if (wants_more_scopes(call, &scopes))
+        return error_set(err, ERROR_INVALID,
+                         "The server wants more rights: sign in to it again with the scopes \"%s\"",
+                         scopes.text);
+    return error_set(
+        err, http_status(call) == STATUS_UNAUTHORIZED ? ERROR_UNAUTHENTICATED : ERROR_INVALID,
+        "The server refused the request with HTTP status %ld", http_status(call));
+}
+
 static int check_status(const struct mcp *mcp, const struct http_call *call, struct error *err)
 {
     long status = http_status(call);
@@ -163,8 +192,7 @@ static int check_status(const struct mcp *mcp, const struct http_call *call, str
     if (status < STATUS_ERROR)
         return error_set(err, ERROR_INVALID, "The server redirects to another address (HTTP %ld)",
                          status);
-    return error_set(err, status == STATUS_UNAUTHORIZED ? ERROR_UNAUTHENTICATED : ERROR_INVALID,
-                     "The server refused the request with HTTP status %ld", status);
+    return refused(call, err);
 }
 
 static bool is_event_stream(const struct http_call *call)

@@ -393,6 +393,8 @@ static void challenge_names_metadata_and_scope(void **state)
         {CHALLENGE("\tscope=\"a\\\\b\",resource_metadata=@/meta"), "GET /meta|", "\"a\""},
         {CHALLENGE("my_scope=no, my-resource_metadata=@/no, resource_metadata=\"@/meta\""),
          "GET /meta|", "\"from the document\""},
+        {CHALLENGE("error_description=\"no \\\" scope=no\", scope=a, resource_metadata=@/meta"),
+         "GET /meta|", "\"a\""},
         {CHALLENGE("scopes=no, resource_metadata = no"),
          "GET /.well-known/oauth-protected-resource/a|", "\"from the document\""},
         {"401 Unauthorized", "GET /.well-known/oauth-protected-resource/a|",

@@ -192,6 +192,22 @@ static bool list_has(const json_t *list, const char *word)
     return false;
 }
 
+/*
+ * Adds the scope by which the authorization server offers refresh tokens; without other scopes it
+ * would replace the server's own choice. Source: OpenID Connect Core 1.0, section 11.
+ */
+static void add_offline_access(const json_t *metadata, json_t *provider)
+{
+    CLEANUP(strbuf_done) struct strbuf scope = STRBUF_INIT;
+
+    strbuf_append(&scope, json_text_or(provider, "scope", ""));
+    if (scope.len == 0 || oauth_scope_has(scope.text, OAUTH_OFFLINE_ACCESS) ||
+        !list_has(json_object_get(metadata, "scopes_supported"), OAUTH_OFFLINE_ACCESS))
+        return;
+    strbuf_append(&scope, " " OAUTH_OFFLINE_ACCESS);
+    json_put_text(provider, "scope", scope.text);
+}
+
 /* Validates the metadata and copies them into provider. */
 static int take_metadata(const struct oauth *oauth, const char *issuer, const json_t *metadata,
                          json_t *provider, struct error *err)
@@ -220,6 +236,7 @@ static int take_metadata(const struct oauth *oauth, const char *issuer, const js
         json_boolean(json_bool_or(metadata, "authorization_response_iss_parameter_supported", 0)));
     json_put(provider, "takes_metadata_urls",
              json_boolean(json_bool_or(metadata, "client_id_metadata_document_supported", 0)));
+    add_offline_access(metadata, provider);
     return 0;
 }
 

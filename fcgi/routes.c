@@ -40,6 +40,7 @@ const struct route *const route_tables[] = {
     trajectory_routes,
     workspace_routes,
     mcp_routes,
+    server_consent_routes,
     openai_routes,
     runtime_routes,
     preview_list_routes,

@@ -40,6 +40,7 @@ libworker_a_SOURCES = \
 	worker/agent/core/database_retry.c worker/agent/core/database_retry.h \
 	worker/agent/core/event_writer.c worker/agent/core/event_writer.h \
 	worker/agent/sandbox/project_reading.c worker/agent/sandbox/project_reading.h \
+	worker/agent/sandbox/server_reading.c worker/agent/sandbox/server_reading.h \
 	worker/agent/sandbox/own_action.c worker/agent/sandbox/own_action.h \
 	worker/agent/sandbox/sandbox.c worker/agent/sandbox/sandbox.h \
 	worker/agent/hooks/call_hooks.c worker/agent/hooks/call_hooks.h \

@@ -47,6 +47,7 @@ extern const struct route vscode_routes[];
 extern const struct route trajectory_routes[];
 extern const struct route workspace_routes[];
 extern const struct route mcp_routes[];
+extern const struct route server_consent_routes[];
 extern const struct route openai_routes[];
 extern const struct route preview_list_routes[];
 extern const struct route runtime_routes[];
@@ -54,6 +55,8 @@ extern const struct route init_routes[];
 /* The body of POST /api/skills. */
 extern const struct object_schema init_request_schema;
 extern const struct object_schema skills_request_schema;
+extern const struct object_schema project_server_consent_schema;
+extern const struct object_schema project_server_withdrawal_schema;
 
 /* Wording of the 404 for an unknown conversation. */
 enum unknown_words {

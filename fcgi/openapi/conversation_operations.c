@@ -2,6 +2,7 @@
  * Conversations: create, read, change, run.
  */
 #include "base/attr.h"
+#include "fcgi/agent/agent_api.h"
 #include "fcgi/openapi/operation.h"
 #include "fcgi/openapi/success_schema.h"
 #include "model/agent/agent_fields.h"
@@ -270,6 +271,29 @@ static const struct field runtime_credentials_fields[] = {
 };
 static const struct object_schema runtime_credentials_schema = SCHEMA(runtime_credentials_fields);
 
+static const struct field project_server_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "digest", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "source", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "url", .kind = FIELD_TEXT},
+    {.name = "command", .kind = FIELD_TEXTS},
+    {.name = "cwd", .kind = FIELD_TEXT},
+    {.name = "env", .kind = FIELD_TEXTS, .rules = FIELD_REQUIRED},
+    {.name = "headers", .kind = FIELD_TEXTS, .rules = FIELD_REQUIRED},
+    {.name = "auth", .kind = FIELD_TEXT},
+    {.name = "secrets", .kind = FIELD_TEXTS, .rules = FIELD_REQUIRED},
+    {.name = "is_consented", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
+};
+static const struct object_schema project_server_schema = SCHEMA(project_server_fields);
+
+static const struct field project_servers_fields[] = {
+    {.name = "project_mcp_servers",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_REQUIRED,
+     .items = &project_server_schema},
+};
+static const struct object_schema project_servers_schema = SCHEMA(project_servers_fields);
+
 #define ONE "/api/conversations/{conversation_id}"
 
 /* clang-format off */
@@ -301,6 +325,9 @@ const struct operation conversation_operations[] = {
     OPERATION(HTTP_POST, ONE "/secrets", "Add or replace secrets", .body = {"UpdateSecretsRequest", &update_secrets_schema}, .answer = {"Success", &success_schema}),
     OPERATION(HTTP_POST, ONE "/confirmation_policy", "Set which actions need confirmation", .body = {"SetConfirmationPolicyRequest", &set_confirmation_policy_schema}, .answer = {"Success", &success_schema}),
     OPERATION(HTTP_POST, ONE "/security_analyzer", "Set the security analyzer", .body = {"SetSecurityAnalyzerRequest", &set_security_analyzer_schema}, .answer = {"Success", &success_schema}),
+    OPERATION(HTTP_GET, ONE "/project_mcp_servers", "MCP servers that the workspace names", .answer = {"ProjectMCPServers", &project_servers_schema}),
+    OPERATION(HTTP_POST, ONE "/project_mcp_servers/consent", "Let the agent use a server that the workspace names", .body = {"ProjectMCPServerConsent", &project_server_consent_schema}, .answer = {"Success", &success_schema}),
+    OPERATION(HTTP_POST, ONE "/project_mcp_servers/withdraw", "Take back a consent to such a server", .body = {"ProjectMCPServerWithdrawal", &project_server_withdrawal_schema}, .answer = {"Success", &success_schema}),
     OPERATION(HTTP_POST, ONE "/switch_profile", "Switch to the model of another profile", .body = {"SwitchProfileRequest", &switch_profile_schema}, .answer = {"Success", &success_schema}),
     OPERATION(HTTP_POST, ONE "/switch_llm", "Switch the model", .body = {"SwitchLLMRequest", &switch_llm_schema}, .answer = {"Success", &success_schema}),
     OPERATION(HTTP_POST, ONE "/load_plugin", "Add a plugin", .body = {"LoadPluginRequest", &load_plugin_schema}, .answer = {"Success", &success_schema}),

@@ -1,5 +1,6 @@
 /*
- * Ends another thread's HTTP calls: the one that runs, and each later one at its start.
+ * Ends another thread's HTTP calls, and its waits between them: the one that runs, and each later
+ * one at its start.
  *
  * Ownership: the caller's, until cancel_done(); calls are borrowed from cancel_enter() to
  * cancel_leave().
@@ -9,6 +10,7 @@
 #define DEFT_CLIENT_CANCEL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/attr.h"
 #include "base/lock.h"
@@ -18,6 +20,7 @@ struct http_call;
 
 struct cancel {
     struct lock lock;          /* guards what follows */
+    struct condition changed;  /* is_set */
     struct http_call *current; /* NULL: none */
     bool is_set;
 };
@@ -34,5 +37,7 @@ void cancel_reset(struct cancel *cancel) NONNULL;
 int cancel_enter(struct cancel *cancel, struct http_call *call, struct error *err)
     __attribute__((nonnull(1, 3))) MUST_CHECK;
 void cancel_leave(struct cancel *cancel) NONNULL;
+/* Waits that long. ERROR_CANCELLED, at once, after cancel_set(). */
+int cancel_wait(struct cancel *cancel, int64_t ms, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -4,6 +4,7 @@ libclient_a_SOURCES = \
 	lib/client/http_call.c lib/client/http_call.h \
 	lib/client/cancel.c lib/client/cancel.h \
 	lib/client/address_filter.c lib/client/address_filter.h \
+	lib/client/auth_challenge.c lib/client/auth_challenge.h \
 	lib/client/http.c lib/client/http.h \
 	lib/client/http1.c lib/client/http1.h \
 	lib/client/http_setup.c \

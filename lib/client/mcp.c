@@ -9,19 +9,25 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "client/auth_challenge.h"
 #include "client/cancel.h"
 #include "client/http.h"
 #include "client/sse.h"
 
 enum {
     MAX_REPLY_BYTES = 4 * 1024 * 1024,
-    OWN_HEADERS = 4,
+    OWN_HEADERS = 5,
     STATUS_ERROR = 400,
     STATUS_LAST = 299,
     STATUS_UNAUTHORIZED = 401,
+    STATUS_FORBIDDEN = 403,
     STATUS_NOT_FOUND = 404,
     QUESTIONS_MAX = 100, /* of the server, during one call */
     METHOD_NOT_FOUND = -32601,
+    /* Before a reply's stream is resumed, unless the server asks for more or less. */
+    RESUME_MS = 1000,
+    RESUME_MIN_MS = 100,
+    RESUMES_IN_VAIN_MAX = 5, /* one after the other, without a new event */
 };
 
 struct mcp {
@@ -104,12 +110,20 @@ void mcp_freep(struct mcp **mcp)
     *mcp = NULL;
 }
 
-static int start_call(struct mcp *mcp, const char *method, const char *url, const char *body,
-                      struct http_call **call_out, struct error *err)
+/* A request to the server. */
+struct to_server {
+    const char *method;
+    const char *url;
+    const char *body;        /* NULL: none */
+    const char *after_event; /* the id of the event from which a stream goes on; NULL: none */
+};
+
+static int start_call(struct mcp *mcp, const struct to_server *what, struct http_call **call_out,
+                      struct error *err)
 {
     struct http_header headers[MCP_MAX_HEADERS + OWN_HEADERS] = {
-        {"Accept", mcp->options.uses_sse && body == NULL ? "text/event-stream"
-                                                         : "application/json, text/event-stream"}};
+        {"Accept",
+         what->body == NULL ? "text/event-stream" : "application/json, text/event-stream"}};
     size_t n = 1;
     int64_t left_ms = mcp->deadline_ms - clock_monotonic_ms();
 
@@ -121,20 +135,50 @@ static int start_call(struct mcp *mcp, const char *method, const char *url, cons
         headers[n++] = (struct http_header){"Mcp-Session-Id", mcp->session};
     if (mcp->version != NULL)
         headers[n++] = (struct http_header){"MCP-Protocol-Version", mcp->version};
+    if (what->after_event != NULL)
+        headers[n++] = (struct http_header){"Last-Event-ID", what->after_event};
     for (size_t i = 0; i < MCP_MAX_HEADERS && mcp->options.headers[i].name != NULL; i++)
         headers[n++] = mcp->options.headers[i];
     headers[n] = (struct http_header){NULL, NULL};
-    return http_start(mcp->options.http,
-                      &(struct http_request){.method = method,
-                                             .url = url,
-                                             .headers = headers,
-                                             .body = body,
-                                             .body_len = body != NULL ? strlen(body) : 0,
-                                             .timeout_ms = left_ms,
-                                             .max_reply_bytes = MAX_REPLY_BYTES,
-                                             .address_of = mcp->options.address_of,
-                                             .stream = true},
-                      call_out, err);
+    return http_start(
+        mcp->options.http,
+        &(struct http_request){.method = what->method,
+                               .url = what->url,
+                               .headers = headers,
+                               .body = what->body,
+                               .body_len = what->body != NULL ? strlen(what->body) : 0,
+                               .timeout_ms = left_ms,
+                               .max_reply_bytes = MAX_REPLY_BYTES,
+                               .address_of = mcp->options.address_of,
+                               .stream = true},
+        call_out, err);
+}
+
+/* True if the server wants a sign-in with further scopes, which are appended (RFC 6750,
+ * section 3.1). */
+static bool wants_more_scopes(const struct http_call *call, struct strbuf *scopes)
+{
+    const char *challenge = http_reply_header(call, "WWW-Authenticate");
+    CLEANUP(strbuf_done) struct strbuf error = STRBUF_INIT;
+
+    if (http_status(call) != STATUS_FORBIDDEN || challenge == NULL)
+        return false;
+    auth_challenge_append(&error, challenge, "error");
+    auth_challenge_append(scopes, challenge, "scope");
+    return text_equal(error.text, "insufficient_scope") && scopes->len > 0;
+}
+
+static int refused(const struct http_call *call, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf scopes = STRBUF_INIT;
+
+    if (wants_more_scopes(call, &scopes))
+        return error_set(err, ERROR_INVALID,
+                         "The server wants more rights: sign in to it again with the scopes \"%s\"",
+                         scopes.text);
+    return error_set(
+        err, http_status(call) == STATUS_UNAUTHORIZED ? ERROR_UNAUTHENTICATED : ERROR_INVALID,
+        "The server refused the request with HTTP status %ld", http_status(call));
 }
 
 static int check_status(const struct mcp *mcp, const struct http_call *call, struct error *err)
@@ -148,8 +192,7 @@ static int check_status(const struct mcp *mcp, const struct http_call *call, str
     if (status < STATUS_ERROR)
         return error_set(err, ERROR_INVALID, "The server redirects to another address (HTTP %ld)",
                          status);
-    return error_set(err, status == STATUS_UNAUTHORIZED ? ERROR_UNAUTHENTICATED : ERROR_INVALID,
-                     "The server refused the request with HTTP status %ld", status);
+    return refused(call, err);
 }
 
 static bool is_event_stream(const struct http_call *call)
@@ -204,6 +247,17 @@ static int answer_server(struct mcp *mcp, json_t *question, struct error *err)
     return post(mcp, answer, -1, &none, err);
 }
 
+/*
+ * The server has the request that it is to reply to: a refusal of another message does not mean
+ * that it has ignored that one.
+ */
+static int refused_meanwhile(struct error *err)
+{
+    if (err->code == ERROR_STALE || err->code == ERROR_UNAUTHENTICATED)
+        err->code = ERROR_INVALID;
+    return -1;
+}
+
 /* Takes a message of the server that is not a reply. */
 static int take_message(struct mcp *mcp, json_t *message, struct error *err)
 {
@@ -213,10 +267,13 @@ static int take_message(struct mcp *mcp, json_t *message, struct error *err)
         return 0;
     if (++mcp->n_questions > QUESTIONS_MAX)
         return error_set(err, ERROR_INVALID, "The server asks the client too much");
-    return answer_server(mcp, message, err);
+    return answer_server(mcp, message, err) < 0 ? refused_meanwhile(err) : 0;
 }
 
-/* Reads the server's next message; the call is the current one again if that was a question. */
+/*
+ * Reads the server's next message; the call is the current one again if that was a question. An
+ * event without data only gives the client an id from which it can resume.
+ */
 static int next_message(struct mcp *mcp, const struct event_source *source, json_t **message_out,
                         struct error *err)
 {
@@ -227,7 +284,7 @@ static int next_message(struct mcp *mcp, const struct event_source *source, json
             return -1;
         if (event.data == NULL)
             return error_set(err, ERROR_UNAVAILABLE, "The server ended the stream without a reply");
-    } while (!text_equal(event.name, "message"));
+    } while (!text_equal(event.name, "message") || event.len == 0);
     if (json_parse(event.data, event.len, message_out, err) < 0)
         return error_wrap(err, "The server's event is not JSON");
     if (json_object_get(*message_out, "method") == NULL)
@@ -240,7 +297,6 @@ static int next_message(struct mcp *mcp, const struct event_source *source, json
 static int find_reply(struct mcp *mcp, const struct event_source *source, json_int_t id,
                       json_t **reply_out, struct error *err)
 {
-    mcp->n_questions = 0;
     for (;;) {
         json_auto_t *message = NULL;
 
@@ -276,10 +332,85 @@ static void keep_session(struct mcp *mcp, const struct http_call *call)
         mcp->session = mem_dup_text(session);
 }
 
+/* --- a reply's stream that the server or the network has ended --- */
+
+/* Reads the stream of a call that resumes it. */
+static int read_resumed(struct mcp *mcp, struct http_call *call, struct sse *events, json_int_t id,
+                        json_t **reply_out, struct error *err)
+{
+    struct sse_input input = {NULL, 0};
+
+    if (cancel_enter(mcp->cancel, call, err) < 0 ||
+        http_call_read(call, &input.bytes, &input.len, err) < 0 || check_status(mcp, call, err) < 0)
+        return -1;
+    if (!is_event_stream(call))
+        return error_set(err, ERROR_INVALID, "The server did not resume the stream of its reply");
+    return find_reply(mcp, &(struct event_source){call, events, &input}, id, reply_out, err);
+}
+
+static int64_t time_to_resume_ms(const struct sse *events)
+{
+    if (events->retry_ms < 0)
+        return RESUME_MS;
+    return events->retry_ms < RESUME_MIN_MS ? RESUME_MIN_MS : events->retry_ms;
+}
+
+/* Waits, and asks for the events after the newest one. events: what came so far, and comes. */
+static int resume_once(struct mcp *mcp, struct sse *events, json_int_t id, json_t **reply_out,
+                       struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    CLEANUP(mem_freep) char *after = mem_dup_text(events->last_id.text);
+    int64_t left_ms = mcp->deadline_ms - clock_monotonic_ms();
+    int64_t wait_ms = time_to_resume_ms(events);
+    int rc = -1;
+
+    if (wait_ms >= left_ms)
+        return error_set(err, ERROR_TIMEOUT, "The server ended the stream, and took too long");
+    sse_restart(events);
+    if (cancel_wait(mcp->cancel, wait_ms, err) < 0 ||
+        start_call(mcp, &(struct to_server){"GET", mcp->options.url, NULL, after}, &call, err) < 0)
+        return -1;
+    rc = read_resumed(mcp, call, events, id, reply_out, err);
+    cancel_leave(mcp->cancel);
+    return rc;
+}
+
+/*
+ * Resumes the stream until the reply comes. Source: Model Context Protocol, "Resumability and
+ * Redelivery", revision 2025-11-25.
+ */
+static int resume(struct mcp *mcp, struct sse *events, json_int_t id, json_t **reply_out,
+                  struct error *err)
+{
+    int rc = -1;
+
+    for (int n_in_vain = 0; rc < 0 && n_in_vain < RESUMES_IN_VAIN_MAX; n_in_vain++) {
+        CLEANUP(mem_freep) char *before = mem_dup_text(events->last_id.text);
+
+        rc = resume_once(mcp, events, id, reply_out, err);
+        if (rc < 0 && err->code != ERROR_UNAVAILABLE)
+            return refused_meanwhile(err);
+        if (!text_equal(before, events->last_id.text))
+            n_in_vain = -1;
+    }
+    return rc;
+}
+
+static int read_events(struct mcp *mcp, struct http_call *call, struct sse_input *input,
+                       json_int_t id, json_t **reply_out, struct error *err)
+{
+    CLEANUP(sse_done) struct sse events = SSE_INIT(MAX_REPLY_BYTES);
+    int rc = find_reply(mcp, &(struct event_source){call, &events, input}, id, reply_out, err);
+
+    if (rc == 0 || err->code != ERROR_UNAVAILABLE || events.last_id.len == 0)
+        return rc;
+    return resume(mcp, &events, id, reply_out, err);
+}
+
 static int read_reply(struct mcp *mcp, struct http_call *call, json_int_t id, json_t **reply_out,
                       struct error *err)
 {
-    CLEANUP(sse_done) struct sse events = SSE_INIT(MAX_REPLY_BYTES);
     struct sse_input input = {NULL, 0};
 
     if (cancel_enter(mcp->cancel, call, err) < 0 ||
@@ -289,7 +420,7 @@ static int read_reply(struct mcp *mcp, struct http_call *call, json_int_t id, js
     if (id < 0)
         return 0;
     if (is_event_stream(call))
-        return find_reply(mcp, &(struct event_source){call, &events, &input}, id, reply_out, err);
+        return read_events(mcp, call, &input, id, reply_out, err);
     return read_whole(call, input.bytes, input.len, reply_out, err);
 }
 
@@ -301,7 +432,7 @@ static int post(struct mcp *mcp, const json_t *message, json_int_t id, json_t **
     CLEANUP(mem_freep) char *body = json_to_text(message);
     int rc = -1;
 
-    if (start_call(mcp, "POST", mcp->endpoint, body, &call, err) < 0)
+    if (start_call(mcp, &(struct to_server){"POST", mcp->endpoint, body, NULL}, &call, err) < 0)
         return -1;
     rc = read_reply(mcp, call, id, reply_out, err);
     cancel_leave(mcp->cancel);
@@ -349,7 +480,8 @@ static int open_stream(struct mcp *mcp, struct error *err)
 {
     struct sse_event event = {NULL, NULL, 0};
 
-    if (start_call(mcp, "GET", mcp->options.url, NULL, &mcp->stream, err) < 0 ||
+    if (start_call(mcp, &(struct to_server){"GET", mcp->options.url, NULL, NULL}, &mcp->stream,
+                   err) < 0 ||
         cancel_enter(mcp->cancel, mcp->stream, err) < 0 ||
         http_call_read(mcp->stream, &mcp->input.bytes, &mcp->input.len, err) < 0 ||
         check_status(mcp, mcp->stream, err) < 0)
@@ -413,6 +545,7 @@ int mcp_ask(struct mcp *mcp, const json_t *request, json_t **reply_out, struct e
 {
     json_int_t id = json_int_or(request, "id", -1);
 
+    mcp->n_questions = 0;
     if (!mcp->options.uses_sse)
         return post(mcp, request, id, reply_out, err);
     if (mcp_tell(mcp, request, err) < 0)

@@ -135,6 +135,20 @@ int oauth_register(const struct oauth *oauth, const json_t *provider, const json
     return 0;
 }
 
+bool oauth_scope_has(const char *scope, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = scope; *at != '\0'; at += strspn(at, " ")) {
+        size_t n = strcspn(at, " ");
+
+        if (n == len && memcmp(at, word, len) == 0)
+            return true;
+        at += n;
+    }
+    return false;
+}
+
 void oauth_append_form(struct strbuf *out, const json_t *form)
 {
     const char *separator = "";

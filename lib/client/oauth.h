@@ -13,6 +13,7 @@
 #ifndef DEFT_CLIENT_OAUTH_H
 #define DEFT_CLIENT_OAUTH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -37,7 +38,8 @@ struct oauth {
 };
 
 /*
- * Finds the authorization server of the server at url: {"resource", "scope" (optional), "issuer",
+ * Finds the authorization server of the server at url: {"resource", "scope" (optional; with
+ * "offline_access" if the authorization server offers refresh tokens by it), "issuer",
  * "authorization_endpoint", "token_endpoint", "registration_endpoint" (optional),
  * "auth_methods" (a list), "answers_with_issuer", "takes_metadata_urls"}. Errors here and below:
  * ERROR_TIMEOUT, ERROR_UNAVAILABLE and ERROR_FORBIDDEN for the connection, ERROR_UNAVAILABLE also
@@ -64,6 +66,9 @@ enum oauth_client_type { OAUTH_PUBLIC, OAUTH_CONFIDENTIAL };
  */
 const char *oauth_pick_method(const json_t *provider,
                               enum oauth_client_type type) NONNULL MUST_CHECK;
+/* Whether a list of scopes, separated by spaces, has that one. */
+bool oauth_scope_has(const char *scope, const char *word) NONNULL MUST_CHECK;
+#define OAUTH_OFFLINE_ACCESS "offline_access"
 /* Appends the object's string members as application/x-www-form-urlencoded. */
 void oauth_append_form(struct strbuf *out, const json_t *form) NONNULL;
 /* Appends the S256 challenge of a verifier (RFC 7636, section 4.2). */

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "client/auth_challenge.h"
 #include "client/http.h"
 #include "client/oauth.h"
 #include "model/tools/mcp.h"
@@ -41,25 +42,6 @@ static void append_path(struct strbuf *out, const struct url_parts *parts)
     strbuf_append_bytes(out, parts->url + parts->origin_len, parts->path_len);
 }
 
-/* Appends the value of a WWW-Authenticate parameter; nothing if it is absent. */
-static void append_parameter(struct strbuf *out, const char *header, const char *name)
-{
-    size_t len = strlen(name);
-
-    for (const char *at = strcasestr(header, name); at != NULL; at = strcasestr(at + 1, name)) {
-        bool begins = at == header || strchr(" ,\t", at[-1]) != NULL;
-        const char *value = at + len + 1;
-
-        if (!begins || at[len] != '=')
-            continue;
-        if (*value == '"')
-            strbuf_append_bytes(out, value + 1, strcspn(value + 1, "\"\\"));
-        else
-            strbuf_append_bytes(out, value, strcspn(value, " ,\t"));
-        return;
-    }
-}
-
 /* Sends the server an unauthenticated request, whose reply names its metadata and scope. */
 static int ask_server(const struct oauth *oauth, const char *url, struct strbuf *metadata_url,
                       struct strbuf *scope, struct error *err)
@@ -80,8 +62,8 @@ static int ask_server(const struct oauth *oauth, const char *url, struct strbuf 
     challenge = http_reply_header(call, "WWW-Authenticate");
     if (http_status(call) != STATUS_UNAUTHORIZED || challenge == NULL)
         return 0;
-    append_parameter(metadata_url, challenge, "resource_metadata");
-    append_parameter(scope, challenge, "scope");
+    auth_challenge_append(metadata_url, challenge, "resource_metadata");
+    auth_challenge_append(scope, challenge, "scope");
     return 0;
 }
 
@@ -210,6 +192,22 @@ static bool list_has(const json_t *list, const char *word)
     return false;
 }
 
+/*
+ * Adds the scope by which the authorization server offers refresh tokens; without other scopes it
+ * would replace the server's own choice. Source: OpenID Connect Core 1.0, section 11.
+ */
+static void add_offline_access(const json_t *metadata, json_t *provider)
+{
+    CLEANUP(strbuf_done) struct strbuf scope = STRBUF_INIT;
+
+    strbuf_append(&scope, json_text_or(provider, "scope", ""));
+    if (scope.len == 0 || oauth_scope_has(scope.text, OAUTH_OFFLINE_ACCESS) ||
+        !list_has(json_object_get(metadata, "scopes_supported"), OAUTH_OFFLINE_ACCESS))
+        return;
+    strbuf_append(&scope, " " OAUTH_OFFLINE_ACCESS);
+    json_put_text(provider, "scope", scope.text);
+}
+
 /* Validates the metadata and copies them into provider. */
 static int take_metadata(const struct oauth *oauth, const char *issuer, const json_t *metadata,
                          json_t *provider, struct error *err)
@@ -238,6 +236,7 @@ static int take_metadata(const struct oauth *oauth, const char *issuer, const js
         json_boolean(json_bool_or(metadata, "authorization_response_iss_parameter_supported", 0)));
     json_put(provider, "takes_metadata_urls",
              json_boolean(json_bool_or(metadata, "client_id_metadata_document_supported", 0)));
+    add_offline_access(metadata, provider);
     return 0;
 }
 

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
+enum { ID_MAX_BYTES = 1024, RETRY_MAX_DIGITS = 9, DECIMAL = 10 };
+
 static const char BOM[] = "\xef\xbb\xbf";
 
 void sse_done(struct sse *sse)
@@ -14,6 +16,8 @@ void sse_done(struct sse *sse)
     strbuf_done(&sse->line);
     strbuf_done(&sse->data);
     strbuf_done(&sse->name);
+    strbuf_done(&sse->id);
+    strbuf_done(&sse->last_id);
 }
 
 /* The value after "field:" with one space dropped, or NULL if the line is another field. */
@@ -30,27 +34,64 @@ static const char *field_value(const char *line, const char *field)
     return line[len + 1] == ' ' ? line + len + 2 : line + len + 1;
 }
 
+static int take_data(struct sse *sse, const char *value, size_t len, struct error *err)
+{
+    if (sse->data.len + len >= sse->max_bytes)
+        return error_set(err, ERROR_TOO_LARGE, "an event is longer than %zu bytes", sse->max_bytes);
+    if (sse->has_data)
+        strbuf_append_char(&sse->data, '\n');
+    strbuf_append_bytes(&sse->data, value, len);
+    sse->has_data = true;
+    return 0;
+}
+
+/* An id that could not be sent back in a header counts as none. */
+static void take_id(struct sse *sse, const char *value, size_t len)
+{
+    if (memchr(value, '\0', len) != NULL)
+        return;
+    strbuf_reset(&sse->id);
+    if (len > ID_MAX_BYTES)
+        return;
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)value[i] < ' ' || value[i] == '\x7f')
+            return;
+    }
+    strbuf_append_bytes(&sse->id, value, len);
+}
+
+static void take_retry(struct sse *sse, const char *value, size_t len)
+{
+    int64_t ms = 0;
+
+    if (len == 0 || len > RETRY_MAX_DIGITS)
+        return;
+    for (size_t i = 0; i < len; i++) {
+        if (value[i] < '0' || value[i] > '9')
+            return;
+        ms = ms * DECIMAL + (value[i] - '0');
+    }
+    sse->retry_ms = ms;
+}
+
 static int take_field(struct sse *sse, struct error *err)
 {
+    const char *end = sse->line.text + sse->line.len;
     const char *value = field_value(sse->line.text, "data");
 
-    if (value != NULL) {
-        size_t len = sse->line.len - (size_t)(value - sse->line.text);
-
-        if (sse->data.len + len >= sse->max_bytes)
-            return error_set(err, ERROR_TOO_LARGE, "an event is longer than %zu bytes",
-                             sse->max_bytes);
-        if (sse->has_data)
-            strbuf_append_char(&sse->data, '\n');
-        strbuf_append_bytes(&sse->data, value, len);
-        sse->has_data = true;
-        return 0;
-    }
+    if (value != NULL)
+        return take_data(sse, value, (size_t)(end - value), err);
     value = field_value(sse->line.text, "event");
     if (value != NULL) {
         strbuf_reset(&sse->name);
         strbuf_append(&sse->name, value);
     }
+    value = field_value(sse->line.text, "id");
+    if (value != NULL)
+        take_id(sse, value, (size_t)(end - value));
+    value = field_value(sse->line.text, "retry");
+    if (value != NULL)
+        take_retry(sse, value, (size_t)(end - value));
     return 0;
 }
 
@@ -60,6 +101,16 @@ static void forget_event(struct sse *sse)
     strbuf_reset(&sse->name);
     sse->has_data = false;
     sse->is_taken = false;
+}
+
+void sse_restart(struct sse *sse)
+{
+    forget_event(sse);
+    strbuf_reset(&sse->line);
+    strbuf_reset(&sse->id);
+    strbuf_append(&sse->id, sse->last_id.text);
+    sse->was_cr = false;
+    sse->has_begun = false;
 }
 
 /* Processes a complete line; *is_event_out if it ends an event that has data. */
@@ -72,6 +123,10 @@ static int end_line(struct sse *sse, bool *is_event_out, struct error *err)
     strbuf_remove_head(&sse->line, n_bom);
     sse->has_begun = true;
     *is_event_out = sse->line.len == 0 && sse->has_data;
+    if (sse->line.len == 0) {
+        strbuf_reset(&sse->last_id);
+        strbuf_append(&sse->last_id, sse->id.text);
+    }
     if (sse->line.len == 0 && !sse->has_data)
         forget_event(sse);
     if (sse->line.len > 0 && take_field(sse, err) < 0)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/attr.h"
 #include "base/strbuf.h"
@@ -18,18 +19,21 @@
 struct error;
 
 struct sse {
-    size_t max_bytes;   /* of one line, and of one event's data */
-    struct strbuf line; /* the incomplete line */
-    struct strbuf data; /* data lines of the incomplete event */
-    struct strbuf name; /* its event: field */
-    bool has_data;      /* an empty data line also makes an event */
-    bool was_cr;        /* a LF that follows belongs to this CR */
-    bool has_begun;     /* past the position of a BOM */
-    bool is_taken;      /* data and name were returned: clear them first */
+    size_t max_bytes;      /* of one line, and of one event's data */
+    struct strbuf line;    /* the incomplete line */
+    struct strbuf data;    /* data lines of the incomplete event */
+    struct strbuf name;    /* its event: field */
+    struct strbuf id;      /* the newest id: field */
+    struct strbuf last_id; /* of the newest complete event; "": none, it cannot be resumed from */
+    int64_t retry_ms;      /* the server's wish for the time before a reconnection; -1: none */
+    bool has_data;         /* an empty data line also makes an event */
+    bool was_cr;           /* a LF that follows belongs to this CR */
+    bool has_begun;        /* past the position of a BOM */
+    bool is_taken;         /* data and name were returned: clear them first */
 };
 
 /* clang-format off */
-#define SSE_INIT(max) {.max_bytes = (max), .line = STRBUF_INIT, .data = STRBUF_INIT, .name = STRBUF_INIT}
+#define SSE_INIT(max) {.max_bytes = (max), .line = STRBUF_INIT, .data = STRBUF_INIT, .name = STRBUF_INIT, .id = STRBUF_INIT, .last_id = STRBUF_INIT, .retry_ms = -1}
 /* clang-format on */
 
 /* Received bytes; sse_next() advances the pointer. */
@@ -45,6 +49,8 @@ struct sse_event {
 };
 
 void sse_done(struct sse *sse);
+/* Begins another stream, which resumes the one that was read: keeps last_id and retry_ms. */
+void sse_restart(struct sse *sse) NONNULL;
 /*
  * Returns the next event of the input, or data NULL if more input is needed; borrowed until the
  * next call. ERROR_TOO_LARGE above max_bytes. As the standard requires, an event without its

@@ -49,6 +49,7 @@ libmodel_a_SOURCES = \
 	lib/model/tools/mcp_observation.c lib/model/tools/mcp_observation.h \
 	lib/model/tools/mcp_config.c lib/model/tools/mcp_config.h \
 	lib/model/tools/mcp_tools.c lib/model/tools/mcp_tools.h \
+	lib/model/tools/project_servers.c lib/model/tools/project_servers.h \
 	lib/model/start/memory_size.c lib/model/start/memory_size.h \
 	lib/model/event/observation_text.c lib/model/event/observation_text.h \
 	lib/model/openai/openai_answer.c lib/model/openai/openai_answer.h \
@@ -70,6 +71,7 @@ libmodel_a_SOURCES = \
 	lib/model/plugins/repository.c lib/model/plugins/repository.h \
 	lib/model/secrets/secret_places.c lib/model/secrets/secret_places.h \
 	lib/model/secrets/secret_length.c lib/model/secrets/secret_length.h \
+	lib/model/secrets/secret_reference.c lib/model/secrets/secret_reference.h \
 	lib/model/secrets/secret_registry.c lib/model/secrets/secret_registry.h \
 	lib/model/secrets/secret_tables.c \
 	lib/model/secrets/secret_walk.c lib/model/secrets/secret_walk.h \
@@ -89,6 +91,7 @@ libmodel_a_SOURCES = \
 	lib/model/schema/object_schema.c lib/model/schema/object_schema.h \
 	lib/model/schema/object_schema_json.c \
 	lib/model/schema/field_value.c lib/model/schema/field_value.h \
+	lib/model/plugins/mcp_file.c lib/model/plugins/mcp_file.h \
 	lib/model/plugins/project_files.c lib/model/plugins/project_files.h \
 	lib/model/plugins/project_skills.c lib/model/plugins/project_skills.h \
 	lib/model/plugins/skill_file.c lib/model/plugins/skill_file.h \
@@ -145,7 +148,7 @@ model_test_SOURCES = \
 	tests/unit/model/golden_test.c \
 	tests/unit/model/masking/mask_escapes_test.c tests/unit/model/masking/masker_test.c \
 	tests/unit/model/event/observation_test.c \
-	tests/unit/model/plugins/plugin_folder_test.c \
+	tests/unit/model/plugins/mcp_file_test.c tests/unit/model/plugins/plugin_folder_test.c \
 	tests/unit/model/schema/regex_test.c \
 	tests/unit/model/prompt/planned_events_test.c \
 	tests/unit/model/conversation/preview_answer_test.c tests/unit/model/conversation/preview_test.c \
@@ -168,7 +171,7 @@ model_test_SOURCES = \
 	tests/unit/model/tools/resource_keys_test.c \
 	tests/unit/model/tools/mcp_config_test.c tests/unit/model/tools/mcp_listing_test.c \
 	tests/unit/model/tools/mcp_test.c tests/unit/model/tools/mcp_tools_test.c \
-	tests/unit/model/tools/sub_agents_test.c \
+	tests/unit/model/tools/project_servers_test.c tests/unit/model/tools/sub_agents_test.c \
 	tests/unit/model/tools/tool_call_test.c tests/unit/model/tools/tool_list_test.c \
 	tests/unit/model/tools/tool_repair_test.c \
 	tests/unit/model/tools/tools_test.c \

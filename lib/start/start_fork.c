@@ -8,6 +8,7 @@
 #include "model/conversation/sealed_secrets.h"
 #include "model/conversation/worktree.h"
 #include "model/event/stats.h"
+#include "model/tools/project_servers.h"
 #include "start/start_context.h"
 #include "start/start_place.h"
 #include "store/conversation/branch_store.h"
@@ -18,6 +19,8 @@ static json_t *copy_spec(const struct conversation *source, const struct fork_or
 
     json_put(spec, "tags", order->tags != NULL ? json_deep_copy(order->tags) : json_object());
     (void)json_object_del(spec, "goal");
+    /* Consents are for one conversation. */
+    project_servers_withdraw_all(spec);
     return spec;
 }
 

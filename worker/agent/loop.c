@@ -22,10 +22,12 @@
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/llm/condense.h"
 #include "worker/agent/llm/llm_step.h"
+#include "worker/agent/mcp/server_connections.h"
 #include "worker/agent/mcp/server_listing.h"
 #include "worker/agent/run_hooks.h"
 #include "worker/agent/sandbox/project_reading.h"
 #include "worker/agent/sandbox/sandbox.h"
+#include "worker/agent/sandbox/server_reading.h"
 #include "worker/agent/stuck.h"
 #include "worker/context.h"
 
@@ -172,6 +174,7 @@ static int step(struct agent *agent, struct error *err)
 
     if (event_writer_refresh_row(agent, err) < 0)
         return -1;
+    server_connections_settle(agent);
     leave_out_forgotten(agent);
     history_find_pending(&agent->history, &pending);
     /* A step is an answer and its calls: a pause takes effect after them. */
@@ -188,8 +191,8 @@ static int step(struct agent *agent, struct error *err)
     if (detail.len > 0)
         return run_end_error(agent, CODE_BUDGET, detail.text, err);
     /* The workspace may have hooks. */
-    if (project_reading_settle(agent, err) < 0 || server_listing_settle(agent, err) < 0 ||
-        ask_hooks(agent, &is_settled, err) < 0)
+    if (project_reading_settle(agent, err) < 0 || server_reading_settle(agent, err) < 0 ||
+        server_listing_settle(agent, err) < 0 || ask_hooks(agent, &is_settled, err) < 0)
         return -1;
     if (!is_settled && look_for_circles(agent, &is_settled, err) < 0)
         return -1;

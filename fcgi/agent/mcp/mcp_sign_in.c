@@ -144,6 +144,8 @@ static void put_authorization_url(json_t *secrets, const char *scope)
     json_put_text(query, "code_challenge_method", "S256");
     json_put_text(query, "resource", json_text_or(provider, "resource", NULL));
     json_put_text(query, "scope", scope[0] != '\0' ? scope : NULL);
+    /* Otherwise the scope must be ignored (OpenID Connect Core 1.0, section 11). */
+    json_put_text(query, "prompt", oauth_scope_has(scope, OAUTH_OFFLINE_ACCESS) ? "consent" : NULL);
     strbuf_appendf(&url, "%s%c", page, strchr(page, '?') != NULL ? '&' : '?');
     oauth_append_form(&url, query);
     json_put_text(secrets, "authorization_url", url.text);

@@ -41,6 +41,8 @@ struct strbuf;
 #define PROJECT_SKILLS "project_skills"
 /* Another one: what the agent's MCP servers offer (model/tools/mcp_listing.h). */
 #define MCP_LISTING "mcp_listing"
+/* Another one: MCP servers that the workspace names (model/tools/project_servers.h). */
+#define PROJECT_SERVERS "project_servers"
 
 struct conversation {
     struct uuid id;

@@ -15,13 +15,17 @@
 #include "model/plugins/project_files.h"
 
 /* Values of file_place.form beyond enum skill_form: files that are no skills by themselves. */
-enum { FORM_RULE = 100, FORM_MEMORY_INDEX, FORM_SOUL, FORM_HOOKS };
+enum { FORM_RULE = 100, FORM_MEMORY_INDEX, FORM_SOUL, FORM_HOOKS, FORM_SERVERS };
 
 /* A later place replaces skills of an earlier one that have the same name. */
 extern const struct file_place skill_places[];
 extern const size_t skill_places_n;
-/* The same, then memories, the agent's identity, hooks, and files of nested folders (FORM_RULE). */
+/* The same, then memories, the agent's identity, hooks, MCP servers, and files of nested folders
+ * (FORM_RULE). */
 extern const size_t knowledge_places_n;
+/* Those of them that name MCP servers (FORM_SERVERS). */
+extern const struct file_place *const server_places;
+extern const size_t server_places_n;
 
 /*
  * Returns the skill of a file from one of skill_places, as skill_from_file_whole(), or NULL. Memory

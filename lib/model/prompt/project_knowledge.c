@@ -14,6 +14,7 @@
 #include "model/plugins/skill_file.h"
 #include "model/prompt/prompt_context.h"
 #include "model/prompt/skills.h"
+#include "model/tools/project_servers.h"
 
 enum {
     SKILLS_MAX = 300,
@@ -47,6 +48,7 @@ struct reading {
     const char *user_memory;
     const char *project_memory;
     json_t *hooks; /* of the last file, or NULL */
+    json_t *servers;
 };
 
 void project_knowledge_done(struct project_knowledge *knowledge)
@@ -57,6 +59,7 @@ void project_knowledge_done(struct project_knowledge *knowledge)
     json_decref(knowledge->skills);
     json_decref(knowledge->activated);
     json_decref(knowledge->hooks);
+    json_decref(knowledge->servers);
     *knowledge = (struct project_knowledge)PROJECT_KNOWLEDGE_INIT;
 }
 
@@ -253,6 +256,15 @@ static void add_hooks(struct reading *reading, const struct project_file *file)
     reading->hooks = config;
 }
 
+static void add_servers(struct reading *reading, const struct project_file *file)
+{
+    json_auto_t *problems = json_array();
+
+    project_servers_read(reading->conversation, file, reading->servers, problems);
+    for (size_t i = 0; i < json_array_size(problems); i++)
+        skip(reading, file->path, json_string_value(json_array_get(problems, i)));
+}
+
 static void add_file(struct reading *reading, const struct project_file *file)
 {
     bool with_skills =
@@ -264,6 +276,8 @@ static void add_file(struct reading *reading, const struct project_file *file)
         reading->soul = file->text;
     if (file->place->form == FORM_HOOKS && with_skills)
         add_hooks(reading, file);
+    if (file->place->form == FORM_SERVERS)
+        add_servers(reading, file);
     if (file->place->form == FORM_RULE && with_skills)
         add_rule(reading, file);
     if (file->place->form < FORM_RULE && with_skills)
@@ -451,6 +465,7 @@ void project_knowledge_read(const struct catalogue *catalogue,
     const json_t *context = context_of(conversation);
     json_auto_t *skills = json_object();
     json_auto_t *skipped = json_array();
+    json_auto_t *servers = json_object();
     struct reading reading = {
         .catalogue = catalogue,
         .conversation = conversation,
@@ -461,12 +476,14 @@ void project_knowledge_read(const struct catalogue *catalogue,
         .with_memory = flag(context, "load_memory"),
         .skills = skills,
         .skipped = skipped,
+        .servers = servers,
     };
 
     add_skipped(&reading, json_object_get(sources->reply, "skipped"));
     add_installed(&reading, sources->installed);
     add_files(&reading, json_object_get(sources->reply, "files"));
-    *knowledge_out = (struct project_knowledge){.skills = json_array(), .activated = json_array()};
+    *knowledge_out = (struct project_knowledge){
+        .skills = json_array(), .activated = json_array(), .servers = json_incref(servers)};
     keep_skills(&reading, knowledge_out->skills);
     /* What the creator has given is not changed by a repository. */
     if (json_is_object(json_object_get(conversation->spec, "hook_config")))

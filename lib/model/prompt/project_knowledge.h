@@ -37,10 +37,11 @@ struct project_knowledge {
     json_t *skills;    /* for the specification */
     json_t *activated; /* names of skills that earlier messages activate */
     json_t *hooks;     /* a HookConfig for the specification; NULL: it has one, or none was found */
+    json_t *servers;   /* MCP servers, as project_servers_read() finds them */
 };
 
 /* clang-format off */
-#define PROJECT_KNOWLEDGE_INIT {NULL, NULL, NULL, NULL}
+#define PROJECT_KNOWLEDGE_INIT {NULL, NULL, NULL, NULL, NULL}
 /* clang-format on */
 
 void project_knowledge_done(struct project_knowledge *knowledge);

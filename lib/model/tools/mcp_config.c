@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/conversation/conversation.h"
+#include "model/tools/project_servers.h"
 
 enum { CALL_MS = 300000, CALL_MIN_S = 1, CALL_MAX_S = 3600, MS_PER_S = 1000 };
 
@@ -16,17 +17,36 @@ static bool is_usable(const json_t *server)
             json_text_or(server, "command", "")[0] != '\0');
 }
 
-json_t *mcp_servers_of(const json_t *spec)
+static json_t *config_of(const json_t *spec)
 {
-    json_t *config = json_object_get(json_object_get(spec, "agent"), "mcp_config");
-    json_t *servers = json_object();
+    return json_object_get(json_object_get(spec, "agent"), "mcp_config");
+}
+
+/* Servers that are there stay. */
+static void add_usable(json_t *servers, json_t *more)
+{
     const char *name = NULL;
     json_t *server = NULL;
 
-    json_object_foreach (config, name, server) {
-        if (is_usable(server) && json_object_size(servers) < MCP_SERVERS_MAX)
+    json_object_foreach (more, name, server) {
+        if (is_usable(server) && json_object_size(servers) < MCP_SERVERS_MAX &&
+            json_object_get(servers, name) == NULL)
             json_put(servers, name, json_incref(server));
     }
+}
+
+bool mcp_server_is_own(const json_t *spec, const char *name)
+{
+    return json_object_get(config_of(spec), name) != NULL;
+}
+
+json_t *mcp_servers_of(const json_t *spec)
+{
+    json_auto_t *of_project = project_servers_consented(spec);
+    json_t *servers = json_object();
+
+    add_usable(servers, config_of(spec));
+    add_usable(servers, of_project);
     return servers;
 }
 

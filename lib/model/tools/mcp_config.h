@@ -1,5 +1,6 @@
 /*
- * The MCP servers of an agent: the member mcp_config of its specification, {name: server}.
+ * The MCP servers of an agent: the member mcp_config of its specification, {name: server}, and
+ * those of its workspace to which the user has consented (project_servers.h).
  *
  * Threading: pure.
  */
@@ -26,10 +27,12 @@ enum mcp_transport {
 enum { MCP_SERVERS_MAX = 16 };
 
 /*
- * Returns those of spec's agent that are enabled and name a URL or a command, {name: server}. A new
- * reference; the servers are shared with spec.
+ * Returns those of spec's agent that are enabled and name a URL or a command, {name: server}, then
+ * those of the workspace. A new reference; the servers are shared with spec.
  */
 json_t *mcp_servers_of(const json_t *spec) NONNULL MUST_CHECK;
+/* True for a server of the agent's own configuration. */
+bool mcp_server_is_own(const json_t *spec, const char *name) NONNULL MUST_CHECK;
 /* Without a transport of its own: stdio for a command, SSE for a path with "/sse", else HTTP. */
 enum mcp_transport mcp_server_transport(const json_t *server) NONNULL MUST_CHECK;
 /* Longest time for one call, in milliseconds: `timeout`, in seconds, or 300 s. */

@@ -19,6 +19,8 @@ enum {
     SHOWN_MAX_BYTES = 200,
 };
 
+#define PROJECT "project"
+
 json_t *mcp_listing_new(void)
 {
     json_t *listing = json_object();
@@ -172,6 +174,24 @@ void mcp_listing_add(json_t *listing, const char *server, const json_t *tools, b
 void mcp_listing_fail(json_t *listing, const char *server, const char *reason)
 {
     json_put(json_object_get(listing, "failed"), server, shown(reason, SHOWN_MAX_BYTES));
+}
+
+void mcp_listing_set_project(json_t *listing, json_t *digests)
+{
+    if (json_object_size(digests) > 0)
+        json_put(listing, PROJECT, json_incref(digests));
+}
+
+bool mcp_listing_has_project(const json_t *listing, const json_t *digests)
+{
+    const json_t *listed = json_object_get(listing, PROJECT);
+
+    return listed == NULL ? json_object_size(digests) == 0 : json_equal(listed, digests);
+}
+
+const char *mcp_listing_digest(const json_t *listing, const char *server)
+{
+    return json_text_or(json_object_get(listing, PROJECT), server, "");
 }
 
 json_t *mcp_listing_failed(const json_t *listing)

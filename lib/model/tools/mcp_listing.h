@@ -4,8 +4,9 @@
  *
  * A listing is the specification's member MCP_LISTING:
  *     {"tools": [{"server", "name", "tool"}], "failed": {server: reason}, "skipped": [{"server",
- *      "tool", "reason"}]}
- * where "name" is the model's name for a tool and "tool" the server's description. The event that
+ *      "tool", "reason"}], "project": {server: digest}}
+ * where "name" is the model's name for a tool, "tool" the server's description, and "project" tells
+ * which of the workspace's servers were asked (project_servers.h). The event that
  * shows it to clients is a ConversationStateUpdateEvent with the key "agent_state" and the value
  * {"mcp_servers": {server: {"tools": [name]} or {"error": reason}}, "skipped": […]}.
  *
@@ -36,6 +37,14 @@ void mcp_listing_add(json_t *listing, const char *server, const json_t *tools,
                      bool has_prefix) NONNULL;
 /* Notes why a server has none. */
 void mcp_listing_fail(json_t *listing, const char *server, const char *reason) NONNULL;
+/* Notes the workspace's servers that were asked, project_servers_digests(); shares them. */
+void mcp_listing_set_project(json_t *listing, json_t *digests) NONNULL;
+/* True if they are those; a missing listing has none. */
+bool mcp_listing_has_project(const json_t *listing, const json_t *digests)
+    __attribute__((nonnull(2))) MUST_CHECK;
+/* The digest of one of them; "" if it was not asked. Borrowed. */
+const char *mcp_listing_digest(const json_t *listing, const char *server)
+    __attribute__((nonnull(2))) MUST_CHECK;
 /* The value of the event that shows a listing. */
 json_t *mcp_listing_event_value(const json_t *listing) NONNULL MUST_CHECK;
 /* The servers of that listing that have failed, {name: reason}, or NULL. Borrowed. */

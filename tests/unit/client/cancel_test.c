@@ -3,8 +3,10 @@
  */
 #include "client/cancel.h"
 
+#include <pthread.h>
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "client/http_fixture.h"
 
 enum { LIMIT_MS = 30000 };
@@ -81,12 +83,49 @@ static void call_that_was_left_goes_on(void **state)
     cancel_done(&cancel);
 }
 
+static void wait_ends_when_it_is_over(void **state)
+{
+    struct cancel cancel;
+    struct error err = ERROR_INIT;
+    int64_t from_ms = clock_monotonic_ms();
+
+    (void)state;
+    cancel_init(&cancel);
+    assert_int_equal(cancel_wait(&cancel, 20, &err), 0);
+    assert_true(clock_monotonic_ms() - from_ms >= 20);
+    cancel_done(&cancel);
+}
+
+static void *set(void *cancel)
+{
+    cancel_set(cancel);
+    return NULL;
+}
+
+/* By another thread, before or during the wait. */
+static void wait_is_ended(void **state)
+{
+    struct cancel cancel;
+    struct error err = ERROR_INIT;
+    pthread_t thread;
+
+    (void)state;
+    cancel_init(&cancel);
+    assert_int_equal(pthread_create(&thread, NULL, set, &cancel), 0);
+    assert_int_equal(cancel_wait(&cancel, 100 * LIMIT_MS, &err), -1);
+    assert_int_equal(err.code, ERROR_CANCELLED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    cancel_done(&cancel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(call_that_runs_is_ended),
         cmocka_unit_test(call_that_is_entered_later_is_ended_too),
         cmocka_unit_test(call_that_was_left_goes_on),
+        cmocka_unit_test(wait_ends_when_it_is_over),
+        cmocka_unit_test(wait_is_ended),
     };
 
     return cmocka_run_group_tests_name("cancel", tests, fixture_set_up_direct, fixture_tear_down);

@@ -209,6 +209,8 @@ static void disconnect(struct client *client)
 
 #define HEAD(status, type)                                                                         \
     "HTTP/1.1 " status "\r\nContent-Type: " type "\r\nConnection: close\r\n\r\n"
+#define CHALLENGE(status, parameters)                                                              \
+    "HTTP/1.1 " status "\r\nWWW-Authenticate: Bearer " parameters "\r\nConnection: close\r\n\r\n"
 #define JSON "application/json"
 #define EVENTS "text/event-stream"
 #define RIGHT "{\"id\":7,\"result\":\"right\"}"
@@ -241,6 +243,14 @@ static const struct {
      "The server refused the request with HTTP status 401"},
     {HEAD("500 Oops", JSON) RIGHT, ERROR_INVALID,
      "The server refused the request with HTTP status 500"},
+    {CHALLENGE("403 No", "error=\"insufficient_scope\", scope=\"read write\"") RIGHT, ERROR_INVALID,
+     "The server wants more rights: sign in to it again with the scopes \"read write\""},
+    {CHALLENGE("403 No", "error=insufficient_scope"), ERROR_INVALID,
+     "The server refused the request with HTTP status 403"},
+    {CHALLENGE("403 No", "error=invalid_token, scope=a"), ERROR_INVALID,
+     "The server refused the request with HTTP status 403"},
+    {CHALLENGE("401 No", "error=insufficient_scope, scope=a"), ERROR_UNAUTHENTICATED,
+     "The server refused the request with HTTP status 401"},
 };
 
 static void answer_is_the_reply_or_says_why_not(void **state)

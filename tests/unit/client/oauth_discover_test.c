@@ -393,6 +393,8 @@ static void challenge_names_metadata_and_scope(void **state)
         {CHALLENGE("\tscope=\"a\\\\b\",resource_metadata=@/meta"), "GET /meta|", "\"a\""},
         {CHALLENGE("my_scope=no, my-resource_metadata=@/no, resource_metadata=\"@/meta\""),
          "GET /meta|", "\"from the document\""},
+        {CHALLENGE("error_description=\"no \\\" scope=no\", scope=a, resource_metadata=@/meta"),
+         "GET /meta|", "\"a\""},
         {CHALLENGE("scopes=no, resource_metadata = no"),
          "GET /.well-known/oauth-protected-resource/a|", "\"from the document\""},
         {"401 Unauthorized", "GET /.well-known/oauth-protected-resource/a|",
@@ -450,6 +452,45 @@ static void provider_has_what_the_metadata_say(void **state)
                    "\"answers_with_issuer\":false,\"takes_metadata_urls\":false}");
 }
 
+/* Which scopes are asked for if the sign-in server offers refresh tokens by a scope. */
+static void scope_of_refresh_tokens_is_added_to_others(void **state)
+{
+    static const struct {
+        const char *resource; /* its scopes */
+        const char *issuer;
+        const char *scope; /* NULL: none */
+    } cases[] = {
+        {"[\"a\"]", "[\"a\",\"offline_access\"]", "\"a offline_access\""},
+        {"[\"offline_access\",\"a\"]", "[\"offline_access\"]", "\"offline_access a\""},
+        {"[\"offline_access2\"]", "[\"offline_access\"]", "\"offline_access2 offline_access\""},
+        {"[\"a\"]", "[\"a\",\"b\"]", "\"a\""},
+        {"[]", "[\"offline_access\"]", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf resource = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf issuer = STRBUF_INIT;
+        struct given given[] = {{CHALLENGE(""), ""}, {"200 OK", NULL}, {"200 OK", NULL}};
+
+        strbuf_appendf(&resource, "{\"resource\":\"@/a\",\"scopes_supported\":%s}",
+                       cases[i].resource);
+        strbuf_appendf(&issuer,
+                       "{\"issuer\":\"@\",\"authorization_endpoint\":\"@/authorize\","
+                       "\"token_endpoint\":\"@/token\",\"scopes_supported\":%s,"
+                       "\"code_challenge_methods_supported\":[\"S256\"]}",
+                       cases[i].issuer);
+        given[1].body = resource.text;
+        given[2].body = issuer.text;
+        {
+            CLEANUP(outcome_done) struct outcome outcome =
+                discover_at("/a", given, ARRAY_SIZE(given));
+
+            assert_json_at(outcome.provider, "scope", cases[i].scope);
+        }
+    }
+}
+
 /* What a server says that is not believed, and in which words. */
 static void refused_metadata_are_named(void **state)
 {
@@ -500,6 +541,7 @@ int main(void)
         cmocka_unit_test(server_is_asked_as_a_client_asks_first),
         cmocka_unit_test(challenge_names_metadata_and_scope),
         cmocka_unit_test(provider_has_what_the_metadata_say),
+        cmocka_unit_test(scope_of_refresh_tokens_is_added_to_others),
         cmocka_unit_test(refused_metadata_are_named),
     };
 

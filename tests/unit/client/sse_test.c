@@ -197,6 +197,97 @@ static void name_of_an_event_is_its_own(void **state)
                   "message=\xef\xbb\xbf|message=3|");
 }
 
+/* What a stream leaves for its resumption, however it is split. */
+static void assert_left(const char *text, size_t len, const char *last_id, int64_t retry_ms)
+{
+    for (size_t piece = 1; piece <= len; piece++) {
+        CLEANUP(sse_done) struct sse sse = SSE_INIT(MAX_BYTES);
+        struct error err = ERROR_INIT;
+
+        for (size_t at = 0; at < len; at += piece) {
+            struct sse_input input = {text + at, len - at < piece ? len - at : piece};
+            struct sse_event event = {NULL, NULL, 0};
+
+            do
+                assert_int_equal(sse_next(&sse, &input, &event, &err), 0);
+            while (event.data != NULL);
+        }
+        assert_string_equal(sse.last_id.text, last_id);
+        assert_int_equal(sse.retry_ms, retry_ms);
+    }
+}
+
+#define LEFT(text, last_id, retry_ms) assert_left(text, sizeof(text) - 1, last_id, retry_ms)
+
+static void id_and_retry_are_kept(void **state)
+{
+    (void)state;
+    LEFT("data: a\n\n", "", -1);
+    LEFT("id: 1\nretry: 500\ndata: \n\n", "1", 500);
+    LEFT("id: 1\ndata: a\n\ndata: b\n\n", "1", -1);
+    LEFT("id: 1\n\n", "1", -1);
+    LEFT("id: 1\ndata: a\n\nid\ndata: b\n\n", "", -1);
+    LEFT("retry: 5\nretry: x\nretry: 1.5\nretry:\nretry: -1\nretry: 1234567890\n", "", 5);
+}
+
+/* An event that was cut has not come. */
+static void id_of_an_unfinished_event_is_not_kept(void **state)
+{
+    (void)state;
+    LEFT("id: 1\ndata: a\n\nid: 2\ndata: b\n", "1", -1);
+}
+
+static void id_that_cannot_be_sent_back_is_none(void **state)
+{
+    (void)state;
+    LEFT("id: 1\n\nid: a\x01\n\n", "", -1);
+    LEFT("id: 1\n\nid: a\x7f\n\n", "", -1);
+    LEFT("id: 1\n\nid: a\0b\n\n", "1", -1);
+}
+
+static void id_that_is_too_long_is_none(void **state)
+{
+    (void)state;
+    for (size_t more = 0; more < 2; more++) {
+        CLEANUP(sse_done) struct sse sse = SSE_INIT(2000);
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        struct sse_event event = {NULL, NULL, 0};
+        struct sse_input input = {NULL, 0};
+        struct error err = ERROR_INIT;
+
+        strbuf_append(&text, "id:");
+        for (size_t i = 0; i < 1024 + more; i++)
+            strbuf_append_char(&text, 'x');
+        strbuf_append(&text, "\n\n");
+        input = (struct sse_input){text.text, text.len};
+        assert_int_equal(sse_next(&sse, &input, &event, &err), 0);
+        assert_int_equal(sse.last_id.len, more == 0 ? 1024 : 0);
+    }
+}
+
+/* Another stream: the rest of the first one is not a part of it. */
+static void stream_that_is_restarted_keeps_the_id(void **state)
+{
+    static const char first[] = "id: 1\nretry: 7\ndata: a\n\nid: 2\nevent: x\ndata: b\rdat";
+    static const char second[] = "\ndata: c\n\n";
+    CLEANUP(sse_done) struct sse sse = SSE_INIT(MAX_BYTES);
+    struct sse_input input = {first, sizeof(first) - 1};
+    struct sse_event event = {NULL, NULL, 0};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    do
+        assert_int_equal(sse_next(&sse, &input, &event, &err), 0);
+    while (event.data != NULL);
+    sse_restart(&sse);
+    input = (struct sse_input){second, sizeof(second) - 1};
+    assert_int_equal(sse_next(&sse, &input, &event, &err), 0);
+    assert_string_equal(event.name, "message");
+    assert_string_equal(event.data, "c");
+    assert_string_equal(sse.last_id.text, "1");
+    assert_int_equal(sse.retry_ms, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +301,11 @@ int main(void)
         cmocka_unit_test(longest_line_and_event_are_read),
         cmocka_unit_test(longest_event_of_many_lines_is_read),
         cmocka_unit_test(name_of_an_event_is_its_own),
+        cmocka_unit_test(id_and_retry_are_kept),
+        cmocka_unit_test(id_of_an_unfinished_event_is_not_kept),
+        cmocka_unit_test(id_that_cannot_be_sent_back_is_none),
+        cmocka_unit_test(id_that_is_too_long_is_none),
+        cmocka_unit_test(stream_that_is_restarted_keeps_the_id),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,14 +16,17 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "client/auth_challenge.h"
 #include "client/sse.h"
 #include "llm/json_repair.h"
 #include "model/event/title.h"
 #include "model/masking/mask_omission.h"
 #include "model/masking/masker.h"
 #include "model/plugins/front_matter.h"
+#include "model/plugins/mcp_file.h"
 #include "model/plugins/skill_file.h"
 #include "model/schema/validation_error.h"
+#include "model/secrets/secret_reference.h"
 #include "model/secrets/secret_registry.h"
 #include "model/tools/tool_repair.h"
 #include "sandbox/editor/line_diff.h"
@@ -259,6 +262,43 @@ static void run_line_diff(const char *text, size_t len)
     line_diff_append(&out, "a", before.text, text);
 }
 
+static void run_mcp_file(const char *text, size_t len)
+{
+    json_auto_t *found = json_object();
+    json_auto_t *problems = json_array();
+
+    (void)len;
+    mcp_file_read(text, "/w/.mcp.json", NULL, found, problems);
+}
+
+static const char *const mcp_files[] = {"{\"a\":{\"command\":\"|x|\"}}",
+                                        "{\"a\":{\"command\":\"x\",\"args\":[|\"b\",|1]}}",
+                                        "{\"|a|\":{}}",
+                                        "{\"a\":{\"url\":\"https://|\xc3\xa9|\"}}",
+                                        "[|[|",
+                                        NULL};
+
+static void run_references(const char *text, size_t len)
+{
+    json_auto_t *names = json_object();
+    json_auto_t *value = json_text(text, len);
+
+    secret_reference_add_names(value, names);
+}
+
+static const char *const references[] = {"|$A|", "|${A|", "|${A:-|", "|${A:-x}|", "|${|", NULL};
+
+static void run_challenge(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+    (void)len;
+    auth_challenge_append(&out, text, "scope");
+}
+
+static const char *const challenges[] = {"|scope|",     "|a=\"b\", |", "|\"|", "a=\"|\\\\|\"",
+                                         "|scope =x |", "|scop|",      NULL};
+
 static void time_is_linear_in_the_text(void **state)
 {
     static const struct linear_function functions[] = {
@@ -275,6 +315,9 @@ static void time_is_linear_in_the_text(void **state)
         {"masker_append", run_masker, linear_any_text, 0, 0},
         {"secret_registry_append_unmasked", run_names, linear_any_text, 0, 0},
         {"sse_next", run_sse, event_streams, 0, 0},
+        {"mcp_file_read", run_mcp_file, mcp_files, 0, 0},
+        {"secret_reference_add_names", run_references, references, 0, 0},
+        {"auth_challenge_append", run_challenge, challenges, 0, 0},
         {"statements_split", run_statements, scripts, 0, 0},
         {"statements_split", run_statements, linear_any_text, 0, 0},
         {"line_diff_append", run_line_diff, linear_any_text, 0, 0},

@@ -277,6 +277,7 @@ int main(void)
     n_failed += hook_verdict_tests();
     n_failed += hooks_tests();
     n_failed += mcp_config_tests();
+    n_failed += mcp_file_tests();
     n_failed += mcp_listing_tests();
     n_failed += mcp_tests();
     n_failed += mcp_tools_tests();
@@ -299,6 +300,7 @@ int main(void)
     n_failed += web_origin_tests();
     n_failed += prompt_form_tests();
     n_failed += project_knowledge_tests();
+    n_failed += project_servers_tests();
     n_failed += prompt_tests();
     n_failed += redact_tests();
     n_failed += repository_step_tests();

@@ -63,6 +63,7 @@ struct agent {
     bool is_row_stale;       /* a client changed the conversation: reload the row */
     bool is_condensed;       /* a Condensation came to the history: it can be compacted */
     bool has_read_project;   /* or could not: see project_reading.h */
+    bool has_read_servers;   /* the workspace's MCP servers: see server_reading.h */
     bool has_listed_servers; /* asked the MCP servers for their tools */
     bool is_tidy;            /* the history's beginning has been pruned */
     bool is_over;            /* the run's end is stored, or the lease is lost */

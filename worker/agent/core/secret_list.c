@@ -152,6 +152,30 @@ static void mask_logged(const void *context, const char *text, struct strbuf *ou
     secret_list_mask_text(context, text, out);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
+json_t *secret_list_mask_json(const struct secret_list *list, const json_t *value)
+{
+    json_t *copy = NULL;
+    const char *name = NULL;
+    json_t *member = NULL;
+    size_t i = 0;
+
+    if (json_is_string(value)) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+        secret_list_mask_text(list, json_string_value(value), &text);
+        return json_text(text.text, text.len);
+    }
+    if (!json_is_object(value) && !json_is_array(value))
+        return json_deep_copy(value);
+    copy = json_is_object(value) ? json_object() : json_array();
+    json_object_foreach ((json_t *)(uintptr_t)value, name, member)
+        json_put(copy, name, secret_list_mask_json(list, member));
+    json_array_foreach (value, i, member)
+        json_push(copy, secret_list_mask_json(list, member));
+    return copy;
+}
+
 void secret_list_mask_log(const struct secret_list *list)
 {
     log_mask_set(mask_logged, list);

@@ -60,6 +60,9 @@ json_t *secret_list_env(const struct secret_list *list, const char *command) NON
  */
 void secret_list_mask_text(const struct secret_list *list, const char *text,
                            struct strbuf *out) NONNULL;
+/* A copy of a value with all its texts masked so; a new reference. */
+json_t *secret_list_mask_json(const struct secret_list *list, const json_t *value)
+    __attribute__((nonnull(1))) MUST_CHECK;
 /* Masks everything that this thread logs, until secret_list_unmask_log(); borrows the list. */
 void secret_list_mask_log(const struct secret_list *list) NONNULL;
 void secret_list_unmask_log(void);

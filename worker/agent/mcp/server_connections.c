@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "model/conversation/conversation.h"
 #include "model/conversation/sealed_secrets.h"
+#include "model/tools/project_servers.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/secret_lookup.h"
 #include "worker/agent/mcp/server_session.h"
@@ -20,6 +21,7 @@ static struct server_connections *connections_new(struct agent *agent)
     json_t *server = NULL;
 
     connections->servers = json_object();
+    connections->digests = project_servers_digests(agent->conversation.spec);
     json_object_foreach (servers, name, server)
         json_put(connections->servers, name, variables_expand(agent, server));
     json_object_foreach (connections->servers, name, server) {
@@ -39,6 +41,16 @@ struct server_connections *server_connections_of(struct agent *agent)
     return agent->servers;
 }
 
+void server_connections_settle(struct agent *agent)
+{
+    json_auto_t *digests = project_servers_digests(agent->conversation.spec);
+
+    if (agent->servers == NULL || json_equal(agent->servers->digests, digests))
+        return;
+    (void)server_connections_keep_sessions(agent);
+    server_connections_free(TAKE_PTR(agent->servers));
+}
+
 void server_connections_free(struct server_connections *connections)
 {
     if (connections == NULL)
@@ -46,6 +58,7 @@ void server_connections_free(struct server_connections *connections)
     for (size_t i = 0; i < connections->n; i++)
         server_connection_done(&connections->items[i]);
     json_decref(connections->servers);
+    json_decref(connections->digests);
     mem_free(connections);
 }
 

@@ -20,12 +20,18 @@ struct agent;
 
 struct server_connections {
     json_t *servers;
+    json_t *digests; /* of the workspace's servers among them */
     struct server_connection items[MCP_SERVERS_MAX];
     size_t n;
 };
 
 /* The agent's, which are made from its specification at the first call. Borrowed. */
 struct server_connections *server_connections_of(struct agent *agent) NONNULL MUST_CHECK;
+/*
+ * Before a step: drops connections that were made before the user's consents to the workspace's
+ * servers changed. No call runs.
+ */
+void server_connections_settle(struct agent *agent) NONNULL;
 void server_connections_free(struct server_connections *connections);
 /* The one of that name, or NULL. Borrowed. */
 struct server_connection *server_connections_find(struct server_connections *connections,

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "client/mcp.h"
 #include "client/mcp_session.h"
 #include "model/conversation/conversation.h"
@@ -18,6 +19,7 @@
 #include "model/tools/mcp.h"
 #include "model/tools/mcp_config.h"
 #include "model/tools/mcp_listing.h"
+#include "model/tools/project_servers.h"
 #include "store/conversation/conversation_store.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/agent_row.h"
@@ -202,10 +204,12 @@ static json_t *stored_listing(const struct agent *agent)
     return json_object_get(agent->conversation.spec, MCP_LISTING);
 }
 
-/* True if a server has to be asked: it has failed, or nothing is known. */
-static bool is_asked(const json_t *listing, const char *server)
+/* True if a server has to be asked: it has failed, nothing is known, or it has become another. */
+static bool is_asked(struct agent *agent, const json_t *listing, const char *server)
 {
-    return listing == NULL || json_object_get(mcp_listing_failed(listing), server) != NULL;
+    return listing == NULL || json_object_get(mcp_listing_failed(listing), server) != NULL ||
+           !text_equal(mcp_listing_digest(listing, server),
+                       json_text_or(server_connections_of(agent)->digests, server, ""));
 }
 
 static bool has_servers(const struct agent *agent)
@@ -213,31 +217,6 @@ static bool has_servers(const struct agent *agent)
     json_auto_t *servers = mcp_servers_of(agent->conversation.spec);
 
     return json_object_size(servers) > 0;
-}
-
-/* Masks all texts in a value. */
-/* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
-static json_t *masked(const struct agent *agent, const json_t *value)
-{
-    json_t *copy = NULL;
-    const char *name = NULL;
-    json_t *member = NULL;
-    size_t i = 0;
-
-    if (json_is_string(value)) {
-        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-
-        secret_list_mask_text(&agent->secrets, json_string_value(value), &text);
-        return json_text(text.text, text.len);
-    }
-    if (!json_is_object(value) && !json_is_array(value))
-        return json_deep_copy(value);
-    copy = json_is_object(value) ? json_object() : json_array();
-    json_object_foreach ((json_t *)(uintptr_t)value, name, member)
-        json_put(copy, name, masked(agent, member));
-    json_array_foreach (value, i, member)
-        json_push(copy, masked(agent, member));
-    return copy;
 }
 
 static const struct server_question *find_question(const struct server_round *round,
@@ -250,6 +229,20 @@ static const struct server_question *find_question(const struct server_round *ro
     return NULL;
 }
 
+/* Whether a tool's name begins with its server's; a server of the workspace changes no other name.
+ */
+static bool has_prefix(const struct agent *agent, const char *server)
+{
+    json_auto_t *servers = mcp_servers_of(agent->conversation.spec);
+    const char *name = NULL;
+    json_t *value = NULL;
+    size_t n_own = 0;
+
+    json_object_foreach (servers, name, value)
+        n_own += mcp_server_is_own(agent->conversation.spec, name) ? 1 : 0;
+    return n_own > 1 || !mcp_server_is_own(agent->conversation.spec, server);
+}
+
 /* The listing of all servers: of those asked what they said, of the others what was known. */
 static json_t *make_listing(struct agent *agent, const json_t *known,
                             const struct server_round *round)
@@ -260,8 +253,9 @@ static json_t *make_listing(struct agent *agent, const json_t *known,
     for (size_t i = 0; i < connections->n; i++) {
         const struct server_connection *connection = &connections->items[i];
         const struct server_question *question = find_question(round, connection);
-        json_auto_t *tools = question == NULL ? mcp_listing_tools_of(known, connection->name)
-                                              : masked(agent, question->tools);
+        json_auto_t *tools = question == NULL
+                                 ? mcp_listing_tools_of(known, connection->name)
+                                 : secret_list_mask_json(&agent->secrets, question->tools);
 
         if (question != NULL && question->rc < 0) {
             CLEANUP(strbuf_done) struct strbuf reason = STRBUF_INIT;
@@ -272,8 +266,9 @@ static json_t *make_listing(struct agent *agent, const json_t *known,
                         LOG_ERROR(&question->err));
             continue;
         }
-        mcp_listing_add(listing, connection->name, tools, connections->n > 1);
+        mcp_listing_add(listing, connection->name, tools, has_prefix(agent, connection->name));
     }
+    mcp_listing_set_project(listing, connections->digests);
     return listing;
 }
 
@@ -308,8 +303,9 @@ static int store(struct agent *agent, json_t *listing, struct error *err)
 static bool is_due(struct agent *agent, bool has_changed)
 {
     const json_t *known = stored_listing(agent);
+    json_auto_t *digests = project_servers_digests(agent->conversation.spec);
 
-    if (has_changed)
+    if (has_changed || !mcp_listing_has_project(known, digests))
         return true;
     return !agent->has_listed_servers && has_servers(agent) &&
            (known == NULL || json_object_size(mcp_listing_failed(known)) > 0);
@@ -327,7 +323,7 @@ int server_listing_settle(struct agent *agent, struct error *err)
     for (size_t i = 0; i < server_connections_of(agent)->n; i++) {
         struct server_connection *connection = &agent->servers->items[i];
 
-        if (is_asked(known, connection->name))
+        if (is_asked(agent, known, connection->name))
             round.items[round.n++] =
                 (struct server_question){.connection = connection, .tools = json_array()};
     }

@@ -7,46 +7,14 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/secrets/secret_reference.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/secret_list.h"
 #include "worker/agent/core/secret_lookup.h"
 
-#define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"
-
-/* A reference, "$NAME" or "${NAME:-TEXT}". */
-struct reference {
-    const char *name;
-    size_t name_len;
-    const char *fallback; /* NULL: none */
-    size_t fallback_len;
-    size_t len;
-};
-
-/* Reads the reference at a '$'; false if it is none. */
-static bool read_reference(const char *at, struct reference *reference_out)
-{
-    bool is_braced = at[1] == '{';
-    struct reference reference = {.name = at + 1 + is_braced};
-    const char *end = NULL;
-
-    reference.name_len = strspn(reference.name, NAME_BYTES);
-    if (reference.name_len == 0 || (reference.name[0] >= '0' && reference.name[0] <= '9'))
-        return false;
-    end = reference.name + reference.name_len;
-    if (is_braced && end[0] == ':' && end[1] == '-') {
-        reference.fallback = end + 2;
-        reference.fallback_len = strcspn(reference.fallback, "}");
-        end = reference.fallback + reference.fallback_len;
-    }
-    if (is_braced && *end++ != '}')
-        return false;
-    reference.len = (size_t)(end - at);
-    *reference_out = reference;
-    return true;
-}
-
 /* The secret of that name; NULL if there is none. Borrowed. */
-static const char *find_secret(const struct secret_list *secrets, const struct reference *reference)
+static const char *find_secret(const struct secret_list *secrets,
+                               const struct secret_reference *reference)
 {
     for (size_t i = 0; i < secrets->n; i++) {
         const char *name = secrets->items[i].name;
@@ -58,8 +26,9 @@ static const char *find_secret(const struct secret_list *secrets, const struct r
     return NULL;
 }
 
-static void append_reference(const struct secret_list *secrets, const struct reference *reference,
-                             const char *at, struct strbuf *out)
+static void append_reference(const struct secret_list *secrets,
+                             const struct secret_reference *reference, const char *at,
+                             struct strbuf *out)
 {
     const char *value = find_secret(secrets, reference);
 
@@ -74,7 +43,7 @@ static void append_reference(const struct secret_list *secrets, const struct ref
 static json_t *expand_text(struct agent *agent, const char *text)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    struct reference reference = {.len = 0};
+    struct secret_reference reference = {.len = 0};
     const char *at = text;
 
     if (strchr(text, '$') == NULL)
@@ -87,7 +56,7 @@ static json_t *expand_text(struct agent *agent, const char *text)
         at += plain;
         if (*at == '\0')
             break;
-        if (read_reference(at, &reference)) {
+        if (secret_reference_read(at, &reference)) {
             append_reference(&agent->secrets, &reference, at, &out);
             at += reference.len;
         } else {

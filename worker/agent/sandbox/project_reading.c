@@ -22,6 +22,7 @@
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/secret_list.h"
 #include "worker/agent/sandbox/sandbox.h"
+#include "worker/agent/sandbox/server_reading.h"
 #include "worker/context.h"
 
 enum { READ_MS = 10000 };
@@ -124,6 +125,7 @@ static int store_once(struct agent *agent, const struct project_sources *sources
     change_spec(agent->conversation.spec, &knowledge);
     change.spec = agent->conversation.spec;
     event_add_state(&events, PROJECT_KNOWLEDGE_KEY, knowledge.value);
+    server_reading_take(agent, knowledge.servers, &events);
     if (knowledge.hooks != NULL)
         event_add_state(&events, "hook_config", knowledge.hooks);
     return event_writer_append_once(agent, &events, &change, err);

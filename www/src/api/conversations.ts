@@ -82,6 +82,34 @@ export async function fetchRefusals(id: string): Promise<Refusal[]> {
     return found.refusals;
 }
 
+/** An MCP server that a file of the workspace names. */
+export interface WorkspaceServer {
+    name: string;
+    digest: string;
+    source: string;
+    url?: string;
+    /** The program and its arguments. */
+    command?: string[];
+    /** Names only, as below. */
+    env: string[];
+    headers: string[];
+    /** Secrets of the conversation that it gets. */
+    secrets: string[];
+    is_consented: boolean;
+}
+
+export async function fetchWorkspaceServers(id: string): Promise<WorkspaceServer[]> {
+    const found = (await request("GET", `${BASE}/${encodeURIComponent(id)}/project_mcp_servers`)) as {
+        project_mcp_servers: WorkspaceServer[];
+    };
+    return found.project_mcp_servers;
+}
+
+/** For exactly this server: if the file has changed by now, the request is refused (409). */
+export async function allowServer(id: string, { name, digest }: WorkspaceServer): Promise<void> {
+    await request("POST", `${BASE}/${encodeURIComponent(id)}/project_mcp_servers/consent`, { name, digest });
+}
+
 export type Control = "run" | "pause" | "interrupt";
 
 /** The waiting calls that the user saw: the server refuses a run request (409) if others wait by now. */

@@ -19,6 +19,7 @@ import { RunControls } from "../parts/RunControls";
 import { ScriptedLine } from "../parts/ScriptedBanner";
 import { Timeline } from "../parts/Timeline";
 import { TitleEditor } from "../parts/TitleEditor";
+import { WorkspaceServers } from "../parts/WorkspaceServers";
 import { remove, rename } from "../state/conversation_list";
 import { go } from "../state/route";
 import { Session } from "../state/session";
@@ -199,6 +200,7 @@ function Foot({ session, state, me, composer }: FootProps) {
                 <ModelWait state={state} />
                 <PreviewLinks id={session.id} moment={momentOf(state)} />
                 <RefusalList id={session.id} moment={momentOf(state)} />
+                <WorkspaceServers id={session.id} moment={momentOf(state)} />
                 <ConfirmationPanel session={session} state={state} />
                 <RunControls session={session} state={state} />
                 <Composer

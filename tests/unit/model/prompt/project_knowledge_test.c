@@ -25,6 +25,9 @@ enum {
     INDEX,
     SOUL,
     HOOKS,
+    SERVERS,
+    SERVERS_OF_OPENHANDS_SKILLS,
+    SERVERS_OF_SKILLS,
     RULES
 };
 enum { OF_PROJECT = RULES + 1 };
@@ -381,8 +384,8 @@ static void nonsense_is_left_out(void **state)
     static const char *const replies[] = {
         "{}", "{'files': 5, 'skipped': {}, 'summary': []}",
         "{'files': [5, {}, {'place': 99, 'path': '/a', 'text': 'x'},"
-        " {'place': 14, 'path': 'AGENTS.md', 'text': 'x'},"
-        " {'place': 14, 'path': '/a\\nb/AGENTS.md', 'text': 'x'}, {'place': 14, 'path': '/a'},"
+        " {'place': 18, 'path': 'AGENTS.md', 'text': 'x'},"
+        " {'place': 18, 'path': '/a\\nb/AGENTS.md', 'text': 'x'}, {'place': 18, 'path': '/a'},"
         " {'place': -1, 'path': '/AGENTS.md', 'text': 'x'}]}"};
 
     (void)state;
@@ -499,6 +502,26 @@ static void rules_are_for_paths(void **state)
     assert_lacks(&f, "CSS");
 }
 
+/* What is left out is named like other files. */
+static void servers_are_found(void **state)
+{
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
+
+    (void)state;
+    fixture_begin(&f, "");
+    add_file(&f, SERVERS_OF_SKILLS, "/root/.agents/skills/x/.mcp.json",
+             "{\"u\": {\"command\": \"x\"}, \"a\": {\"command\": \"users\"}}");
+    add_file(&f, OF_PROJECT + SERVERS, "/w/.mcp.json",
+             "{\"mcpServers\": {\"a\": {\"command\": \"x\"}, \"b\": {}}}");
+    read_all(&f);
+    assert_int_equal(json_object_size(f.knowledge.servers), 2);
+    assert_json_is(json_object_get(json_object_get(f.knowledge.servers, "a"), "server"),
+                   "{'command': 'x'}");
+    assert_json_at(f.text.text, "project_knowledge.skipped[0].path", "\"/w/.mcp.json\"");
+    assert_json_at(f.text.text, "project_knowledge.skipped[0].reason",
+                   "\"b: it needs either a url or a command\"");
+}
+
 static void request_names_places_of_the_project_and_the_user(void **state)
 {
     CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
@@ -513,10 +536,10 @@ static void request_names_places_of_the_project_and_the_user(void **state)
     assert_json_at(text.text, "summary_of", "\"/w\"");
     assert_json_at(text.text, "places[0].folder", "\"~\"");
     /* A whole home is not walked. */
-    assert_json_at(text.text, "places[9].folder", "\"\"");
-    assert_json_at(text.text, "places[9].is_beneath", "true");
-    assert_json_at(text.text, "places[19].folder", "\"/w\"");
-    assert_json_at(text.text, "places[19].with_clone", "true");
+    assert_json_at(text.text, "places[12].folder", "\"\"");
+    assert_json_at(text.text, "places[12].is_beneath", "true");
+    assert_json_at(text.text, "places[25].folder", "\"/w\"");
+    assert_json_at(text.text, "places[25].with_clone", "true");
 }
 
 int project_knowledge_tests(void)
@@ -536,6 +559,7 @@ int project_knowledge_tests(void)
         cmocka_unit_test(earlier_messages_activate_skills_once),
         cmocka_unit_test(later_messages_activate_the_projects_skills),
         cmocka_unit_test(rules_are_for_paths),
+        cmocka_unit_test(servers_are_found),
         cmocka_unit_test(request_names_places_of_the_project_and_the_user),
     };
 

@@ -23,16 +23,16 @@
     " {\"load_project_skills\": true}}}"
 #define FIRST "SystemPrompt Message(user) S(last_user_message_id) S(running) "
 
-/* Places 10 and 14 of the request: the project's .openhands/skills/ and its AGENTS.md. */
+/* Places 14 and 18 of the request: the project's .openhands/skills/ and its AGENTS.md. */
 #define FILES                                                                                      \
-    "{\"files\": [{\"place\": 15, \"path\": \"/workspace/project/AGENTS.md\","                     \
-    " \"text\": \"Use ninja, not opensesame.\"}, {\"place\": 11,"                                  \
+    "{\"files\": [{\"place\": 18, \"path\": \"/workspace/project/AGENTS.md\","                     \
+    " \"text\": \"Use ninja, not opensesame.\"}, {\"place\": 14,"                                  \
     " \"path\": \"/workspace/project/.openhands/skills/going.md\","                                \
     " \"text\": \"---\\ntriggers: [go]\\n---\\nGo with opensesame.\"}]}"
 
-/* Place 18: the project's .openhands/hooks.json. */
+/* Place 21: the project's .openhands/hooks.json. */
 #define HOOKS                                                                                      \
-    "{\"files\": [{\"place\": 18, \"path\": \"/workspace/project/.openhands/hooks.json\","         \
+    "{\"files\": [{\"place\": 21, \"path\": \"/workspace/project/.openhands/hooks.json\","         \
     " \"text\": \"{\\\"Stop\\\": [{\\\"hooks\\\": [{\\\"command\\\": \\\"make\\\"}]}]}\"}]}"
 
 static void workspace_is_read_once(void **state)

@@ -169,6 +169,8 @@ static void client_is_what_the_user_entered(void **state)
         {SITE_REGISTERS ",\"client_id_metadata_document_supported\":true",
          "\"client_metadata_url\":\"https://me.example/c\"",
          "client_id=https%3A%2F%2Fme.example%2Fc&", "&scope=r%20w"},
+        {",\"scopes_supported\":[\"offline_access\"]", "\"client_id\":\"mine\"", "client_id=mine&",
+         "&scope=r%20w%20offline_access&prompt=consent"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -21,6 +21,7 @@ libworker_a_SOURCES = \
 	worker/agent/core/secret_lookup.c worker/agent/core/secret_lookup.h \
 	worker/agent/loop.c \
 	worker/agent/core/call_action.c worker/agent/core/call_action.h \
+	worker/agent/mcp/program_call.c worker/agent/mcp/program_call.h \
 	worker/agent/mcp/server_call.c worker/agent/mcp/server_call.h \
 	worker/agent/mcp/server_connection.c worker/agent/mcp/server_connection.h \
 	worker/agent/mcp/server_connections.c worker/agent/mcp/server_connections.h \

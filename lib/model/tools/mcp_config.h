@@ -36,6 +36,8 @@ enum mcp_transport mcp_server_transport(const json_t *server) NONNULL MUST_CHECK
 int64_t mcp_server_call_ms(const json_t *server) NONNULL MUST_CHECK;
 /* True if one of the conversation's servers is a program in its sandbox. */
 bool mcp_servers_need_sandbox(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* The members of a server that say how its program is started. A new reference. */
+json_t *mcp_server_program(const json_t *server) NONNULL MUST_CHECK;
 /* The sandbox's path for a talk to a server that is a program. */
 #define MCP_PROGRAM_PATH "/programs/talk"
 /* Returns the body of such a request, with the messages for the program. A new reference. */

@@ -15,7 +15,6 @@
 #include "client/mcp_session.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
-#include "model/tools/mcp.h"
 #include "model/tools/mcp_config.h"
 #include "model/tools/mcp_listing.h"
 #include "store/conversation/conversation_store.h"
@@ -24,10 +23,10 @@
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/secret_list.h"
+#include "worker/agent/mcp/program_call.h"
 #include "worker/agent/mcp/server_connections.h"
 #include "worker/agent/mcp/server_thread.h"
 #include "worker/agent/mcp/server_token.h"
-#include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
 enum { LIST_MS = 30000 };
@@ -138,22 +137,6 @@ static int ask_remote(struct agent *agent, struct server_round *round, struct er
     return is_stopped ? -1 : 0;
 }
 
-static int ask_program(struct agent *agent, struct server_question *question, struct error *err)
-{
-    json_auto_t *messages = mcp_program_messages(true, NULL, NULL);
-    json_auto_t *body = mcp_server_order(question->connection->server, messages, LIST_MS);
-    json_auto_t *reply = NULL;
-    json_auto_t *none = NULL;
-    const struct sandbox_order order = {
-        .path = MCP_PROGRAM_PATH, .content = body, .timeout_ms = LIST_MS};
-
-    if (agent->sandbox == NULL)
-        return error_set(err, ERROR_INVALID, "The agent has no sandbox to run it in");
-    if (sandbox_ask(agent->sandbox, &order, &reply, err) < 0)
-        return -1;
-    return mcp_program_read(json_object_get(reply, "replies"), question->tools, &none, err);
-}
-
 /* Programs start one after the other, in the one sandbox. */
 static void ask_programs(struct agent *agent, struct server_round *round)
 {
@@ -161,7 +144,8 @@ static void ask_programs(struct agent *agent, struct server_round *round)
         struct server_question *question = &round->items[i];
 
         if (question->connection->transport == MCP_STDIO)
-            question->rc = ask_program(agent, question, &question->err);
+            question->rc =
+                program_list(agent, question->connection, LIST_MS, question->tools, &question->err);
     }
 }
 

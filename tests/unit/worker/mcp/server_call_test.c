@@ -462,46 +462,16 @@ static void credentials_are_hidden(void **state)
     }
 }
 
-static void a_program_gets_the_call_in_the_sandbox(void **state)
+static void a_program_needs_a_sandbox(void **state)
 {
-    static const struct test_reply replies[] = {GREETING};
-    CLEANUP(strbuf_done) struct strbuf order = STRBUF_INIT;
-    struct run_fixture *fixture = *state;
     struct called called;
 
-    called_begin(&called, state, replies, ARRAY_SIZE(replies));
-    called_configure(&called, "{\"one\": {\"command\": \"c\", \"args\": [\"a\"], \"timeout\": 7}}");
-    stub_set_program(
-        fixture->stub,
-        "{\"replies\": [{\"id\": 1, \"result\": {}}, {\"id\": 3, \"result\": {\"content\":"
-        " [{\"type\": \"text\", \"text\": \"of the program\"}]}}]}");
-    called_run(&called);
-    called_assert_text(&called, "of the program");
-    stub_program_order(fixture->stub, &order);
-    assert_json_at(order.text, "command", "\"c\"");
-    assert_json_at(order.text, "args", "[\"a\"]");
-    assert_json_at(order.text, "timeout_ms", "7000");
-    assert_json_at(order.text, "messages[2].params", "{\"name\": \"do\", \"arguments\": {}}");
-    called_end(&called);
-}
-
-static void a_program_has_two_minutes_at_most(void **state)
-{
-    static const struct test_reply replies[] = {GREETING};
-    CLEANUP(strbuf_done) struct strbuf order = STRBUF_INIT;
-    struct run_fixture *fixture = *state;
-    struct called called;
-
-    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, NULL, 0);
     called_configure(&called, "{\"one\": {\"command\": \"c\"}}");
-    stub_set_program(fixture->stub, "{\"replies\": [{\"id\": 1, \"result\": {}}]}");
     called_run(&called);
     assert_int_equal(called.rc, 0);
-    assert_null(called.observation);
     assert_string_equal(called.problem.text,
-                        "The MCP server 'one' failed: The server did not answer the call");
-    stub_program_order(fixture->stub, &order);
-    assert_json_at(order.text, "timeout_ms", "120000");
+                        "The agent has no sandbox to run the server 'one' in.");
     called_end(&called);
 }
 
@@ -528,8 +498,7 @@ int server_call_tests(void)
         cmocka_unit_test(a_list_is_stored_though_another_write_came_first),
         cmocka_unit_test(a_call_over_the_older_transport_has_its_own_stream),
         cmocka_unit_test(credentials_are_hidden),
-        cmocka_unit_test(a_program_gets_the_call_in_the_sandbox),
-        cmocka_unit_test(a_program_has_two_minutes_at_most),
+        cmocka_unit_test(a_program_needs_a_sandbox),
     };
 
     return cmocka_run_group_tests_name("worker/server_call", tests, run_fixture_set_up,

@@ -15,6 +15,7 @@
 
 enum {
     MAX_REPLY_BYTES = 4 * 1024 * 1024,
+    STREAM_MAX_BYTES = 1024 * 1024 * 1024, /* of a stream of HTTP+SSE, all its replies together */
     OWN_HEADERS = 4,
     STATUS_ERROR = 400,
     STATUS_LAST = 299,
@@ -79,6 +80,17 @@ void mcp_set_session(struct mcp *mcp, const char *name)
     mcp->session = name != NULL ? mem_dup_text(name) : NULL;
 }
 
+bool mcp_is_connected(const struct mcp *mcp)
+{
+    return !mcp->options.uses_sse || (mcp->stream != NULL && !http_is_over_within(mcp->stream, 0));
+}
+
+void mcp_set_options(struct mcp *mcp, const struct mcp_options *options)
+{
+    mcp->options = *options;
+    mcp->cancel = options->cancel != NULL ? options->cancel : &mcp->own_cancel;
+}
+
 void mcp_cancel(struct mcp *mcp)
 {
     cancel_set(mcp->cancel);
@@ -108,11 +120,13 @@ static int start_call(struct mcp *mcp, const char *method, const char *url, cons
                       struct http_call **call_out, struct error *err)
 {
     struct http_header headers[MCP_MAX_HEADERS + OWN_HEADERS] = {
-        {"Accept", mcp->options.uses_sse && body == NULL ? "text/event-stream"
-                                                         : "application/json, text/event-stream"}};
+        {"Accept", "application/json, text/event-stream"}};
     size_t n = 1;
     int64_t left_ms = mcp->deadline_ms - clock_monotonic_ms();
+    bool is_stream = mcp->options.uses_sse && body == NULL;
 
+    if (is_stream)
+        headers[0].value = "text/event-stream";
     if (cancel_enter(mcp->cancel, NULL, err) < 0)
         return -1;
     if (left_ms <= 0)
@@ -124,17 +138,18 @@ static int start_call(struct mcp *mcp, const char *method, const char *url, cons
     for (size_t i = 0; i < MCP_MAX_HEADERS && mcp->options.headers[i].name != NULL; i++)
         headers[n++] = mcp->options.headers[i];
     headers[n] = (struct http_header){NULL, NULL};
-    return http_start(mcp->options.http,
-                      &(struct http_request){.method = method,
-                                             .url = url,
-                                             .headers = headers,
-                                             .body = body,
-                                             .body_len = body != NULL ? strlen(body) : 0,
-                                             .timeout_ms = left_ms,
-                                             .max_reply_bytes = MAX_REPLY_BYTES,
-                                             .address_of = mcp->options.address_of,
-                                             .stream = true},
-                      call_out, err);
+    return http_start(
+        mcp->options.http,
+        &(struct http_request){.method = method,
+                               .url = url,
+                               .headers = headers,
+                               .body = body,
+                               .body_len = body != NULL ? strlen(body) : 0,
+                               .timeout_ms = is_stream ? 0 : left_ms,
+                               .max_reply_bytes = is_stream ? STREAM_MAX_BYTES : MAX_REPLY_BYTES,
+                               .address_of = mcp->options.address_of,
+                               .stream = true},
+        call_out, err);
 }
 
 static int check_status(const struct mcp *mcp, const struct http_call *call, struct error *err)
@@ -143,7 +158,9 @@ static int check_status(const struct mcp *mcp, const struct http_call *call, str
 
     if (status <= STATUS_LAST)
         return 0;
-    if (status == STATUS_NOT_FOUND && mcp->session != NULL)
+    bool is_in_session = mcp->session != NULL || (mcp->stream != NULL && call != mcp->stream);
+
+    if (status == STATUS_NOT_FOUND && is_in_session)
         return error_set(err, ERROR_STALE, "The server does not know the session any more");
     if (status < STATUS_ERROR)
         return error_set(err, ERROR_INVALID, "The server redirects to another address (HTTP %ld)",
@@ -166,18 +183,28 @@ struct event_source {
     struct sse_input *input;
 };
 
+/* Reads what comes next, within the time for all calls. */
+static int read_bytes(const struct mcp *mcp, struct http_call *call, struct sse_input *input,
+                      struct error *err)
+{
+    if (http_call_read_until(call, mcp->deadline_ms, &input->bytes, &input->len, err) == 0)
+        return 0;
+    return err->code == ERROR_TIMEOUT ? error_set(err, ERROR_TIMEOUT, "The server took too long")
+                                      : -1;
+}
+
 /* The next event of a stream; data NULL at its end. */
-static int next_event(struct http_call *call, struct sse *events, struct sse_input *input,
+static int next_event(const struct mcp *mcp, const struct event_source *source,
                       struct sse_event *event, struct error *err)
 {
     do {
-        if (sse_next(events, input, event, err) < 0)
+        if (sse_next(source->events, source->input, event, err) < 0)
             return -1;
         if (event->data != NULL)
             return 0;
-        if (http_call_read(call, &input->bytes, &input->len, err) < 0)
+        if (read_bytes(mcp, source->call, source->input, err) < 0)
             return -1;
-    } while (input->len > 0);
+    } while (source->input->len > 0);
     return 0;
 }
 
@@ -223,7 +250,7 @@ static int next_message(struct mcp *mcp, const struct event_source *source, json
     struct sse_event event = {NULL, NULL, 0};
 
     do {
-        if (next_event(source->call, source->events, source->input, &event, err) < 0)
+        if (next_event(mcp, source, &event, err) < 0)
             return -1;
         if (event.data == NULL)
             return error_set(err, ERROR_UNAVAILABLE, "The server ended the stream without a reply");
@@ -348,16 +375,18 @@ static void close_stream(struct mcp *mcp)
 static int open_stream(struct mcp *mcp, struct error *err)
 {
     struct sse_event event = {NULL, NULL, 0};
+    struct event_source source = {NULL, &mcp->events, &mcp->input};
 
     if (start_call(mcp, "GET", mcp->options.url, NULL, &mcp->stream, err) < 0 ||
         cancel_enter(mcp->cancel, mcp->stream, err) < 0 ||
-        http_call_read(mcp->stream, &mcp->input.bytes, &mcp->input.len, err) < 0 ||
+        read_bytes(mcp, mcp->stream, &mcp->input, err) < 0 ||
         check_status(mcp, mcp->stream, err) < 0)
         return -1;
     if (!is_event_stream(mcp->stream))
         return error_set(err, ERROR_INVALID, "The server did not reply with an event stream");
+    source.call = mcp->stream;
     do {
-        if (next_event(mcp->stream, &mcp->events, &mcp->input, &event, err) < 0)
+        if (next_event(mcp, &source, &event, err) < 0)
             return -1;
         if (event.data == NULL)
             return error_set(err, ERROR_UNAVAILABLE, "The server ended the stream");
@@ -370,8 +399,7 @@ struct mcp *mcp_new(const struct mcp_options *options)
     struct mcp *mcp = NEW(struct mcp);
 
     cancel_init(&mcp->own_cancel);
-    mcp->cancel = options->cancel != NULL ? options->cancel : &mcp->own_cancel;
-    mcp->options = *options;
+    mcp_set_options(mcp, options);
     mcp->deadline_ms = clock_monotonic_ms() + options->timeout_ms;
     mcp->events = (struct sse)SSE_INIT(MAX_REPLY_BYTES);
     mcp->endpoint = mem_dup_text(options->url);

@@ -42,6 +42,13 @@ enum mcp_transport mcp_server_transport(const json_t *server)
     return MCP_STREAMABLE_HTTP;
 }
 
+bool mcp_server_is_sequential(const json_t *spec, const char *name)
+{
+    const json_t *config = json_object_get(json_object_get(spec, "agent"), "mcp_config");
+
+    return mcp_server_transport(json_object_get(config, name)) == MCP_SSE;
+}
+
 int64_t mcp_server_call_ms(const json_t *server)
 {
     double own_s = json_number_or(server, "timeout", 0);

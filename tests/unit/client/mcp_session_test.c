@@ -297,9 +297,48 @@ static void silent_server_is_not_waited_for(void **state)
     mcp_fixture_stop(&fixture);
 }
 
+/* What a call with that reply, and one that is cut off by its time, leave. */
+static bool is_intact_after(const struct test_reply *reply, int64_t timeout_ms)
+{
+    CLEANUP(mcp_session_freep) struct mcp_session *session = NULL;
+    struct mcp_fixture fixture;
+    json_auto_t *result = NULL;
+    bool is_intact = false;
+
+    mcp_fixture_start(&fixture, reply, 1, false);
+    fixture.options.timeout_ms = timeout_ms;
+    session = mcp_session_new(&fixture.options);
+    error_ignore(mcp_session_call(session, "t", NULL, &result, &fixture.err), "it may fail");
+    is_intact = mcp_session_is_intact(session);
+    mcp_session_freep(&session);
+    mcp_fixture_stop(&fixture);
+    return is_intact;
+}
+
+static void session_is_intact_unless_the_server_broke_it(void **state)
+{
+    static const struct test_reply result = RESULT("{}");
+    static const struct test_reply fault = FAULT("no");
+    static const struct test_reply refused = {.bytes = HEAD("400 No", "text/plain"),
+                                              .ending = TEST_CLOSE};
+    static const struct test_reply unauthenticated = {.bytes = HEAD("401 No", "text/plain"),
+                                                      .ending = TEST_CLOSE};
+    static const struct test_reply closed = {.bytes = "", .ending = TEST_CLOSE};
+    static const struct test_reply silent = {.bytes = "", .ending = TEST_HOLD};
+
+    (void)state;
+    assert_true(is_intact_after(&result, PATIENCE_MS));
+    assert_true(is_intact_after(&fault, PATIENCE_MS));
+    assert_true(is_intact_after(&silent, 300));
+    assert_true(is_intact_after(&unauthenticated, PATIENCE_MS));
+    assert_false(is_intact_after(&refused, PATIENCE_MS));
+    assert_false(is_intact_after(&closed, PATIENCE_MS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(session_is_intact_unless_the_server_broke_it),
         cmocka_unit_test(greeting_precedes_the_word_that_it_is_over),
         cmocka_unit_test(malformed_version_is_refused),
         cmocka_unit_test(missing_version_is_the_newest),

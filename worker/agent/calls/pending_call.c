@@ -15,6 +15,9 @@
 #include "model/prompt/skills.h"
 #include "model/tools/agent_tool.h"
 #include "model/tools/client_tools.h"
+#include "model/tools/mcp_config.h"
+#include "model/tools/mcp_tools.h"
+#include "model/tools/resource_keys.h"
 #include "model/tools/toolset.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
@@ -365,6 +368,14 @@ static int (*const runners[TOOL_N_PLACES])(struct agent *agent, struct pending_c
     [TOOL_ENDS_RUN] = run_finish,
 };
 
+static void add_server_key(struct resource_keys *keys, const char *server)
+{
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+
+    strbuf_appendf(&key, "server:%s", server);
+    resource_keys_add(keys, strbuf_take(&key));
+}
+
 void pending_call_plan(const struct agent *agent, size_t action, struct planned_call *planned)
 {
     const struct agent_tool *tool = tool_of(agent, action);
@@ -377,6 +388,9 @@ void pending_call_plan(const struct agent *agent, size_t action, struct planned_
                           tool->place == TOOL_ENDS_RUN;
     resource_keys_add_call(&planned->keys, tool,
                            json_object_get(agent->history.items[action].json, "action"));
+    if (tool->place == TOOL_AT_SERVER &&
+        mcp_server_is_sequential(agent->conversation.spec, mcp_tool_server(tool)))
+        add_server_key(&planned->keys, mcp_tool_server(tool));
 }
 
 int pending_call_begin(struct agent *agent, const struct index_list *pending, size_t at,

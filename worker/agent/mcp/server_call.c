@@ -176,7 +176,7 @@ static void join(struct server_call *call)
     call->has_talk = false;
     server_talk_join(talk);
     server_connection_hide(call->agent, &talk->connection);
-    server_connection_join(call->connection, &talk->connection, talk->result != NULL);
+    server_connection_join(call->connection, &talk->connection);
 }
 
 void server_call_free(struct server_call *call)

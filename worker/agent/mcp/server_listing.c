@@ -92,6 +92,7 @@ static void begin_question(struct agent *agent, struct server_question *question
     struct server_connection *connection = question->connection;
 
     cancel_reset(&connection->cancel);
+    server_connection_drop_ended(connection);
     if (connection->is_greeted)
         mcp_set_timeout(mcp_session_connection(connection->session), LIST_MS);
     if ((!connection->is_greeted &&
@@ -149,11 +150,11 @@ static void ask_programs(struct agent *agent, struct server_round *round)
     }
 }
 
-/* A session that failed is not used again; one of the older transport ends with its stream. */
+/* A session that failed is not used again. */
 static void close_sessions(struct server_round *round)
 {
     for (size_t i = 0; i < round->n; i++) {
-        if (round->items[i].rc < 0 || round->items[i].connection->transport == MCP_SSE)
+        if (round->items[i].rc < 0)
             server_connection_close(round->items[i].connection);
     }
 }

@@ -13,14 +13,11 @@
 
 enum { CONNECT_MS = 30000 };
 
-/* Makes a session if none is open. A stream's time is that of the call, too. */
+/* Makes a session if none is open. */
 static int open_session(struct server_connection *connection, struct error *err)
 {
-    int64_t ms = CONNECT_MS;
-
-    if (connection->transport == MCP_SSE)
-        ms += mcp_server_call_ms(connection->server);
-    if (connection->session == NULL && server_connection_prepare(connection, ms, err) < 0)
+    server_connection_drop_ended(connection);
+    if (connection->session == NULL && server_connection_prepare(connection, CONNECT_MS, err) < 0)
         return -1;
     return server_connection_greet(connection, err);
 }
@@ -31,9 +28,8 @@ static int say(struct server_talk *talk, struct error *err)
 
     if (open_session(connection, err) < 0)
         return -1;
-    if (connection->transport != MCP_SSE)
-        mcp_set_timeout(mcp_session_connection(connection->session),
-                        mcp_server_call_ms(connection->server));
+    mcp_set_timeout(mcp_session_connection(connection->session),
+                    mcp_server_call_ms(connection->server));
     return mcp_session_call(connection->session, talk->tool, talk->arguments, &talk->result, err);
 }
 
@@ -42,8 +38,6 @@ static int say_with_new_token(struct server_talk *talk, struct error *err)
 {
     struct server_connection *connection = &talk->connection;
 
-    if (connection->transport == MCP_SSE)
-        server_connection_close(connection);
     if (server_token_replace(connection, err) < 0)
         return -1;
     return say(talk, err);

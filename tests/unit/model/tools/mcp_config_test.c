@@ -127,6 +127,19 @@ static void a_program_is_what_starts_it(void **state)
     assert_json_is(program, "{'command': 'c', 'args': ['a'], 'env': {'N': 'v'}, 'cwd': '/d'}");
 }
 
+static void calls_over_the_older_transport_are_sequential(void **state)
+{
+    json_auto_t *spec =
+        json_of("{'agent': {'mcp_config': {'a': {'url': 'http://a/sse'}, 'b': {'command': 'b'},"
+                " 'c': {'url': 'http://a/mcp'}}}}");
+
+    (void)state;
+    assert_true(mcp_server_is_sequential(spec, "a"));
+    assert_false(mcp_server_is_sequential(spec, "b"));
+    assert_false(mcp_server_is_sequential(spec, "c"));
+    assert_false(mcp_server_is_sequential(spec, "d"));
+}
+
 int mcp_config_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +150,7 @@ int mcp_config_tests(void)
         cmocka_unit_test(a_program_needs_the_sandbox),
         cmocka_unit_test(an_order_has_the_program_and_the_messages),
         cmocka_unit_test(a_program_is_what_starts_it),
+        cmocka_unit_test(calls_over_the_older_transport_are_sequential),
     };
 
     return cmocka_run_group_tests_name("model/mcp_config", tests, NULL, NULL);

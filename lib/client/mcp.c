@@ -425,6 +425,20 @@ int mcp_tell(struct mcp *mcp, const json_t *message, struct error *err)
     return post(mcp, message, -1, &none, err);
 }
 
+int mcp_end(struct mcp *mcp, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct sse_input ignored = {NULL, 0};
+    int rc = -1;
+
+    if (start_call(mcp, "DELETE", mcp->endpoint, NULL, &call, err) < 0)
+        return -1;
+    if (cancel_enter(mcp->cancel, call, err) == 0 && read_bytes(mcp, call, &ignored, err) == 0)
+        rc = check_status(mcp, call, err);
+    cancel_leave(mcp->cancel);
+    return rc;
+}
+
 static int read_stream(struct mcp *mcp, json_int_t id, json_t **reply_out, struct error *err)
 {
     const struct event_source source = {mcp->stream, &mcp->events, &mcp->input};

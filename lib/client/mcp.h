@@ -70,6 +70,11 @@ void mcp_resume(struct mcp *mcp, int64_t timeout_ms) NONNULL;
 bool mcp_take_tools_changed(struct mcp *mcp) NONNULL MUST_CHECK;
 /* Sends a notification, which has no reply. */
 int mcp_tell(struct mcp *mcp, const json_t *message, struct error *err) NONNULL MUST_CHECK;
+/*
+ * Ends a session over streamable HTTP at the server, which may refuse that (ERROR_INVALID) or not
+ * know it any more (ERROR_STALE).
+ */
+int mcp_end(struct mcp *mcp, struct error *err) NONNULL MUST_CHECK;
 /* Sends a request and waits for the reply with its id; a new reference. */
 int mcp_ask(struct mcp *mcp, const json_t *request, json_t **reply_out,
             struct error *err) NONNULL MUST_CHECK;

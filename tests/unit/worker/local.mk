@@ -92,6 +92,7 @@ worker_jobs_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
 worker_mcp_test_SOURCES = \
 	tests/unit/worker/mcp/mcp_test.c tests/unit/worker/mcp/mcp_test.h \
 	tests/unit/worker/mcp/called.c tests/unit/worker/mcp/called.h \
+	tests/unit/worker/mcp/ended_sessions_test.c \
 	tests/unit/worker/mcp/program_call_test.c \
 	tests/unit/worker/mcp/server_call_test.c \
 	tests/unit/worker/mcp/server_listing_test.c \

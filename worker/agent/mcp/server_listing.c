@@ -23,6 +23,7 @@
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/secret_list.h"
+#include "worker/agent/mcp/ended_sessions.h"
 #include "worker/agent/mcp/program_call.h"
 #include "worker/agent/mcp/server_connections.h"
 #include "worker/agent/mcp/server_thread.h"
@@ -307,6 +308,8 @@ int server_listing_settle(struct agent *agent, struct error *err)
     json_auto_t *known = has_changed ? NULL : json_incref(stored_listing(agent));
     json_auto_t *listing = NULL;
 
+    if (ended_sessions_settle(agent, err) < 0)
+        return -1;
     if (!is_due(agent, has_changed))
         return 0;
     for (size_t i = 0; i < server_connections_of(agent)->n; i++) {

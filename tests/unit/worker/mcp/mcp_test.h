@@ -40,6 +40,7 @@ void mcp_start_request(struct test_server *server, struct strbuf *out) NONNULL;
 /* How many requests of the server name that method. */
 size_t mcp_n_requests(struct test_server *server, const char *method) NONNULL;
 
+int ended_sessions_tests(void);
 int program_call_tests(void);
 int server_call_tests(void);
 int server_listing_tests(void);

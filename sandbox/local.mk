@@ -56,6 +56,11 @@ SANDBOX_SOURCES = \
 	sandbox/core/action_config.c sandbox/core/action_config.h \
 	sandbox/actions/tool_session.c sandbox/actions/tool_session.h \
 	sandbox/ports/mcp_stdio.c sandbox/ports/mcp_stdio.h \
+	sandbox/ports/mcp_command.c sandbox/ports/mcp_command.h \
+	sandbox/ports/mcp_process.c sandbox/ports/mcp_process.h \
+	sandbox/ports/mcp_program.c sandbox/ports/mcp_program.h \
+	sandbox/ports/mcp_programs.c sandbox/ports/mcp_programs.h \
+	sandbox/actions/mcp_tool.c sandbox/actions/mcp_tool.h \
 	sandbox/files/directories.c \
 	sandbox/editor/file_editor.c sandbox/editor/file_editor.h \
 	sandbox/editor/file_editor_result.h \
@@ -301,6 +306,9 @@ check_PROGRAMS += sandbox-tools-test
 sandbox_tools_test_SOURCES = \
 	tests/unit/sandbox/core/action_config_test.c \
 	tests/unit/sandbox/editor/editor_commands_test.c \
+	tests/unit/sandbox/ports/mcp_calls.h \
+	tests/unit/sandbox/ports/mcp_program_test.c \
+	tests/unit/sandbox/ports/mcp_programs_test.c \
 	tests/unit/sandbox/ports/mcp_replies_test.c \
 	tests/unit/sandbox/ports/ports_routes_test.c \
 	tests/unit/sandbox/ports/preview_connections_test.c \

@@ -18,6 +18,7 @@
 #include "sandbox/http/http_server.h"
 #include "sandbox/http/listen_socket.h"
 #include "sandbox/legacy/legacy_actions.h"
+#include "sandbox/ports/mcp_programs.h"
 #include "sandbox/ports/preview_listener.h"
 
 static const char lost_reason[] = "The sandbox server was restarted while the action ran.";
@@ -59,6 +60,7 @@ int server_lifecycle_begin(struct action_server *server, struct http_server **ht
     server->credentials = credentials_new();
     open_credential_socket(server);
     server->journal = journal_open(server->config->journal_dir, lost);
+    server->mcp_programs = mcp_programs_new(server->loop, server->config);
     server->actions = actions_new(server);
     server->legacy = legacy_actions_new(server);
     server->bash = bash_new(server);
@@ -71,6 +73,7 @@ void server_lifecycle_end(struct action_server *server, struct http_server *http
 {
     http_server_free(http);
     actions_free(server->actions);
+    mcp_programs_free(server->mcp_programs);
     legacy_actions_free(server->legacy);
     bash_waits_free(server->bash_waits);
     bash_free(server->bash);

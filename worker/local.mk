@@ -21,6 +21,8 @@ libworker_a_SOURCES = \
 	worker/agent/core/secret_lookup.c worker/agent/core/secret_lookup.h \
 	worker/agent/loop.c \
 	worker/agent/core/call_action.c worker/agent/core/call_action.h \
+	worker/agent/mcp/ended_sessions.c worker/agent/mcp/ended_sessions.h \
+	worker/agent/mcp/program_call.c worker/agent/mcp/program_call.h \
 	worker/agent/mcp/server_call.c worker/agent/mcp/server_call.h \
 	worker/agent/mcp/server_connection.c worker/agent/mcp/server_connection.h \
 	worker/agent/mcp/server_connections.c worker/agent/mcp/server_connections.h \
@@ -69,6 +71,7 @@ libworker_a_SOURCES = \
 	worker/jobs/ask_agent.c \
 	worker/jobs/condense.c \
 	worker/jobs/goal.c \
+	worker/jobs/end_sessions.c \
 	worker/jobs/job.c worker/jobs/job.h \
 	worker/jobs/job_conversation.c worker/jobs/job_conversation.h \
 	worker/jobs/job_refusal.c worker/jobs/job_refusal.h \

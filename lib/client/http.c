@@ -250,20 +250,24 @@ size_t http_wait_any(struct direct_connections *direct, struct http_call *const 
     }
 }
 
-/* Swaps received bytes into call->reading; -1 if the call is over with an error. */
-static int take_bytes(struct http_call *call, bool *was_paused_out, struct error *err)
+/* Swaps received bytes into call->reading; -1 if the call is over with an error, or at until_ms. */
+static int take_bytes(struct http_call *call, int64_t until_ms, bool *was_paused_out,
+                      struct error *err)
 {
     struct strbuf spare = call->reading;
+    bool in_time = true;
     int rc = 0;
 
     lock_take(&call->lock);
-    while (call->body.len == 0 && !call->is_over)
-        wait_locked(call);
+    while (call->body.len == 0 && !call->is_over && in_time)
+        in_time = wait_until_locked(call, until_ms);
     *was_paused_out = call->is_receiving_paused;
     call->is_receiving_paused = false;
     if (call->body.len > 0 && call->error.code != ERROR_CANCELLED) {
         call->reading = call->body;
         call->body = spare;
+    } else if (!call->is_over) {
+        rc = error_set(err, ERROR_TIMEOUT, "nothing came in time");
     } else {
         rc = result_locked(call, err);
     }
@@ -271,21 +275,27 @@ static int take_bytes(struct http_call *call, bool *was_paused_out, struct error
     return rc;
 }
 
-int http_call_read(struct http_call *call, const char **bytes_out, size_t *len_out,
-                   struct error *err)
+int http_call_read_until(struct http_call *call, int64_t until_ms, const char **bytes_out,
+                         size_t *len_out, struct error *err)
 {
     bool was_paused = false;
 
     if (call->reading.size > READING_KEEP_BYTES)
         strbuf_done(&call->reading);
     strbuf_reset(&call->reading);
-    if (take_bytes(call, &was_paused, err) < 0)
+    if (take_bytes(call, until_ms, &was_paused, err) < 0)
         return -1;
     if (was_paused)
         transport_command(call, TRANSPORT_RESUME);
     *bytes_out = call->reading.text;
     *len_out = call->reading.len;
     return 0;
+}
+
+int http_call_read(struct http_call *call, const char **bytes_out, size_t *len_out,
+                   struct error *err)
+{
+    return http_call_read_until(call, HTTP_NEVER, bytes_out, len_out, err);
 }
 
 /* Appends to the bytes to send; *was_paused_out if the transport is waiting for them. */

@@ -116,6 +116,12 @@ int http_call_read(struct http_call *call, const char **bytes_out, size_t *len_o
  */
 int http_call_write(struct http_call *call, const void *bytes, size_t len, struct error *err)
     __attribute__((nonnull(1, 4))) MUST_CHECK;
+/*
+ * As http_call_read(), but waits no longer than until clock_monotonic_ms() is until_ms: then
+ * ERROR_TIMEOUT, and the call goes on.
+ */
+int http_call_read_until(struct http_call *call, int64_t until_ms, const char **bytes_out,
+                         size_t *len_out, struct error *err) NONNULL MUST_CHECK;
 /* Wakes a waiting thread with ERROR_CANCELLED; from any thread, at any time before free. */
 void http_cancel(struct http_call *call) NONNULL;
 void http_call_free(struct http_call *call);

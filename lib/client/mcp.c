@@ -16,6 +16,7 @@
 
 enum {
     MAX_REPLY_BYTES = 4 * 1024 * 1024,
+    STREAM_MAX_BYTES = 1024 * 1024 * 1024, /* of a stream of HTTP+SSE, all its replies together */
     OWN_HEADERS = 5,
     STATUS_ERROR = 400,
     STATUS_LAST = 299,
@@ -85,6 +86,17 @@ void mcp_set_session(struct mcp *mcp, const char *name)
     mcp->session = name != NULL ? mem_dup_text(name) : NULL;
 }
 
+bool mcp_is_connected(const struct mcp *mcp)
+{
+    return !mcp->options.uses_sse || (mcp->stream != NULL && !http_is_over_within(mcp->stream, 0));
+}
+
+void mcp_set_options(struct mcp *mcp, const struct mcp_options *options)
+{
+    mcp->options = *options;
+    mcp->cancel = options->cancel != NULL ? options->cancel : &mcp->own_cancel;
+}
+
 void mcp_cancel(struct mcp *mcp)
 {
     cancel_set(mcp->cancel);
@@ -122,10 +134,11 @@ static int start_call(struct mcp *mcp, const struct to_server *what, struct http
                       struct error *err)
 {
     struct http_header headers[MCP_MAX_HEADERS + OWN_HEADERS] = {
-        {"Accept",
-         what->body == NULL ? "text/event-stream" : "application/json, text/event-stream"}};
+        {"Accept", text_equal(what->method, "GET") ? "text/event-stream"
+                                                   : "application/json, text/event-stream"}};
     size_t n = 1;
     int64_t left_ms = mcp->deadline_ms - clock_monotonic_ms();
+    bool is_stream = mcp->options.uses_sse && what->body == NULL;
 
     if (cancel_enter(mcp->cancel, NULL, err) < 0)
         return -1;
@@ -147,8 +160,8 @@ static int start_call(struct mcp *mcp, const struct to_server *what, struct http
                                .headers = headers,
                                .body = what->body,
                                .body_len = what->body != NULL ? strlen(what->body) : 0,
-                               .timeout_ms = left_ms,
-                               .max_reply_bytes = MAX_REPLY_BYTES,
+                               .timeout_ms = is_stream ? 0 : left_ms,
+                               .max_reply_bytes = is_stream ? STREAM_MAX_BYTES : MAX_REPLY_BYTES,
                                .address_of = mcp->options.address_of,
                                .stream = true},
         call_out, err);
@@ -187,7 +200,9 @@ static int check_status(const struct mcp *mcp, const struct http_call *call, str
 
     if (status <= STATUS_LAST)
         return 0;
-    if (status == STATUS_NOT_FOUND && mcp->session != NULL)
+    bool is_in_session = mcp->session != NULL || (mcp->stream != NULL && call != mcp->stream);
+
+    if (status == STATUS_NOT_FOUND && is_in_session)
         return error_set(err, ERROR_STALE, "The server does not know the session any more");
     if (status < STATUS_ERROR)
         return error_set(err, ERROR_INVALID, "The server redirects to another address (HTTP %ld)",
@@ -209,18 +224,28 @@ struct event_source {
     struct sse_input *input;
 };
 
+/* Reads what comes next, within the time for all calls. */
+static int read_bytes(const struct mcp *mcp, struct http_call *call, struct sse_input *input,
+                      struct error *err)
+{
+    if (http_call_read_until(call, mcp->deadline_ms, &input->bytes, &input->len, err) == 0)
+        return 0;
+    return err->code == ERROR_TIMEOUT ? error_set(err, ERROR_TIMEOUT, "The server took too long")
+                                      : -1;
+}
+
 /* The next event of a stream; data NULL at its end. */
-static int next_event(struct http_call *call, struct sse *events, struct sse_input *input,
+static int next_event(const struct mcp *mcp, const struct event_source *source,
                       struct sse_event *event, struct error *err)
 {
     do {
-        if (sse_next(events, input, event, err) < 0)
+        if (sse_next(source->events, source->input, event, err) < 0)
             return -1;
         if (event->data != NULL)
             return 0;
-        if (http_call_read(call, &input->bytes, &input->len, err) < 0)
+        if (read_bytes(mcp, source->call, source->input, err) < 0)
             return -1;
-    } while (input->len > 0);
+    } while (source->input->len > 0);
     return 0;
 }
 
@@ -280,7 +305,7 @@ static int next_message(struct mcp *mcp, const struct event_source *source, json
     struct sse_event event = {NULL, NULL, 0};
 
     do {
-        if (next_event(source->call, source->events, source->input, &event, err) < 0)
+        if (next_event(mcp, source, &event, err) < 0)
             return -1;
         if (event.data == NULL)
             return error_set(err, ERROR_UNAVAILABLE, "The server ended the stream without a reply");
@@ -479,17 +504,19 @@ static void close_stream(struct mcp *mcp)
 static int open_stream(struct mcp *mcp, struct error *err)
 {
     struct sse_event event = {NULL, NULL, 0};
+    struct event_source source = {NULL, &mcp->events, &mcp->input};
 
     if (start_call(mcp, &(struct to_server){"GET", mcp->options.url, NULL, NULL}, &mcp->stream,
                    err) < 0 ||
         cancel_enter(mcp->cancel, mcp->stream, err) < 0 ||
-        http_call_read(mcp->stream, &mcp->input.bytes, &mcp->input.len, err) < 0 ||
+        read_bytes(mcp, mcp->stream, &mcp->input, err) < 0 ||
         check_status(mcp, mcp->stream, err) < 0)
         return -1;
     if (!is_event_stream(mcp->stream))
         return error_set(err, ERROR_INVALID, "The server did not reply with an event stream");
+    source.call = mcp->stream;
     do {
-        if (next_event(mcp->stream, &mcp->events, &mcp->input, &event, err) < 0)
+        if (next_event(mcp, &source, &event, err) < 0)
             return -1;
         if (event.data == NULL)
             return error_set(err, ERROR_UNAVAILABLE, "The server ended the stream");
@@ -502,8 +529,7 @@ struct mcp *mcp_new(const struct mcp_options *options)
     struct mcp *mcp = NEW(struct mcp);
 
     cancel_init(&mcp->own_cancel);
-    mcp->cancel = options->cancel != NULL ? options->cancel : &mcp->own_cancel;
-    mcp->options = *options;
+    mcp_set_options(mcp, options);
     mcp->deadline_ms = clock_monotonic_ms() + options->timeout_ms;
     mcp->events = (struct sse)SSE_INIT(MAX_REPLY_BYTES);
     mcp->endpoint = mem_dup_text(options->url);
@@ -527,6 +553,20 @@ int mcp_tell(struct mcp *mcp, const json_t *message, struct error *err)
     json_t *none = NULL;
 
     return post(mcp, message, -1, &none, err);
+}
+
+int mcp_end(struct mcp *mcp, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct sse_input ignored = {NULL, 0};
+    int rc = -1;
+
+    if (start_call(mcp, &(struct to_server){"DELETE", mcp->endpoint, NULL, NULL}, &call, err) < 0)
+        return -1;
+    if (cancel_enter(mcp->cancel, call, err) == 0 && read_bytes(mcp, call, &ignored, err) == 0)
+        rc = check_status(mcp, call, err);
+    cancel_leave(mcp->cancel);
+    return rc;
 }
 
 static int read_stream(struct mcp *mcp, json_int_t id, json_t **reply_out, struct error *err)

@@ -47,8 +47,14 @@ struct mcp *mcp_new(const struct mcp_options *options) NONNULL MUST_CHECK;
 int mcp_connect(struct mcp *mcp, struct error *err) NONNULL MUST_CHECK;
 void mcp_free(struct mcp *mcp);
 void mcp_freep(struct mcp **mcp) NONNULL;
-/* Gives all calls from now on, together, that time; not for a stream that is open already. */
+/* Gives all calls from now on, together, that time. */
 void mcp_set_timeout(struct mcp *mcp, int64_t timeout_ms) NONNULL;
+/*
+ * Replaces the options, for the same server; the time stays. With HTTP+SSE the stream stays open.
+ */
+void mcp_set_options(struct mcp *mcp, const struct mcp_options *options) NONNULL;
+/* False if the stream of HTTP+SSE has ended: nothing that is sent now has a reply. */
+bool mcp_is_connected(const struct mcp *mcp) NONNULL MUST_CHECK;
 /* The session, as the server named it, and the version; NULL: not known. Borrowed. */
 const char *mcp_session_name(const struct mcp *mcp) NONNULL MUST_CHECK;
 const char *mcp_version(const struct mcp *mcp) NONNULL MUST_CHECK;
@@ -64,6 +70,11 @@ void mcp_resume(struct mcp *mcp, int64_t timeout_ms) NONNULL;
 bool mcp_take_tools_changed(struct mcp *mcp) NONNULL MUST_CHECK;
 /* Sends a notification, which has no reply. */
 int mcp_tell(struct mcp *mcp, const json_t *message, struct error *err) NONNULL MUST_CHECK;
+/*
+ * Ends a session over streamable HTTP at the server, which may refuse that (ERROR_INVALID) or not
+ * know it any more (ERROR_STALE).
+ */
+int mcp_end(struct mcp *mcp, struct error *err) NONNULL MUST_CHECK;
 /* Sends a request and waits for the reply with its id; a new reference. */
 int mcp_ask(struct mcp *mcp, const json_t *request, json_t **reply_out,
             struct error *err) NONNULL MUST_CHECK;

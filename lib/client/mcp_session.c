@@ -23,6 +23,7 @@ enum {
 struct mcp_session {
     struct mcp *mcp;
     json_int_t last_id;
+    bool is_intact; /* see mcp_session_is_intact() */
 };
 
 void mcp_session_free(struct mcp_session *session)
@@ -39,6 +40,11 @@ void mcp_session_freep(struct mcp_session **session)
     *session = NULL;
 }
 
+bool mcp_session_is_intact(const struct mcp_session *session)
+{
+    return session->is_intact && mcp_is_connected(session->mcp);
+}
+
 struct mcp *mcp_session_connection(struct mcp_session *session)
 {
     return session->mcp;
@@ -50,8 +56,12 @@ static int ask(struct mcp_session *session, json_t *message, json_t **reply_out,
 {
     json_auto_t *request = message;
 
-    if (mcp_ask(session->mcp, request, reply_out, err) < 0)
+    session->is_intact = false;
+    if (mcp_ask(session->mcp, request, reply_out, err) < 0) {
+        session->is_intact = err->code == ERROR_TIMEOUT || err->code == ERROR_UNAUTHENTICATED;
         return -1;
+    }
+    session->is_intact = true;
     return mcp_result(*reply_out, result_out, err);
 }
 
@@ -94,6 +104,7 @@ struct mcp_session *mcp_session_share(struct mcp_session *with, const struct mcp
         mcp_set_version(session->mcp, mcp_version(with->mcp));
     session->last_id = with->last_id;
     with->last_id += SHARED_IDS;
+    session->is_intact = with->is_intact;
     return session;
 }
 
@@ -118,6 +129,7 @@ struct mcp_session *mcp_session_resume(const struct mcp_options *options, const 
     mcp_set_version(session->mcp, json_text_or(kept, "version", MCP_VERSION));
     /* A session's ids must not come twice, and how many were used is not known. */
     session->last_id = clock_utc_us() / US_PER_MS;
+    session->is_intact = true;
     return session;
 }
 

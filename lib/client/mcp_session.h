@@ -8,6 +8,8 @@
 #ifndef DEFT_CLIENT_MCP_SESSION_H
 #define DEFT_CLIENT_MCP_SESSION_H
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 #include "base/attr.h"
@@ -35,6 +37,11 @@ void mcp_session_free(struct mcp_session *session);
 void mcp_session_freep(struct mcp_session **session) NONNULL;
 /* Its connection, for mcp_cancel() and mcp_set_timeout(). Borrowed. */
 struct mcp *mcp_session_connection(struct mcp_session *session) NONNULL MUST_CHECK;
+/*
+ * Whether the session can be used after its last request: the server has replied, also with an
+ * error of its own, or has only taken too long; with HTTP+SSE, its stream is still open.
+ */
+bool mcp_session_is_intact(const struct mcp_session *session) NONNULL MUST_CHECK;
 /* Appends the server's tools, each an object as the server describes it; at most 20 pages,
  * and none after 4 MiB. */
 int mcp_session_list(struct mcp_session *session, json_t *tools,

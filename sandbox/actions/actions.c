@@ -13,6 +13,7 @@
 #include "sandbox/actions/file_tool.h"
 #include "sandbox/actions/hook_tool.h"
 #include "sandbox/actions/journal.h"
+#include "sandbox/actions/mcp_tool.h"
 #include "sandbox/actions/repository_tool.h"
 #include "sandbox/actions/tool_session.h"
 #include "sandbox/browser/browser.h"
@@ -36,6 +37,7 @@ static const struct tool_name tools[] = {
     {"file_editor", ACTION_FILE_EDITOR},
     {"repository", ACTION_REPOSITORY},
     {"hook", ACTION_HOOK},
+    {"mcp", ACTION_MCP},
 };
 
 struct actions *actions_new(struct action_server *server)
@@ -204,8 +206,10 @@ static int check_browser_args(const json_t *args, struct error *err)
     return 0;
 }
 
-static int check_args(enum action_tool tool, const json_t *args, struct error *err)
+static int check_body(enum action_tool tool, const json_t *body, struct error *err)
 {
+    const json_t *args = json_object_get(body, "args");
+
     switch (tool) {
     case ACTION_TERMINAL:
         return check_terminal_args(args, err);
@@ -215,6 +219,8 @@ static int check_args(enum action_tool tool, const json_t *args, struct error *e
         return repository_tool_check(args, err);
     case ACTION_HOOK:
         return hook_tool_check(args, err);
+    case ACTION_MCP:
+        return mcp_tool_check(body, err);
     case ACTION_FILE_EDITOR:
     case ACTION_FILE_TOOL:
         break;
@@ -225,19 +231,18 @@ static int check_args(enum action_tool tool, const json_t *args, struct error *e
 static int read_tool(const json_t *body, struct action_spec *spec, struct error *err)
 {
     const char *name = json_text_or(body, "tool", "");
-    const json_t *args = json_object_get(body, "args");
 
-    if (!json_is_object(args))
+    if (!json_is_object(json_object_get(body, "args")))
         return error_set(err, ERROR_INVALID, "args must be an object");
     for (size_t i = 0; i < ARRAY_SIZE(tools); i++) {
         if (!text_equal(tools[i].name, name))
             continue;
         spec->tool = tools[i].tool;
-        return check_args(spec->tool, args, err);
+        return check_body(spec->tool, body, err);
     }
     if (browser_has_tool(name)) {
         spec->tool = ACTION_BROWSER;
-        return check_args(spec->tool, args, err);
+        return check_body(spec->tool, body, err);
     }
     if (file_tool_exists(name)) {
         spec->tool = ACTION_FILE_TOOL;
@@ -245,7 +250,7 @@ static int read_tool(const json_t *body, struct action_spec *spec, struct error 
     }
     return error_set(
         err, ERROR_INVALID,
-        "tool must be terminal, file_editor, repository, hook, one of browser_*, glob, grep, "
+        "tool must be terminal, file_editor, repository, hook, mcp, one of browser_*, glob, grep, "
         "read_file, write_file, edit, list_directory or apply_patch");
 }
 

@@ -14,6 +14,7 @@
 #include "sandbox/actions/file_tool.h"
 #include "sandbox/actions/hook_tool.h"
 #include "sandbox/actions/journal.h"
+#include "sandbox/actions/mcp_tool.h"
 #include "sandbox/actions/repository_tool.h"
 #include "sandbox/browser/browser.h"
 #include "sandbox/core/action_config.h"
@@ -25,6 +26,8 @@
 #include "sandbox/git/credentials.h"
 #include "sandbox/git/workspace_repository.h"
 #include "sandbox/http/server_request.h"
+#include "sandbox/ports/mcp_program.h"
+#include "sandbox/ports/mcp_programs.h"
 #include "sandbox/terminal/env_script.h"
 #include "sandbox/terminal/terminal.h"
 
@@ -43,6 +46,7 @@ struct action {
     json_t *body;
     bool is_running;
     struct fork_task *task; /* of a running ACTION_FILE_TOOL or ACTION_HOOK; else NULL */
+    struct mcp_call *call;  /* of a running ACTION_MCP; else NULL */
     struct action_waiter *waiters;
     struct action *next;
 };
@@ -178,6 +182,7 @@ static void remove_action(struct action *action)
     session->n_actions--;
     assert(action->waiters == NULL);
     fork_task_free(action->task);
+    mcp_call_free(action->call);
     json_decref(action->body);
     mem_free(action);
 }
@@ -364,6 +369,25 @@ static void run_hook(struct action *action, const json_t *args)
         on_hook_task(action, NULL, &err);
 }
 
+static void on_mcp_outcome(void *owner, const struct mcp_outcome *outcome)
+{
+    struct action *action = owner;
+
+    action->call = NULL;
+    on_observation(action, mcp_tool_observation(action->body, outcome));
+}
+
+static void run_mcp(struct action *action)
+{
+    struct tool_session *session = action->session;
+    const struct mcp_tool_call what = {session->server->mcp_programs, &session->id, action->body,
+                                       working_dir_of(action)};
+    struct error err = ERROR_INIT;
+
+    if (mcp_tool_start(&what, on_mcp_outcome, action, &action->call, &err) < 0)
+        on_mcp_outcome(action, &(struct mcp_outcome){.why = err.message});
+}
+
 static int store_start(const struct action *action, struct error *err)
 {
     struct journal_entry entry = {
@@ -415,11 +439,15 @@ static void start_action(struct action *action)
     case ACTION_HOOK:
         run_hook(action, args);
         return;
+    case ACTION_MCP:
+        run_mcp(action);
+        return;
     }
 }
 
 /*
- * Shell and browser run one action at a time, the editor any number, file tools and hooks a few.
+ * Shell and browser run one action at a time, the editor and MCP servers any number, file tools and
+ * hooks a few.
  * While a repository is being prepared the shell waits for it.
  */
 static bool can_start(const struct action *action)
@@ -439,6 +467,7 @@ static bool can_start(const struct action *action)
     case ACTION_HOOK:
         return session->n_hook_tasks < MAX_HOOK_TASKS;
     case ACTION_FILE_EDITOR:
+    case ACTION_MCP:
         break;
     }
     return true;
@@ -527,6 +556,8 @@ void tool_session_interrupt(struct tool_session *session)
             end_action(action, body);
         else if (action->task != NULL)
             fork_task_interrupt(action->task);
+        else if (action->call != NULL)
+            mcp_call_interrupt(action->call);
         action = next;
     }
     terminal_interrupt(session->terminal);
@@ -546,6 +577,7 @@ void tool_session_free(struct tool_session *session)
     browser_free(session->browser);
     while (session->actions != NULL)
         end_action(session->actions, body);
+    mcp_programs_end(session->server->mcp_programs, &session->id);
     file_editor_free(session->editor);
     mem_free(session->prepared);
     mem_free(session);

@@ -1,6 +1,6 @@
 /*
- * A conversation's tools in this sandbox: its shell, its editor, its browser and the actions
- * waiting for them.
+ * A conversation's tools in this sandbox: its shell, its editor, its browser, its MCP servers and
+ * the actions waiting for them.
  *
  * Ownership: a session owns its terminal, editor, browser and pending actions.
  * Threading: one thread.
@@ -31,6 +31,7 @@ enum action_tool {
     ACTION_REPOSITORY,
     ACTION_FILE_TOOL, /* see file_tool.h */
     ACTION_HOOK,
+    ACTION_MCP, /* see mcp_tool.h */
 };
 
 /* The contents of a PUT. */
@@ -45,7 +46,8 @@ struct action_spec {
 
 struct tool_session *tool_session_new(struct action_server *server,
                                       const struct uuid *id) NONNULL MUST_CHECK;
-/* Ends its shell and browser; requests waiting for an action are answered as interrupted. */
+/* Ends its shell, browser and MCP servers; requests waiting for an action are answered as
+ * interrupted. */
 void tool_session_free(struct tool_session *session);
 const struct uuid *tool_session_id(const struct tool_session *session) NONNULL MUST_CHECK;
 
@@ -62,7 +64,7 @@ int action_wait(struct action *action, struct server_request *request,
  */
 int tool_session_run(struct tool_session *session, const struct action_spec *spec,
                      struct server_request *request, struct error *err) NONNULL MUST_CHECK;
-/* True when no action runs or waits: freeing it ends only its shell and its browser. */
+/* True when no action runs or waits: freeing it ends only what it keeps. */
 bool tool_session_is_idle(const struct tool_session *session) NONNULL MUST_CHECK;
 /* Sends Ctrl-C to the shell and ends other calls; queued actions end as interrupted. */
 void tool_session_interrupt(struct tool_session *session) NONNULL;

@@ -53,6 +53,8 @@ const struct setting action_settings[] = {
      offsetof(struct action_config, browser_wait_ms), "time a page has to load or to respond"},
     {"DEFT_ACTION_BROWSER_TIMEOUT_MS", SETTING_MS, "300000",
      offsetof(struct action_config, browser_timeout_ms), "time limit of a browser tool call"},
+    {"DEFT_ACTION_MCP_IDLE_MS", SETTING_MS, "1800000", offsetof(struct action_config, mcp_idle_ms),
+     "time without a call after which an MCP server of a conversation is ended"},
     {IDLE_TIMEOUT, SETTING_TEXT, "", offsetof(struct action_config, idle_timeout),
      "idle limit of the sandbox; foreground commands with a longer timeout are refused"},
     {RUN_SILENCE, SETTING_TEXT, "", offsetof(struct action_config, run_silence),

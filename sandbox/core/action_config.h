@@ -43,6 +43,7 @@ struct action_config {
     const char *browser; /* path of its program; "": the one in the image */
     int64_t browser_wait_ms;
     int64_t browser_timeout_ms;
+    int64_t mcp_idle_ms; /* after which an MCP server without a call is ended */
 };
 
 /* The settings of struct action_config. */

@@ -16,6 +16,7 @@ struct event_loop;
 struct fork_requests;
 struct journal;
 struct legacy_actions;
+struct mcp_programs;
 struct preview_listener;
 
 struct action_server {
@@ -27,6 +28,7 @@ struct action_server {
     struct bash *bash;
     struct bash_waits *bash_waits;
     struct fork_requests *forks;
+    struct mcp_programs *mcp_programs;
     struct credentials *credentials;
     struct credential_socket *credential_socket; /* NULL where it cannot be created */
     struct preview_listener *preview_listener;   /* NULL where it is not needed */

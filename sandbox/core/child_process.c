@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -246,6 +247,9 @@ static enum child_step become(const struct child_process_spec *spec, int *report
         (void)ioctl(STDIN_FILENO, TIOCSCTTY, 0);
     if (identity_become_commands() < 0)
         return STEP_USER;
+    /* A change of the user would clear it. */
+    if (spec->ends_with_server)
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (spec->working_dir != NULL && chdir(spec->working_dir) < 0)
         return STEP_WORKING_DIR;
     (void)execve(spec->path, spec->argv, spec->envp);

@@ -33,7 +33,8 @@ struct child_process_spec {
     const struct child_process_fd *fds;
     size_t n_fds;
     pid_t *session; /* gets the child's pid before its session begins, if shared; NULL: nothing */
-    bool has_terminal; /* descriptor 0 becomes the controlling terminal of a new session */
+    bool has_terminal;     /* descriptor 0 becomes the controlling terminal of a new session */
+    bool ends_with_server; /* it is killed when the process that starts it dies */
 };
 
 /* A list of NAME=value for children, to be freed with child_process_environment_free(). */

@@ -17,18 +17,15 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/lines.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
 #include "sandbox/core/action_server.h"
-#include "sandbox/core/child_process.h"
 #include "sandbox/http/fork_request.h"
 #include "sandbox/http/server_request.h"
+#include "sandbox/ports/mcp_command.h"
 
 enum {
-    MAX_ARGS = 64,
-    MAX_ENV = 64,
     MAX_LINE_BYTES = 4 * 1024 * 1024,
     MAX_COMPLAINT_BYTES = 300,
     MAX_TIMEOUT_MS = 120000,
@@ -61,33 +58,6 @@ static void mcp_stdio_done(struct mcp_stdio *session)
     }
 }
 
-static const char *variable(char *const *environment, const char *name)
-{
-    size_t len = strlen(name);
-
-    for (; *environment != NULL; environment++) {
-        if (strncmp(*environment, name, len) == 0 && (*environment)[len] == '=')
-            return *environment + len + 1;
-    }
-    return "";
-}
-
-/* The order's variables, and those of the sandbox that it does not set. */
-static char **environment_of(const json_t *order, const char *workspace)
-{
-    char **environment = child_process_environment_new(CHILD_PROCESS_TERMINAL, workspace);
-    const char *name = NULL;
-    json_t *value = NULL;
-    size_t n = 0;
-
-    json_object_foreach (json_object_get(order, "env"), name, value) {
-        if (!json_is_string(value) || n++ >= MAX_ENV)
-            continue;
-        environment = child_process_environment_put(environment, name, json_string_value(value));
-    }
-    return environment;
-}
-
 static int open_pipes(int in[2], int out[2], struct mcp_stdio *session, struct error *err)
 {
     if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
@@ -98,43 +68,17 @@ static int open_pipes(int in[2], int out[2], struct mcp_stdio *session, struct e
     return 0;
 }
 
-static int start_program(const json_t *order, char *const *environment, struct mcp_stdio *session,
+static int start_program(const struct mcp_command *command, struct mcp_stdio *session,
                          struct error *err)
 {
-    const char *command = json_text_or(order, "command", "");
-    CLEANUP(mem_freep) char *path =
-        strchr(command, '/') != NULL
-            ? mem_dup_text(command)
-            : child_process_find_program(command, variable(environment, "PATH"));
-    char *argv[MAX_ARGS + 2] = {path};
-    const json_t *arg = NULL;
-    size_t i = 0;
     int in[2] = {-1, -1};
     int out[2] = {-1, -1};
     int rc = 0;
 
-    if (path == NULL)
-        return error_set(err, ERROR_INVALID, "The sandbox has no program %s", command);
-    json_array_foreach (json_object_get(order, "args"), i, arg) {
-        if (i < MAX_ARGS)
-            argv[i + 1] = (char *)(uintptr_t)json_string_value(arg);
-    }
     if (open_pipes(in, out, session, err) < 0)
         return -1;
-    rc = child_process_start(
-        &(struct child_process_spec){
-            .path = path,
-            .argv = argv,
-            .envp = environment,
-            .working_dir = json_text_or(order, "cwd", NULL),
-            .fds = (const struct child_process_fd[]){{in[0], STDIN_FILENO},
-                                                     {out[1], STDOUT_FILENO},
-                                                     {session->complaint, STDERR_FILENO}},
-            .n_fds = 3,
-            .session = &session->leftovers->session},
-        &session->pid, err);
-    if (rc < 0)
-        session->leftovers->session = 0;
+    rc = mcp_command_start(command, (const int[3]){in[0], out[1], session->complaint},
+                           &session->pid, err);
     fd_close(&in[0]);
     fd_close(&out[1]);
     return rc;
@@ -269,9 +213,9 @@ static int run_session(const struct server_request *request, struct fork_leftove
     CLEANUP(mcp_stdio_done) struct mcp_stdio session = {
         .in = -1, .out = -1, .complaint = -1, .output = LINES_INIT, .leftovers = leftovers};
     json_auto_t *order = NULL;
-    char **environment = NULL;
+    struct mcp_command command = {.workspace = request->server->config->workspace,
+                                  .session = &leftovers->session};
     json_int_t timeout_ms = 0;
-    int rc = 0;
 
     if (json_parse(request->body.text, request->body.len, &order, err) < 0)
         return -1;
@@ -279,10 +223,8 @@ static int run_session(const struct server_request *request, struct fork_leftove
     session.deadline_ms =
         clock_monotonic_ms() + (timeout_ms < MAX_TIMEOUT_MS ? timeout_ms : MAX_TIMEOUT_MS);
     (void)signal(SIGPIPE, SIG_IGN);
-    environment = environment_of(order, request->server->config->workspace);
-    rc = start_program(order, environment, &session, err);
-    child_process_environment_free(environment);
-    if (rc < 0)
+    command.order = order;
+    if (start_program(&command, &session, err) < 0)
         return -1;
     return talk(&session, json_object_get(order, "messages"), replies, err);
 }

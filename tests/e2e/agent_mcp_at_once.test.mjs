@@ -108,20 +108,20 @@ test('calls of a server and of the sandbox run at once, whichever ends first', a
   }
 });
 
-test('programs in the sandbox run at once, too', async (t) => {
+test('calls of a program in the sandbox run at once, too', async (t) => {
   const script = `${WORKING_DIR}/agent-mcp-${randomUUID().slice(0, 8)}.py`;
-  await new Box().upload(script, `import json, os, sys, time
-MET = "/tmp/" + os.path.basename(__file__)
-for line in sys.stdin:
-    m = json.loads(line)
-    if "id" not in m: continue
+  await new Box().upload(script, `import json, sys, threading
+MET = threading.Barrier(2)
+def answer(m):
     r = {"initialize": {"protocolVersion": "2025-06-18", "capabilities": {}}, "tools/list": {"tools": [{"name": n, "inputSchema": {"type": "object"}} for n in ("left", "right")]}}.get(m["method"])
     if m["method"] == "tools/call":
-        me = m["params"]["name"]
-        open(MET + me, "w").close()
-        while not os.path.exists(MET + {"left": "right", "right": "left"}[me]): time.sleep(0.02)
-        r = {"content": [{"type": "text", "text": me + " has met the other"}]}
-    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+        MET.wait()
+        r = {"content": [{"type": "text", "text": m["params"]["name"] + " has met the other"}]}
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}) + "\\n")
+    sys.stdout.flush()
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" in m: threading.Thread(target=answer, args=(m,)).start()
 `);
   const conversation = await play(t, [{ calls: [call('left'), call('right')] }, done], { ...agentOf({ here: { command: 'python3', args: [script], timeout: 60 } }), tools: ['terminal'] });
   assert.equal(await conversation.ask('go'), 'finished');

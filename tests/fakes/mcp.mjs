@@ -12,30 +12,31 @@ function pageOf(tools, cursor = '0') {
   return { tools: tools.slice(at, at + 1), ...(at + 1 < tools.length ? { nextCursor: String(at + 1) } : {}) };
 }
 
-async function resultOf(message, { tools, call }) {
+async function resultOf(message, { tools, call }, session) {
   const { method, params } = message;
   if (method === 'initialize') return { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'fake', version: '1' } };
   if (method === 'tools/list') return tools && pageOf(tools, params.cursor);
-  if (method === 'tools/call') return call(params, message.id);
+  if (method === 'tools/call') return call(params, message.id, session);
   return undefined;
 }
 
-async function replyTo(message, offer) {
-  const result = await resultOf(message, offer);
+async function replyTo(message, offer, session) {
+  const result = await resultOf(message, offer, session);
   return { jsonrpc: '2.0', id: message.id, ...(result ? { result } : { error: { code: -32602, message: 'Unknown tool' } }) };
 }
 
 const frame = (name, data) => `event: ${name}\ndata: ${data}\n\n`;
 
 /**
- * {url, requests, offer, close()}; requests: {method, path, headers, message}. The offer may be changed: its `tools`,
- * the results of `call(params, id)` (undefined: an error; it may be a promise), the `session` that is known, and
- * messages that /streamed sends `before` a reply.
+ * {url, requests, offer, dropStreams(), close()}; requests: {method, path, headers, message}. The offer may be changed:
+ * its `tools`, the results of `call(params, id, session)` (undefined: an error; it may be a promise), the `session` that
+ * is known, and messages that /streamed sends `before` a reply. Sessions of HTTP+SSE have numbers.
  */
 export async function start(changes = {}) {
   const offer = { tools: TOOLS, call: echo, session: 'session-1', before: [], ...changes };
   const requests = [];
-  let stream;
+  const streams = new Map();
+  let nStreams = 0;
   const answers = {
     '/mcp': async (message, response, headers) => {
       const known = headers['mcp-session-id'];
@@ -51,9 +52,11 @@ export async function start(changes = {}) {
       for (const other of offer.before) response.write(frame('message', JSON.stringify({ jsonrpc: '2.0', ...other })));
       return response.end(frame('message', JSON.stringify(await replyTo(message, offer))));
     },
-    '/messages': async (message, response) => {
+    '/messages': async (message, response, headers, session) => {
+      const stream = streams.get(session);
+      if (stream === undefined) return response.writeHead(404).end();
       response.writeHead(202).end();
-      if (message.id !== undefined && message.method !== undefined) stream.write(frame('message', JSON.stringify(await replyTo(message, offer))));
+      if (message.id !== undefined && message.method !== undefined) stream.write(frame('message', JSON.stringify(await replyTo(message, offer, session))));
     },
     '/silent': () => {},
     '/html': (message, response) => response.setHeader('content-type', 'text/html').end('<html>'),
@@ -61,7 +64,7 @@ export async function start(changes = {}) {
     '/redirect': (message, response) => response.writeHead(302, { location: '/mcp' }).end(),
   };
   const server = http.createServer(async (request, response) => {
-    const { pathname } = new URL(request.url, 'http://localhost');
+    const { pathname, searchParams } = new URL(request.url, 'http://localhost');
     let text = '';
     for await (const chunk of request) text += chunk;
     const message = text ? JSON.parse(text) : undefined;
@@ -69,16 +72,23 @@ export async function start(changes = {}) {
     if (request.method === 'GET') {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       if (pathname === '/elsewhere') return response.write(frame('endpoint', 'http://192.0.2.1/messages'));
-      stream = response;
-      return response.write(frame('endpoint', '/messages?session=1'));
+      const session = String(++nStreams);
+      streams.set(session, response);
+      response.on('close', () => streams.delete(session));
+      return response.write(frame('endpoint', `/messages?session=${session}`));
     }
-    return (answers[pathname] ?? ((_, other) => other.writeHead(404).end()))(message, response, request.headers);
+    if (request.method === 'DELETE') return response.writeHead(request.headers['mcp-session-id'] === offer.session ? 200 : 404).end();
+    return (answers[pathname] ?? ((_, other) => other.writeHead(404).end()))(message, response, request.headers, searchParams.get('session'));
   });
   await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     requests,
     offer,
+    dropStreams: () => {
+      for (const stream of streams.values()) stream.end();
+      streams.clear();
+    },
     close: () => new Promise((closed) => {
       server.closeAllConnections?.();
       server.close(closed);

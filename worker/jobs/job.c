@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "store/conversation/conversation_store.h"
 #include "store/conversation/job_store.h"
 #include "worker/context.h"
 #include "worker/jobs/job_conversation.h"
@@ -20,11 +21,15 @@ struct job_kind {
     const char *name;
     int (*run)(struct job_conversation *target, const struct job *job, json_t **result_out,
                struct error *err);
+    /* Instead, for a job without a result that needs no conversation. */
+    int (*run_alone)(struct worker_context *context, struct run_control *control,
+                     const struct job *job, struct error *err);
 };
 
 static const struct job_kind kinds[] = {
-    {"title", job_title}, {"ask", job_ask_agent},     {"condense", job_condense},
-    {"goal", job_goal},   {"worktree", job_worktree},
+    {"title", job_title, NULL},       {"ask", job_ask_agent, NULL},
+    {"condense", job_condense, NULL}, {"goal", job_goal, NULL},
+    {"worktree", job_worktree, NULL}, {JOB_END_SESSIONS, NULL, job_end_sessions},
 };
 
 static const struct job_kind *find_kind(const char *name)
@@ -44,6 +49,8 @@ static int run_kind(struct worker_context *context, struct run_control *control,
 
     if (kind == NULL)
         return error_set(err, ERROR_UNSUPPORTED, "there is no job of kind %s", job->kind);
+    if (kind->run_alone != NULL)
+        return kind->run_alone(context, control, job, err);
     if (job_conversation_open(&target, context, control, job, err) < 0)
         return -1;
     return kind->run(&target, job, result_out, err);

@@ -35,5 +35,10 @@ int job_goal(struct job_conversation *target, const struct job *job, json_t **re
              struct error *err) NONNULL MUST_CHECK;
 int job_worktree(struct job_conversation *target, const struct job *job, json_t **result_out,
                  struct error *err) NONNULL MUST_CHECK;
+/*
+ * One that needs no conversation: it may be deleted by then. ERROR_CANCELLED after a stop request.
+ */
+int job_end_sessions(struct worker_context *context, struct run_control *control,
+                     const struct job *job, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -62,6 +62,13 @@ enum mcp_transport mcp_server_transport(const json_t *server)
     return MCP_STREAMABLE_HTTP;
 }
 
+bool mcp_server_is_sequential(const json_t *spec, const char *name)
+{
+    const json_t *config = json_object_get(json_object_get(spec, "agent"), "mcp_config");
+
+    return mcp_server_transport(json_object_get(config, name)) == MCP_SSE;
+}
+
 int64_t mcp_server_call_ms(const json_t *server)
 {
     double own_s = json_number_or(server, "timeout", 0);
@@ -84,13 +91,20 @@ bool mcp_servers_need_sandbox(const struct conversation *conversation)
     return false;
 }
 
-json_t *mcp_server_order(const json_t *server, json_t *messages, int64_t timeout_ms)
+json_t *mcp_server_program(const json_t *server)
 {
     static const char *const members[] = {"command", "args", "env", "cwd"};
-    json_t *order = json_object();
+    json_t *program = json_object();
 
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-        json_put(order, members[i], json_incref(json_object_get(server, members[i])));
+        json_put(program, members[i], json_incref(json_object_get(server, members[i])));
+    return program;
+}
+
+json_t *mcp_server_order(const json_t *server, json_t *messages, int64_t timeout_ms)
+{
+    json_t *order = mcp_server_program(server);
+
     json_put(order, "timeout_ms", json_integer(timeout_ms));
     json_put(order, "messages", json_incref(messages));
     return order;

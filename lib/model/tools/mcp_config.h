@@ -35,10 +35,17 @@ json_t *mcp_servers_of(const json_t *spec) NONNULL MUST_CHECK;
 bool mcp_server_is_own(const json_t *spec, const char *name) NONNULL MUST_CHECK;
 /* Without a transport of its own: stdio for a command, SSE for a path with "/sse", else HTTP. */
 enum mcp_transport mcp_server_transport(const json_t *server) NONNULL MUST_CHECK;
+/*
+ * True if calls of the server of that name run one after the other: over HTTP+SSE, where the stream
+ * that has the replies belongs to one call at a time.
+ */
+bool mcp_server_is_sequential(const json_t *spec, const char *name) NONNULL MUST_CHECK;
 /* Longest time for one call, in milliseconds: `timeout`, in seconds, or 300 s. */
 int64_t mcp_server_call_ms(const json_t *server) NONNULL MUST_CHECK;
 /* True if one of the conversation's servers is a program in its sandbox. */
 bool mcp_servers_need_sandbox(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* The members of a server that say how its program is started. A new reference. */
+json_t *mcp_server_program(const json_t *server) NONNULL MUST_CHECK;
 /* The sandbox's path for a talk to a server that is a program. */
 #define MCP_PROGRAM_PATH "/programs/talk"
 /* Returns the body of such a request, with the messages for the program. A new reference. */

@@ -12,6 +12,8 @@
 #include "model/tools/agent_tool.h"
 
 #define MCP_OBSERVATION_KIND "MCPToolObservation"
+/* The sandbox's observation of a server's list of tools; never an event. */
+#define MCP_LIST_OBSERVATION_KIND "MCPListObservation"
 
 /* The tool so listed, with an action_kind that the caller frees. */
 struct agent_tool mcp_tool(const json_t *listed) NONNULL MUST_CHECK;

@@ -97,13 +97,17 @@ static const char SQL_LOCK_SANDBOX[] =
     " WHERE c.id = $1::uuid AND r.session_id LIKE 'c-%' ORDER BY r.id FOR NO KEY UPDATE OF r";
 /*
  * A conversation's own sandbox ("c-…") is deleted with the last conversation that works in it: its
- * children may, too.
+ * children may, too. A job ends its sessions at MCP servers.
  */
 static const char SQL_DELETE[] =
     "WITH gone AS (DELETE FROM conversations WHERE id = $1::uuid"
-    "  RETURNING id, runtime_session, created_at),"
+    "  RETURNING id, runtime_session, created_at, agent_state),"
     " " WEBHOOK_PART ","
     " dropped AS (DELETE FROM jobs j USING gone WHERE j.conversation_id = gone.id),"
+    " ended AS (INSERT INTO jobs (kind, conversation_id, payload)"
+    "  SELECT '" JOB_END_SESSIONS "', id, jsonb_build_object('sessions',"
+    "   agent_state::jsonb -> '" AGENT_STATE_SERVER_SESSIONS "') FROM gone"
+    "  WHERE agent_state::jsonb -> '" AGENT_STATE_SERVER_SESSIONS "' <> '{}'),"
     " cleared AS (DELETE FROM events e USING gone WHERE e.conversation_id = gone.id),"
     " released AS (UPDATE runtimes r SET desired = 'deleted', updated_at = now() FROM gone"
     "  WHERE r.session_id = gone.runtime_session AND r.session_id LIKE 'c-%'"

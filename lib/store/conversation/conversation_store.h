@@ -22,6 +22,9 @@ struct error;
 struct event_list;
 struct strbuf;
 
+/* Kind of the job that ends sessions at MCP servers: {"sessions": {server: sealed}}. */
+#define JOB_END_SESSIONS "sessions"
+
 /* Work for a worker in addition to the conversation's run, see job_store.h. */
 struct job_request {
     const char *kind;      /* NULL: none */

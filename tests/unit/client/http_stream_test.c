@@ -58,6 +58,28 @@ static void end_of_a_call_may_be_waited_for_a_while(void **state)
     test_server_stop(server);
 }
 
+static void bytes_of_a_stream_may_be_waited_for_a_while(void **state)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct test_server *server = test_server_start(silent_reply, 1, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/"));
+    struct error err = ERROR_INIT;
+    const char *bytes = NULL;
+    size_t len = 0;
+
+    request.stream = true;
+    assert_int_equal(fixture_start(*state, &request, &call, &err), 0);
+    assert_int_equal(http_call_read_until(call, clock_monotonic_ms() + 20, &bytes, &len, &err), -1);
+    assert_int_equal(err.code, ERROR_TIMEOUT);
+    /* The call goes on. */
+    assert_false(http_is_over_within(call, 0));
+    http_cancel(call);
+    assert_int_equal(http_call_read_until(call, INT64_MAX / 2, &bytes, &len, &err), -1);
+    assert_int_equal(err.code, ERROR_CANCELLED);
+    http_call_freep(&call);
+    test_server_stop(server);
+}
+
 /* With a transport of its own: there is no way back. */
 static void all_calls_end_when_all_are_cancelled(void **state)
 {
@@ -325,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cancel_wakes_a_waiting_thread),
         cmocka_unit_test(end_of_a_call_may_be_waited_for_a_while),
+        cmocka_unit_test(bytes_of_a_stream_may_be_waited_for_a_while),
         cmocka_unit_test(cancel_during_name_look_up_is_quick),
         cmocka_unit_test(call_may_be_freed_at_any_time),
         cmocka_unit_test(stream_comes_in_pieces),

@@ -297,9 +297,81 @@ static void silent_server_is_not_waited_for(void **state)
     mcp_fixture_stop(&fixture);
 }
 
+/* What a call with that reply, and one that is cut off by its time, leave. */
+static bool is_intact_after(const struct test_reply *reply, int64_t timeout_ms)
+{
+    CLEANUP(mcp_session_freep) struct mcp_session *session = NULL;
+    struct mcp_fixture fixture;
+    json_auto_t *result = NULL;
+    bool is_intact = false;
+
+    mcp_fixture_start(&fixture, reply, 1, false);
+    fixture.options.timeout_ms = timeout_ms;
+    session = mcp_session_new(&fixture.options);
+    error_ignore(mcp_session_call(session, "t", NULL, &result, &fixture.err), "it may fail");
+    is_intact = mcp_session_is_intact(session);
+    mcp_session_freep(&session);
+    mcp_fixture_stop(&fixture);
+    return is_intact;
+}
+
+static void session_is_intact_unless_the_server_broke_it(void **state)
+{
+    static const struct test_reply result = RESULT("{}");
+    static const struct test_reply fault = FAULT("no");
+    static const struct test_reply refused = {.bytes = HEAD("400 No", "text/plain"),
+                                              .ending = TEST_CLOSE};
+    static const struct test_reply unauthenticated = {.bytes = HEAD("401 No", "text/plain"),
+                                                      .ending = TEST_CLOSE};
+    static const struct test_reply closed = {.bytes = "", .ending = TEST_CLOSE};
+    static const struct test_reply silent = {.bytes = "", .ending = TEST_HOLD};
+
+    (void)state;
+    assert_true(is_intact_after(&result, PATIENCE_MS));
+    assert_true(is_intact_after(&fault, PATIENCE_MS));
+    assert_true(is_intact_after(&silent, 300));
+    assert_true(is_intact_after(&unauthenticated, PATIENCE_MS));
+    assert_false(is_intact_after(&refused, PATIENCE_MS));
+    assert_false(is_intact_after(&closed, PATIENCE_MS));
+}
+
+static void end_of_a_session_is_told(void **state)
+{
+    static const struct {
+        const char *reply;
+        enum error_code code;
+    } cases[] = {
+        {HEAD("204 No Content", "text/plain"), ERROR_NONE},
+        {HEAD("405 No", "text/plain"), ERROR_INVALID},
+        {HEAD("404 No", "text/plain"), ERROR_STALE},
+    };
+    json_auto_t *kept = json_loads("{\"session\":\"one\",\"version\":\"2025-03-26\"}", 0, NULL);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct test_reply reply = {.bytes = cases[i].reply, .ending = TEST_CLOSE};
+        CLEANUP(mcp_session_freep) struct mcp_session *session = NULL;
+        struct mcp_fixture fixture;
+
+        mcp_fixture_start(&fixture, &reply, 1, false);
+        session = mcp_session_resume(&fixture.options, kept);
+        mcp_set_timeout(mcp_session_connection(session), PATIENCE_MS);
+        assert_int_equal(mcp_end(mcp_session_connection(session), &fixture.err),
+                         cases[i].code == ERROR_NONE ? 0 : -1);
+        assert_int_equal(fixture.err.code, cases[i].code);
+        assert_int_equal(strncmp(test_server_request(fixture.server, 0), "DELETE ", 7), 0);
+        assert_true(mcp_fixture_has_header(&fixture, 0, "Mcp-Session-Id", "one"));
+        assert_true(mcp_fixture_has_header(&fixture, 0, "MCP-Protocol-Version", "2025-03-26"));
+        mcp_session_freep(&session);
+        mcp_fixture_stop(&fixture);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(session_is_intact_unless_the_server_broke_it),
+        cmocka_unit_test(end_of_a_session_is_told),
         cmocka_unit_test(greeting_precedes_the_word_that_it_is_over),
         cmocka_unit_test(malformed_version_is_refused),
         cmocka_unit_test(missing_version_is_the_newest),

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,8 @@ int action_bench_set_up(void **state)
     struct action_bench *bench = NEW(struct action_bench);
     CLEANUP(strbuf_done) struct strbuf journal = STRBUF_INIT;
 
+    /* As main() does. */
+    (void)signal(SIGPIPE, SIG_IGN);
     bench->n_descriptors = descriptors_count();
     memcpy(bench->folder, "/tmp/deft-bench-XXXXXX", sizeof("/tmp/deft-bench-XXXXXX"));
     assert_non_null(mkdtemp(bench->folder));
@@ -95,7 +98,8 @@ int action_bench_set_up(void **state)
                                            .no_change_ms = 30000,
                                            .browser = mem_dup_text(""),
                                            .browser_wait_ms = 30000,
-                                           .browser_timeout_ms = 60000};
+                                           .browser_timeout_ms = 60000,
+                                           .mcp_idle_ms = 600000};
     open_parts(bench);
     *state = bench;
     return 0;

@@ -8,6 +8,8 @@ int main(void)
 
     json_setup();
     n_failed += editor_commands_tests();
+    n_failed += mcp_program_tests();
+    n_failed += mcp_programs_tests();
     n_failed += mcp_replies_tests();
     n_failed += ports_routes_tests();
     n_failed += preview_connections_tests();

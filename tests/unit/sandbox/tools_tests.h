@@ -5,6 +5,8 @@
 #define DEFT_TESTS_UNIT_SANDBOX_TOOLS_TESTS_H
 
 int editor_commands_tests(void);
+int mcp_program_tests(void);
+int mcp_programs_tests(void);
 int mcp_replies_tests(void);
 int ports_routes_tests(void);
 int preview_connections_tests(void);

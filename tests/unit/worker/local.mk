@@ -93,6 +93,8 @@ worker_mcp_test_SOURCES = \
 	tests/unit/worker/mcp/mcp_test.c tests/unit/worker/mcp/mcp_test.h \
 	tests/unit/worker/mcp/called.c tests/unit/worker/mcp/called.h \
 	tests/unit/worker/mcp/project_servers_test.c \
+	tests/unit/worker/mcp/ended_sessions_test.c \
+	tests/unit/worker/mcp/program_call_test.c \
 	tests/unit/worker/mcp/server_call_test.c \
 	tests/unit/worker/mcp/server_listing_test.c \
 	tests/unit/worker/mcp/server_token_test.c \

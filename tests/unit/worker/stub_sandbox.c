@@ -56,7 +56,7 @@ struct stub {
     char directory[200]; /* of the newest such request */
     size_t n_readings;
     json_t *files;   /* the reply of /files/collect; NULL: {} */
-    json_t *program; /* the reply of /programs/talk; NULL: {} */
+    json_t *program; /* {method: members of its observation}; NULL: none */
     json_t *program_order;
     json_t *hook_answers; /* {command: what it answers}; NULL: none */
     json_t *hook_orders;  /* [{"id", "order"}]; NULL: none */
@@ -148,6 +148,29 @@ static json_t *hook_reply_locked(struct stub *stub, const char *command) REQUIRE
     return reply;
 }
 
+/* A call of an MCP server that is a program. */
+static json_t *mcp_reply_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
+{
+    const json_t *args = json_object_get(request, "args");
+    const char *method = json_text_or(args, "method", "");
+    json_t *reply = NULL;
+    json_t *members = json_object_get(stub->program, method);
+
+    json_decref(stub->program_order);
+    stub->program_order = json_deep_copy(request);
+    reply = stub_json(
+        "{s:s, s:{s:s, s:[], s:b, s:s?}}", "state", "finished", "observation", "kind",
+        text_equal(method, "tools/list") ? "MCPListObservation" : "MCPToolObservation", "content",
+        "is_error", members == NULL, "tool_name", json_text_or(args, "name", NULL));
+    if (members == NULL)
+        members = stub_json("{s:s}", "error", "no such program");
+    else
+        json_incref(members);
+    (void)json_object_update(json_object_get(reply, "observation"), members);
+    json_decref(members);
+    return reply;
+}
+
 /* Runs a command; the lock is given up while it sleeps. */
 static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
 {
@@ -159,6 +182,8 @@ static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stu
     size_t n_releases = stub->n_releases;
     int64_t until_ms = clock_monotonic_ms();
 
+    if (text_equal(json_text_or(request, "tool", ""), "mcp"))
+        return mcp_reply_locked(stub, request);
     if (text_starts_with(command, "sleep:"))
         until_ms += strtol(command + 6, NULL, 10);
     if (text_equal(command, "hold") || (is_editor && text_ends_with(command, "/hold")) ||
@@ -281,13 +306,6 @@ static json_t *read_files_locked(struct stub *stub) REQUIRES(stub -> lock)
     return stub->files != NULL ? json_incref(stub->files) : json_object();
 }
 
-static json_t *run_program_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
-{
-    json_decref(stub->program_order);
-    stub->program_order = json_deep_copy(request);
-    return stub->program != NULL ? json_incref(stub->program) : json_object();
-}
-
 static json_t *answer_locked(struct stub *stub, const struct http *http, const json_t *request)
     REQUIRES(stub -> lock)
 {
@@ -312,8 +330,6 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
     }
     if (text_equal(http->path, "/files/collect"))
         return read_files_locked(stub);
-    if (text_equal(http->path, "/programs/talk"))
-        return run_program_locked(stub, request);
     if (text_ends_with(http->path, "/interrupt")) {
         stub->n_interrupts++;
         condition_wake_all(&stub->changed);

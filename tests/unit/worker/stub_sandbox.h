@@ -32,9 +32,12 @@ void stub_refuse_start(struct stub *stub, const char *detail) __attribute__((non
 void stub_set_command(struct stub *stub, int exit_code, const char *text) NONNULL;
 /* From now on the workspace's files are read as this reply, JSON. */
 void stub_set_files(struct stub *stub, const char *reply) NONNULL;
-/* From now on a program that is talked to answers so, JSON. */
+/*
+ * From now on MCP servers that are programs answer so, JSON: {method: members of the observation}.
+ * A method that is missing is an error.
+ */
 void stub_set_program(struct stub *stub, const char *reply) NONNULL;
-/* The last order for such a program, JSON; "" if there was none. */
+/* The body of the last action for such a program, JSON; "" if there was none. */
 void stub_program_order(struct stub *stub, struct strbuf *out) NONNULL;
 /*
  * From now on a hook with that command answers so: members of its observation, as JSON, or the

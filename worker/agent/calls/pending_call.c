@@ -15,6 +15,9 @@
 #include "model/prompt/skills.h"
 #include "model/tools/agent_tool.h"
 #include "model/tools/client_tools.h"
+#include "model/tools/mcp_config.h"
+#include "model/tools/mcp_tools.h"
+#include "model/tools/resource_keys.h"
 #include "model/tools/toolset.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
@@ -27,6 +30,7 @@
 #include "worker/agent/core/history.h"
 #include "worker/agent/hooks/call_hooks.h"
 #include "worker/agent/hooks/hook_run.h"
+#include "worker/agent/mcp/program_call.h"
 #include "worker/agent/mcp/server_call.h"
 #include "worker/agent/sandbox/observation.h"
 #include "worker/agent/sandbox/sandbox.h"
@@ -151,6 +155,12 @@ static int end_with_hooks(struct agent *agent, size_t action, struct outcome *ou
     return store_outcome(agent, action, outcome, change, err);
 }
 
+static const struct agent_tool *tool_of(const struct agent *agent, size_t action)
+{
+    return toolset_find(agent->tools,
+                        json_text_or(agent->history.items[action].json, "tool_name", ""));
+}
+
 static const json_t *action_of(const struct agent *agent, const struct pending_call *call)
 {
     return json_object_get(agent->history.items[call->action].json, "action");
@@ -183,18 +193,6 @@ static int end_at_server(struct agent *agent, struct server_call *sent, struct e
     change.agent_state = agent->conversation.agent_state;
     return end_with_hooks(agent, server_call_action(sent), &outcome,
                           server_call_has_new_session(sent) ? &change : NULL, err);
-}
-
-static int begin_at_server(struct agent *agent, struct pending_call *call, struct error *err)
-{
-    CLEANUP(server_call_freep) struct server_call *sent = NULL;
-
-    if (server_call_begin(agent, call->talks, call->action, call->tool, &sent, err) < 0)
-        return -1;
-    if (!server_call_is_running(sent))
-        return end_at_server(agent, sent, err);
-    call->begun.at_server = TAKE_PTR(sent);
-    return 0;
 }
 
 /* The state with the names of the rules that the outcome brings; NULL if there are none. A new
@@ -240,18 +238,23 @@ static int end_in_sandbox(struct agent *agent, struct sandbox_tool_call *sent, s
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
     size_t action = sandbox_call_action(sent);
+    const struct agent_tool *tool = tool_of(agent, action);
 
-    if (sandbox_call_end(sent, &outcome.observation, &outcome.problem, err) < 0 ||
-        store_with_rules(agent, action, &outcome, err) < 0)
+    if (sandbox_call_end(sent, &outcome.observation, &outcome.problem, err) < 0)
+        return -1;
+    if (outcome.observation != NULL && tool != NULL && tool->place == TOOL_AT_SERVER)
+        program_call_settle(agent, tool, &outcome.observation, &outcome.problem.text);
+    if (store_with_rules(agent, action, &outcome, err) < 0)
         return -1;
     sandbox_acknowledge(agent->sandbox, &agent->history.items[action].id);
     return 0;
 }
 
-static int begin_in_sandbox(struct agent *agent, struct pending_call *call, struct error *err)
+/* Takes over `begun`. */
+static int note_begun(struct agent *agent, struct pending_call *call,
+                      struct sandbox_tool_call *begun, struct error *err)
 {
-    CLEANUP(sandbox_call_freep) struct sandbox_tool_call *sent =
-        sandbox_call_begin(agent, call->action, call->tool);
+    CLEANUP(sandbox_call_freep) struct sandbox_tool_call *sent = begun;
 
     call->begun.is_early = sandbox_call_is_early(sent);
     if (call->begun.is_early)
@@ -259,6 +262,27 @@ static int begin_in_sandbox(struct agent *agent, struct pending_call *call, stru
     if (!sandbox_call_is_sent(sent))
         return end_in_sandbox(agent, sent, err);
     call->begun.in_sandbox = TAKE_PTR(sent);
+    return 0;
+}
+
+static int begin_in_sandbox(struct agent *agent, struct pending_call *call, struct error *err)
+{
+    return note_begun(agent, call, sandbox_call_begin(agent, call->action, call->tool), err);
+}
+
+static int begin_at_server(struct agent *agent, struct pending_call *call, struct error *err)
+{
+    CLEANUP(server_call_freep) struct server_call *sent = NULL;
+
+    /* A worker of an older release may have sent it to a program that no sandbox keeps. */
+    if (program_call_is_possible(agent, call->tool) &&
+        !server_call_is_in_doubt(agent, call->action, call->tool))
+        return note_begun(agent, call, program_call_begin(agent, call->action, call->tool), err);
+    if (server_call_begin(agent, call->talks, call->action, call->tool, &sent, err) < 0)
+        return -1;
+    if (!server_call_is_running(sent))
+        return end_at_server(agent, sent, err);
+    call->begun.at_server = TAKE_PTR(sent);
     return 0;
 }
 
@@ -344,10 +368,12 @@ static int (*const runners[TOOL_N_PLACES])(struct agent *agent, struct pending_c
     [TOOL_ENDS_RUN] = run_finish,
 };
 
-static const struct agent_tool *tool_of(const struct agent *agent, size_t action)
+static void add_server_key(struct resource_keys *keys, const char *server)
 {
-    return toolset_find(agent->tools,
-                        json_text_or(agent->history.items[action].json, "tool_name", ""));
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+
+    strbuf_appendf(&key, "server:%s", server);
+    resource_keys_add(keys, strbuf_take(&key));
 }
 
 void pending_call_plan(const struct agent *agent, size_t action, struct planned_call *planned)
@@ -362,6 +388,9 @@ void pending_call_plan(const struct agent *agent, size_t action, struct planned_
                           tool->place == TOOL_ENDS_RUN;
     resource_keys_add_call(&planned->keys, tool,
                            json_object_get(agent->history.items[action].json, "action"));
+    if (tool->place == TOOL_AT_SERVER &&
+        mcp_server_is_sequential(agent->conversation.spec, mcp_tool_server(tool)))
+        add_server_key(&planned->keys, mcp_tool_server(tool));
 }
 
 int pending_call_begin(struct agent *agent, const struct index_list *pending, size_t at,

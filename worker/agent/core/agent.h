@@ -65,6 +65,7 @@ struct agent {
     bool has_read_project;   /* or could not: see project_reading.h */
     bool has_read_servers;   /* the workspace's MCP servers: see server_reading.h */
     bool has_listed_servers; /* asked the MCP servers for their tools */
+    bool has_ended_sessions; /* those at MCP servers that are not configured so any more */
     bool is_tidy;            /* the history's beginning has been pruned */
     bool is_over;            /* the run's end is stored, or the lease is lost */
 };

@@ -7,11 +7,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "client/http.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/tools/agent_tool.h"
-#include "model/tools/mcp.h"
 #include "model/tools/mcp_config.h"
 #include "model/tools/mcp_observation.h"
 #include "model/tools/mcp_tools.h"
@@ -24,15 +22,13 @@
 #include "worker/agent/mcp/server_connections.h"
 #include "worker/agent/mcp/server_talk.h"
 #include "worker/agent/mcp/variables.h"
-#include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
-
-/* The sandbox runs a program for at most two minutes. */
-enum { PROGRAM_MAX_MS = 120000 };
 
 #define DOUBT_TEXT                                                                                 \
     "The worker that ran this call stopped before it had the result. The server may have run it, " \
     "so it was not sent again. Check its effects before you repeat it."
+
+#define NO_SANDBOX_TEXT "The agent has no sandbox to run the server '%s' in."
 
 #define GONE_TEXT "The server '%s' of this tool is not in the agent's configuration any more."
 
@@ -67,15 +63,15 @@ static const json_t *noted_calls(const struct agent *agent)
     return json_object_get(agent->conversation.agent_state, AGENT_STATE_SERVER_CALLS);
 }
 
-/* Whether the call was sent before, without a result. */
-static bool is_in_doubt(const struct agent *agent, size_t action)
-{
-    return is_noted(noted_calls(agent), agent->history.items[action].id.text);
-}
-
 static bool can_repeat(const struct agent_tool *tool)
 {
     return tool->annotations.is_read_only || tool->annotations.is_idempotent;
+}
+
+bool server_call_is_in_doubt(const struct agent *agent, size_t action,
+                             const struct agent_tool *tool)
+{
+    return !can_repeat(tool) && is_noted(noted_calls(agent), agent->history.items[action].id.text);
 }
 
 /* Stores that this call is about to be sent; others that have no result yet stay noted. */
@@ -102,21 +98,6 @@ static int note_call(struct agent *agent, size_t action, struct error *err)
 
 /* --- the talk --- */
 
-static int begin_program(struct server_call *call, struct error *err)
-{
-    struct server_talk *talk = &call->talk;
-    int64_t ms = mcp_server_call_ms(talk->connection.server);
-    int64_t limited_ms = ms < PROGRAM_MAX_MS ? ms : PROGRAM_MAX_MS;
-    json_auto_t *messages = mcp_program_messages(false, talk->tool, talk->arguments);
-    json_auto_t *body = mcp_server_order(talk->connection.server, messages, limited_ms);
-    const struct sandbox_order order = {
-        .path = MCP_PROGRAM_PATH, .content = body, .timeout_ms = limited_ms};
-
-    if (call->agent->sandbox == NULL)
-        return error_set(err, ERROR_INVALID, "The agent has no sandbox to run it in");
-    return sandbox_ask_begin(call->agent->sandbox, &order, &talk->program, err);
-}
-
 static void start_talk(struct server_call *call, struct server_talks *talks, const char *tool)
 {
     struct agent *agent = call->agent;
@@ -127,8 +108,6 @@ static void start_talk(struct server_call *call, struct server_talks *talks, con
     server_connection_copy(call->connection, &talk->connection);
     talk->arguments =
         variables_expand(agent, json_object_get(call_action_to_run(agent, call->action), "data"));
-    if (talk->connection.transport == MCP_STDIO && begin_program(call, &talk->failure) < 0)
-        return;
     server_talk_start(talks, talk);
 }
 
@@ -137,8 +116,10 @@ static void find_problem(struct server_call *call, const struct agent_tool *tool
 {
     if (call->connection == NULL)
         strbuf_appendf(&call->problem, GONE_TEXT, mcp_tool_server(tool));
-    else if (is_in_doubt(call->agent, call->action) && !can_repeat(tool))
+    else if (server_call_is_in_doubt(call->agent, call->action, tool))
         strbuf_append(&call->problem, DOUBT_TEXT);
+    else if (call->connection->transport == MCP_STDIO)
+        strbuf_appendf(&call->problem, NO_SANDBOX_TEXT, call->connection->name);
     else if (call_is_incomplete(call->agent, call->action))
         strbuf_append(&call->problem, CALL_WITHHELD_TEXT);
 }
@@ -195,8 +176,7 @@ static void join(struct server_call *call)
     call->has_talk = false;
     server_talk_join(talk);
     server_connection_hide(call->agent, &talk->connection);
-    server_connection_join(call->connection, &talk->connection, talk->result != NULL);
-    http_call_free(TAKE_PTR(talk->program));
+    server_connection_join(call->connection, &talk->connection);
 }
 
 void server_call_free(struct server_call *call)

@@ -32,6 +32,9 @@ struct strbuf;
 int server_call_begin(struct agent *agent, struct server_talks *talks, size_t action,
                       const struct agent_tool *tool, struct server_call **call_out,
                       struct error *err) NONNULL MUST_CHECK;
+/* Whether the call was sent before, and must not be sent again without knowing its outcome. */
+bool server_call_is_in_doubt(const struct agent *agent, size_t action,
+                             const struct agent_tool *tool) NONNULL MUST_CHECK;
 /* False if it has ended without being sent. */
 bool server_call_is_running(const struct server_call *call) NONNULL MUST_CHECK;
 /* Whether a running call has its outcome: server_call_end() does not block. */

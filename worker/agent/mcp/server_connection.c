@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "client/mcp.h"
 #include "client/mcp_session.h"
 #include "worker/agent/core/agent.h"
@@ -116,6 +117,12 @@ int server_connection_resume(struct server_connection *connection, const json_t 
     return 0;
 }
 
+void server_connection_drop_ended(struct server_connection *connection)
+{
+    if (connection->is_greeted && !mcp_is_connected(mcp_session_connection(connection->session)))
+        server_connection_close(connection);
+}
+
 int server_connection_greet(struct server_connection *connection, struct error *err)
 {
     if (connection->is_greeted)
@@ -148,17 +155,35 @@ int server_connection_read_headers(struct server_connection *connection, struct 
 
 /* --- copies --- */
 
-/* Enters the session of another connection; stays without one if the credentials are bad. */
 static void share_session(struct server_connection *connection, struct server_connection *with)
 {
     const struct mcp_options options = options_of(connection, 0);
+
+    connection->session = mcp_session_share(with->session, &options);
+}
+
+/* A stream belongs to one thread at a time. */
+static void take_session(struct server_connection *connection, struct server_connection *from)
+{
+    const struct mcp_options options = options_of(connection, 0);
+
+    connection->session = TAKE_PTR(from->session);
+    mcp_set_options(mcp_session_connection(connection->session), &options);
+    server_connection_close(from);
+}
+
+/* Enters the session of another connection; stays without one if the credentials are bad. */
+static void enter_session(struct server_connection *connection, struct server_connection *other)
+{
     struct error ignored = ERROR_INIT;
 
     server_connection_close(connection);
-    if (with->transport != MCP_STREAMABLE_HTTP || !with->is_greeted ||
-        server_connection_read_headers(connection, &ignored) < 0)
+    if (!other->is_greeted || server_connection_read_headers(connection, &ignored) < 0)
         return;
-    connection->session = mcp_session_share(with->session, &options);
+    if (connection->transport == MCP_STREAMABLE_HTTP)
+        share_session(connection, other);
+    else
+        take_session(connection, other);
     connection->is_greeted = true;
 }
 
@@ -172,8 +197,8 @@ void server_connection_copy(struct server_connection *connection,
     copy_out->kept = NULL;
     copy_out->has_changed_tools = false;
     cancel_init(&copy_out->cancel);
-    share_session(copy_out, connection);
-    copy_out->is_shared = copy_out->is_greeted;
+    enter_session(copy_out, connection);
+    copy_out->is_shared = copy_out->is_greeted && copy_out->transport == MCP_STREAMABLE_HTTP;
 }
 
 static void take_tokens(struct server_connection *connection, const struct server_connection *copy)
@@ -188,14 +213,15 @@ static void take_tokens(struct server_connection *connection, const struct serve
                      "the next request without credentials is refused");
 }
 
-void server_connection_join(struct server_connection *connection, struct server_connection *copy,
-                            bool is_usable)
+void server_connection_join(struct server_connection *connection, struct server_connection *copy)
 {
+    bool is_intact = copy->is_greeted && mcp_session_is_intact(copy->session);
+
     take_tokens(connection, copy);
     note_changed(connection, copy);
-    if (is_usable && !copy->is_shared)
-        share_session(connection, copy);
-    if (!is_usable && copy->is_shared)
+    if (is_intact && !copy->is_shared)
+        enter_session(connection, copy);
+    if (!is_intact && copy->is_shared)
         server_connection_close(connection);
     server_connection_done(copy);
 }

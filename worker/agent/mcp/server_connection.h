@@ -1,9 +1,10 @@
 /*
  * A connection to an MCP server: over HTTP, a session, made at the first use and again if the
- * server has forgotten it. A server that is a program in the sandbox is started for each talk.
+ * server has forgotten it. A server that is a program is the sandbox's: see program_call.h.
  *
- * Calls run on threads of their own, each with a copy of its server's connection; the sessions of
- * copies over streamable HTTP are the same.
+ * Calls run on threads of their own, each with a copy of its server's connection. Over streamable
+ * HTTP the copies have their session in common. Over HTTP+SSE a copy takes the session with it, and
+ * gives it back: calls of such a server run one after the other (pending_call_plan()).
  *
  * Ownership: the holder's, from server_connection_init() or _copy() to _done() or _join().
  * Threading: one thread at a time, and cancel_set(&connection->cancel) from any.
@@ -38,7 +39,7 @@ struct server_connection {
     struct mcp_headers headers;
     struct mcp_session *session; /* NULL: none */
     bool is_greeted;             /* the session has begun */
-    bool is_shared;              /* as the session that it was copied from */
+    bool is_shared;              /* it is that of the connection that it was copied from, too */
     json_t *kept;                /* the session as it is stored; NULL: it is not */
     bool has_changed_tools;      /* the server has said so in a session that is closed */
     struct cancel cancel;        /* of its requests, also for a new token */
@@ -63,6 +64,8 @@ int server_connection_resume(struct server_connection *connection, const json_t 
 int server_connection_greet(struct server_connection *connection,
                             struct error *err) NONNULL MUST_CHECK;
 void server_connection_close(struct server_connection *connection) NONNULL;
+/* Closes a session whose stream the server has ended. */
+void server_connection_drop_ended(struct server_connection *connection) NONNULL;
 /* Takes the headers of further requests, also of an open session, from the configuration. */
 int server_connection_read_headers(struct server_connection *connection,
                                    struct error *err) NONNULL MUST_CHECK;
@@ -70,18 +73,14 @@ int server_connection_read_headers(struct server_connection *connection,
 void server_connection_hide(struct agent *agent,
                             const struct server_connection *connection) NONNULL;
 
-/*
- * Makes a copy for another thread: in the same session if one has begun and the transport allows
- * it, otherwise without one. The copy is to be joined.
- */
+/* Makes a copy for another thread, in the session if one has begun. It is to be joined. */
 void server_connection_copy(struct server_connection *connection,
                             struct server_connection *copy_out) NONNULL;
 /*
  * Releases a copy after its talk and takes from it: new tokens, whether the tools have changed, and
- * its session, if it made one. is_usable: the talk succeeded; else a session in common is closed,
- * too.
+ * the session that it used or made, unless that is broken.
  */
-void server_connection_join(struct server_connection *connection, struct server_connection *copy,
-                            bool is_usable) NONNULL;
+void server_connection_join(struct server_connection *connection,
+                            struct server_connection *copy) NONNULL;
 
 #endif

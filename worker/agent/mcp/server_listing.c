@@ -16,7 +16,6 @@
 #include "client/mcp_session.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
-#include "model/tools/mcp.h"
 #include "model/tools/mcp_config.h"
 #include "model/tools/mcp_listing.h"
 #include "model/tools/project_servers.h"
@@ -26,10 +25,11 @@
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/secret_list.h"
+#include "worker/agent/mcp/ended_sessions.h"
+#include "worker/agent/mcp/program_call.h"
 #include "worker/agent/mcp/server_connections.h"
 #include "worker/agent/mcp/server_thread.h"
 #include "worker/agent/mcp/server_token.h"
-#include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
 enum { LIST_MS = 30000 };
@@ -95,6 +95,7 @@ static void begin_question(struct agent *agent, struct server_question *question
     struct server_connection *connection = question->connection;
 
     cancel_reset(&connection->cancel);
+    server_connection_drop_ended(connection);
     if (connection->is_greeted)
         mcp_set_timeout(mcp_session_connection(connection->session), LIST_MS);
     if ((!connection->is_greeted &&
@@ -140,22 +141,6 @@ static int ask_remote(struct agent *agent, struct server_round *round, struct er
     return is_stopped ? -1 : 0;
 }
 
-static int ask_program(struct agent *agent, struct server_question *question, struct error *err)
-{
-    json_auto_t *messages = mcp_program_messages(true, NULL, NULL);
-    json_auto_t *body = mcp_server_order(question->connection->server, messages, LIST_MS);
-    json_auto_t *reply = NULL;
-    json_auto_t *none = NULL;
-    const struct sandbox_order order = {
-        .path = MCP_PROGRAM_PATH, .content = body, .timeout_ms = LIST_MS};
-
-    if (agent->sandbox == NULL)
-        return error_set(err, ERROR_INVALID, "The agent has no sandbox to run it in");
-    if (sandbox_ask(agent->sandbox, &order, &reply, err) < 0)
-        return -1;
-    return mcp_program_read(json_object_get(reply, "replies"), question->tools, &none, err);
-}
-
 /* Programs start one after the other, in the one sandbox. */
 static void ask_programs(struct agent *agent, struct server_round *round)
 {
@@ -163,15 +148,16 @@ static void ask_programs(struct agent *agent, struct server_round *round)
         struct server_question *question = &round->items[i];
 
         if (question->connection->transport == MCP_STDIO)
-            question->rc = ask_program(agent, question, &question->err);
+            question->rc =
+                program_list(agent, question->connection, LIST_MS, question->tools, &question->err);
     }
 }
 
-/* A session that failed is not used again; one of the older transport ends with its stream. */
+/* A session that failed is not used again. */
 static void close_sessions(struct server_round *round)
 {
     for (size_t i = 0; i < round->n; i++) {
-        if (round->items[i].rc < 0 || round->items[i].connection->transport == MCP_SSE)
+        if (round->items[i].rc < 0)
             server_connection_close(round->items[i].connection);
     }
 }
@@ -318,6 +304,8 @@ int server_listing_settle(struct agent *agent, struct error *err)
     json_auto_t *known = has_changed ? NULL : json_incref(stored_listing(agent));
     json_auto_t *listing = NULL;
 
+    if (ended_sessions_settle(agent, err) < 0)
+        return -1;
     if (!is_due(agent, has_changed))
         return 0;
     for (size_t i = 0; i < server_connections_of(agent)->n; i++) {

@@ -4,28 +4,20 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "client/http.h"
 #include "client/mcp.h"
 #include "client/mcp_session.h"
-#include "model/tools/mcp.h"
 #include "model/tools/mcp_config.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/mcp/server_thread.h"
 #include "worker/agent/mcp/server_token.h"
-#include "worker/agent/sandbox/sandbox.h"
 
 enum { CONNECT_MS = 30000 };
 
-/* --- over HTTP --- */
-
-/* Makes a session if none is open. A stream's time is that of the call, too. */
+/* Makes a session if none is open. */
 static int open_session(struct server_connection *connection, struct error *err)
 {
-    int64_t ms = CONNECT_MS;
-
-    if (connection->transport == MCP_SSE)
-        ms += mcp_server_call_ms(connection->server);
-    if (connection->session == NULL && server_connection_prepare(connection, ms, err) < 0)
+    server_connection_drop_ended(connection);
+    if (connection->session == NULL && server_connection_prepare(connection, CONNECT_MS, err) < 0)
         return -1;
     return server_connection_greet(connection, err);
 }
@@ -36,9 +28,8 @@ static int say(struct server_talk *talk, struct error *err)
 
     if (open_session(connection, err) < 0)
         return -1;
-    if (connection->transport != MCP_SSE)
-        mcp_set_timeout(mcp_session_connection(connection->session),
-                        mcp_server_call_ms(connection->server));
+    mcp_set_timeout(mcp_session_connection(connection->session),
+                    mcp_server_call_ms(connection->server));
     return mcp_session_call(connection->session, talk->tool, talk->arguments, &talk->result, err);
 }
 
@@ -47,8 +38,6 @@ static int say_with_new_token(struct server_talk *talk, struct error *err)
 {
     struct server_connection *connection = &talk->connection;
 
-    if (connection->transport == MCP_SSE)
-        server_connection_close(connection);
     if (server_token_replace(connection, err) < 0)
         return -1;
     return say(talk, err);
@@ -76,33 +65,6 @@ static int call_remote(struct server_talk *talk, struct error *err)
     return rc;
 }
 
-/* --- as a program of the sandbox --- */
-
-static int wait_for_program(struct server_talk *talk, struct error *err)
-{
-    struct cancel *cancel = &talk->connection.cancel;
-    int rc = -1;
-
-    if (cancel_enter(cancel, talk->program, err) < 0)
-        return -1;
-    rc = http_wait(talk->program, err);
-    cancel_leave(cancel);
-    return rc;
-}
-
-static int call_program(struct server_talk *talk, struct error *err)
-{
-    json_auto_t *tools = json_array();
-    json_auto_t *reply = NULL;
-
-    if (wait_for_program(talk, err) < 0 || sandbox_ask_read(talk->program, &reply, err) < 0 ||
-        mcp_program_read(json_object_get(reply, "replies"), tools, &talk->result, err) < 0)
-        return -1;
-    if (talk->result == NULL)
-        return error_set(err, ERROR_INVALID, "The server did not answer the call");
-    return 0;
-}
-
 /* --- threads --- */
 
 static void note_end(struct server_talks *talks, struct server_talk *talk)
@@ -123,8 +85,7 @@ static void note_end(struct server_talks *talks, struct server_talk *talk)
 static void *run(void *context)
 {
     struct server_talk *talk = context;
-    int rc = talk->program != NULL ? call_program(talk, &talk->failure)
-                                   : call_remote(talk, &talk->failure);
+    int rc = call_remote(talk, &talk->failure);
 
     assert(rc == 0 || talk->result == NULL);
     note_end(talk->talks, talk);

@@ -20,7 +20,6 @@
 #include "model/limits.h"
 #include "worker/agent/mcp/server_connection.h"
 
-struct http_call;
 struct run_control;
 struct server_talk;
 
@@ -38,7 +37,6 @@ struct server_talk {
     struct server_talks *talks; /* NULL: it does not run */
     struct run_control *control;
     struct server_connection connection; /* a copy */
-    struct http_call *program;           /* the request to the sandbox that starts it, or NULL */
     char *tool;                          /* the server's name for it */
     json_t *arguments;
     pthread_t thread;

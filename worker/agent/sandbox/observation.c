@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "model/event/event.h"
 #include "model/limits.h"
+#include "model/tools/mcp_tools.h"
 
 /* Size of the event's other members: ids, names, time. */
 #define EVENT_MARGIN_BYTES 4000
@@ -19,9 +20,10 @@ enum member_type {
     MEMBER_TEXT,
     MEMBER_INTEGER,
     MEMBER_BOOLEAN,
-    MEMBER_TEXTS, /* a list */
-    MEMBER_RANGE, /* two integers */
-    MEMBER_TIME,  /* YYYY-MM-DDTHH:MM:SS */
+    MEMBER_TEXTS,   /* a list */
+    MEMBER_OBJECTS, /* a list */
+    MEMBER_RANGE,   /* two integers */
+    MEMBER_TIME,    /* YYYY-MM-DDTHH:MM:SS */
     MEMBER_CHANGE_TYPE,
 };
 
@@ -83,6 +85,11 @@ static const struct member members[] = {
     {"HookObservation", "error", MEMBER_TEXT, OPTIONAL},
     {"ApplyPatchObservation", "message", MEMBER_TEXT, OPTIONAL},
     {"ApplyPatchObservation", "fuzz", MEMBER_INTEGER, OPTIONAL},
+    {MCP_OBSERVATION_KIND, "tool_name", MEMBER_TEXT, REQUIRED},
+    {MCP_OBSERVATION_KIND, "error", MEMBER_TEXT, OPTIONAL},
+    {MCP_OBSERVATION_KIND, "has_changed_tools", MEMBER_BOOLEAN, OPTIONAL},
+    {MCP_LIST_OBSERVATION_KIND, "tools", MEMBER_OBJECTS, OPTIONAL},
+    {MCP_LIST_OBSERVATION_KIND, "error", MEMBER_TEXT, OPTIONAL},
     {ENTRY, "name", MEMBER_TEXT, REQUIRED},
     {ENTRY, "path", MEMBER_TEXT, REQUIRED},
     {ENTRY, "is_directory", MEMBER_BOOLEAN, REQUIRED},
@@ -109,6 +116,18 @@ static bool are_texts(const json_t *value)
 
     json_array_foreach (value, i, item) {
         if (!json_is_string(item))
+            return false;
+    }
+    return json_is_array(value);
+}
+
+static bool are_objects(const json_t *value)
+{
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (value, i, item) {
+        if (!json_is_object(item))
             return false;
     }
     return json_is_array(value);
@@ -148,6 +167,8 @@ static bool has_type(const json_t *value, enum member_type type)
         return json_is_boolean(value);
     case MEMBER_TEXTS:
         return are_texts(value);
+    case MEMBER_OBJECTS:
+        return are_objects(value);
     case MEMBER_RANGE:
         return is_range(value);
     case MEMBER_TIME:
@@ -291,7 +312,8 @@ int observation_from_sandbox(json_t *reply, const char *kind, json_t **observati
     if (text_equal(kind, "ApplyPatchObservation"))
         copy_commit(observation, reply);
     json_put_text(observation, "kind", kind);
-    if (fit_into_event(observation, err) < 0)
+    /* A list is stored in the specification, by limits of its own. */
+    if (!text_equal(kind, MCP_LIST_OBSERVATION_KIND) && fit_into_event(observation, err) < 0)
         return -1;
     *observation_out = TAKE_PTR(observation);
     return 0;

@@ -226,6 +226,7 @@ static json_t *order_content(const struct sandbox *sandbox, const struct action_
     json_put(content, "args", json_incref(order->args));
     json_put_text(content, "working_dir", conversation_working_dir(&sandbox->agent->conversation));
     json_put(content, "env", json_incref(order->env));
+    (void)json_object_update(content, order->more);
     return content;
 }
 
@@ -303,15 +304,7 @@ int sandbox_end_action(struct sandbox_action *action, struct action_result *resu
     return 0;
 }
 
-static struct sandbox_http_request question_of(const struct sandbox_order *order)
-{
-    return (struct sandbox_http_request){.method = "POST",
-                                         .path = order->path,
-                                         .content = order->content,
-                                         .timeout_ms = order->timeout_ms};
-}
-
-int sandbox_ask_read(struct http_call *call, json_t **reply_out, struct error *err)
+static int read_reply(struct http_call *call, json_t **reply_out, struct error *err)
 {
     const char *body = NULL;
     size_t len = 0;
@@ -326,24 +319,16 @@ int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order, json
                 struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
-    struct sandbox_http_request question = question_of(order);
+    const struct sandbox_http_request question = {.method = "POST",
+                                                  .path = order->path,
+                                                  .content = order->content,
+                                                  .timeout_ms = order->timeout_ms};
 
     if (sandbox_ready(sandbox, err) < 0 ||
         sandbox_http_start(sandbox->agent, &sandbox->address.endpoint, &question, &call, err) < 0 ||
         sandbox_http_wait(sandbox->agent, call, err) < 0)
         return -1;
-    return sandbox_ask_read(call, reply_out, err);
-}
-
-int sandbox_ask_begin(struct sandbox *sandbox, const struct sandbox_order *order,
-                      struct http_call **call_out, struct error *err)
-{
-    struct sandbox_http_request question = question_of(order);
-
-    question.is_detached = true;
-    if (sandbox_ready(sandbox, err) < 0)
-        return -1;
-    return sandbox_http_start(sandbox->agent, &sandbox->address.endpoint, &question, call_out, err);
+    return read_reply(call, reply_out, err);
 }
 
 int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeout_s,

@@ -22,7 +22,6 @@
 
 struct agent;
 struct error;
-struct http_call;
 struct sandbox;
 
 /* NULL if neither a tool nor a hook of the conversation needs a sandbox. */
@@ -52,6 +51,7 @@ struct action_request {
     const char *observation_kind;
     json_t *args;       /* the action's members except kind */
     json_t *env;        /* object of exports, or NULL */
+    json_t *more;       /* further members, which may differ when it is repeated, or NULL */
     int64_t timeout_ms; /* after that the sandbox is considered hung */
 };
 
@@ -114,15 +114,6 @@ struct sandbox_order {
  */
 int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order, json_t **reply_out,
                 struct error *err) NONNULL MUST_CHECK;
-/*
- * As above up to the posting: another thread may wait for the call, which the caller frees, and
- * read its reply.
- */
-int sandbox_ask_begin(struct sandbox *sandbox, const struct sandbox_order *order,
-                      struct http_call **call_out, struct error *err) NONNULL MUST_CHECK;
-/* The reply to a call that is over, a new reference. From any thread. */
-int sandbox_ask_read(struct http_call *call, json_t **reply_out,
-                     struct error *err) NONNULL MUST_CHECK;
 /*
  * Runs one of deft's own commands immediately, outside the conversation's shells: *answer_out =
  * {"exit_code", "stdout", "stderr"}, a new reference. May run twice. Errors as sandbox_ask().

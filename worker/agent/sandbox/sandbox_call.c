@@ -41,7 +41,8 @@ struct sandbox_tool_call {
     size_t action; /* index, because the history's items move */
     json_t *args;
     json_t *env;
-    struct action_request order; /* borrows args and env */
+    json_t *more;
+    struct action_request order; /* borrows these three */
     bool is_ready;               /* the sandbox runs */
     bool is_early;               /* see sandbox_call_is_early() */
     struct sandbox_action *sent; /* NULL: see failure */
@@ -240,6 +241,27 @@ struct sandbox_tool_call *sandbox_call_begin(struct agent *agent, size_t action,
     return call;
 }
 
+struct sandbox_tool_call *sandbox_call_begin_as(struct agent *agent, size_t action,
+                                                const struct sandbox_call_form *form)
+{
+    struct sandbox_tool_call *call = NEW(struct sandbox_tool_call);
+
+    call->agent = agent;
+    call->action = action;
+    call->args = json_incref(form->args);
+    call->more = json_incref(form->more);
+    call->order = (struct action_request){
+        .action_id = agent->history.items[action].id,
+        .tool = form->tool,
+        .observation_kind = form->observation_kind,
+        .args = call->args,
+        .more = call->more,
+        .timeout_ms = form->timeout_ms,
+    };
+    error_ignore(send_order(call, &call->failure), "sandbox_call_end() reports it");
+    return call;
+}
+
 bool sandbox_call_is_early(const struct sandbox_tool_call *call)
 {
     return call->is_early;
@@ -257,6 +279,7 @@ void sandbox_call_free(struct sandbox_tool_call *call)
     sandbox_action_free(call->sent);
     json_decref(call->args);
     json_decref(call->env);
+    json_decref(call->more);
     mem_free(call);
 }
 

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -21,6 +22,15 @@ struct agent_tool;
 struct error;
 
 struct sandbox_tool_call;
+
+/* How a call is sent to the sandbox: see struct action_request. */
+struct sandbox_call_form {
+    const char *tool;
+    const char *observation_kind;
+    json_t *args;
+    json_t *more;
+    int64_t timeout_ms;
+};
 
 /* Why a call has no observation, for the model. */
 struct call_problem {
@@ -40,6 +50,10 @@ void call_problem_done(struct call_problem *problem) NONNULL;
  */
 struct sandbox_tool_call *sandbox_call_begin(struct agent *agent, size_t action,
                                              const struct agent_tool *tool) NONNULL MUST_CHECK;
+/* The same for a tool that is not one of the sandbox's own; the form's JSON is borrowed. */
+struct sandbox_tool_call *
+sandbox_call_begin_as(struct agent *agent, size_t action,
+                      const struct sandbox_call_form *form) NONNULL MUST_CHECK;
 /*
  * True if it was not sent because other calls are open in a sandbox that has been replaced: they
  * must have their results before another sandbox is noted, or a take-over could run them again.

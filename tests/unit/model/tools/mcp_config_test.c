@@ -117,6 +117,29 @@ static void an_order_has_the_program_and_the_messages(void **state)
                           " 'timeout_ms': 1500, 'messages': [{'id': 1}]}");
 }
 
+static void a_program_is_what_starts_it(void **state)
+{
+    json_auto_t *server = json_of("{'command': 'c', 'args': ['a'], 'env': {'N': 'v'}, 'cwd': '/d',"
+                                  " 'timeout': 3, 'enabled': true}");
+    json_auto_t *program = mcp_server_program(server);
+
+    (void)state;
+    assert_json_is(program, "{'command': 'c', 'args': ['a'], 'env': {'N': 'v'}, 'cwd': '/d'}");
+}
+
+static void calls_over_the_older_transport_are_sequential(void **state)
+{
+    json_auto_t *spec =
+        json_of("{'agent': {'mcp_config': {'a': {'url': 'http://a/sse'}, 'b': {'command': 'b'},"
+                " 'c': {'url': 'http://a/mcp'}}}}");
+
+    (void)state;
+    assert_true(mcp_server_is_sequential(spec, "a"));
+    assert_false(mcp_server_is_sequential(spec, "b"));
+    assert_false(mcp_server_is_sequential(spec, "c"));
+    assert_false(mcp_server_is_sequential(spec, "d"));
+}
+
 int mcp_config_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +149,8 @@ int mcp_config_tests(void)
         cmocka_unit_test(a_call_takes_what_the_server_is_given),
         cmocka_unit_test(a_program_needs_the_sandbox),
         cmocka_unit_test(an_order_has_the_program_and_the_messages),
+        cmocka_unit_test(a_program_is_what_starts_it),
+        cmocka_unit_test(calls_over_the_older_transport_are_sequential),
     };
 
     return cmocka_run_group_tests_name("model/mcp_config", tests, NULL, NULL);

@@ -21,6 +21,7 @@
 #include "sandbox/core/event_loop.h"
 #include "sandbox/git/credentials.h"
 #include "sandbox/http/server_request.h"
+#include "sandbox/ports/mcp_programs.h"
 #include "support/json_path.h"
 #include "unit/sandbox/sandbox_test.h"
 
@@ -62,6 +63,7 @@ static int set_up(void **state)
     assert_int_equal(event_loop_new(&bench->server.loop, &err), 0);
     bench->server.journal = journal_open(bench->folder, "{\"state\":\"interrupted\"}");
     bench->server.credentials = credentials_new();
+    bench->server.mcp_programs = mcp_programs_new(bench->server.loop, &bench->config);
     bench->server.actions = actions_new(&bench->server);
     *state = bench;
     return 0;
@@ -72,6 +74,7 @@ static int tear_down(void **state)
     struct bench *bench = *state;
 
     actions_free(bench->server.actions);
+    mcp_programs_free(bench->server.mcp_programs);
     credentials_free(bench->server.credentials);
     journal_close(bench->server.journal);
     event_loop_free(bench->server.loop);

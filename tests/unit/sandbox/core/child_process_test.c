@@ -309,6 +309,48 @@ static void child_has_the_listed_descriptors_alone(void **state)
     fd_close(&three);
 }
 
+/* The read end is at its end when nothing has the write end any more. */
+static void child_may_end_with_its_server(void **state)
+{
+    CLEANUP(fd_close) int read_end = -1;
+    CLEANUP(fd_close) int write_end = -1;
+    int ends[2] = {-1, -1};
+    pid_t server = 0;
+    char byte = 0;
+
+    (void)state;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    read_end = ends[0];
+    write_end = ends[1];
+    server = fork();
+    assert_true(server >= 0);
+    if (server == 0) {
+        char program[] = "sleep";
+        char time[] = "1000";
+        char *argv[] = {program, time, NULL};
+        char **environment = child_process_environment_new(CHILD_PROCESS_TERMINAL, "/");
+        struct error err = ERROR_INIT;
+        pid_t pid = 0;
+
+        must(child_process_start(
+                 &(struct child_process_spec){.path = "/bin/sleep",
+                                              .argv = argv,
+                                              .envp = environment,
+                                              .fds =
+                                                  (const struct child_process_fd[]){{write_end, 1}},
+                                              .n_fds = 1,
+                                              .ends_with_server = true},
+                 &pid, &err) == 0,
+             err.message);
+        (void)kill(getpid(), SIGKILL);
+    }
+    fd_close(&write_end);
+    assert_int_equal(waitpid(server, NULL, 0), server);
+    (void)alarm(ALARM_S);
+    assert_int_equal(read(read_end, &byte, 1), 0);
+    (void)alarm(0);
+}
+
 static void child_that_does_not_start_says_why(void **state)
 {
     char *const argv[] = {(char *)(uintptr_t)"x", NULL};
@@ -361,6 +403,7 @@ int child_process_tests(void)
         cmocka_unit_test(programs_are_found_in_folders),
         cmocka_unit_test(child_has_its_folder_session_and_signals),
         cmocka_unit_test(child_has_the_listed_descriptors_alone),
+        cmocka_unit_test(child_may_end_with_its_server),
         cmocka_unit_test(child_that_does_not_start_says_why),
     };
 

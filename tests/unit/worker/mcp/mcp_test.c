@@ -25,6 +25,7 @@ int main(int argc, char **argv)
 {
     (void)argc;
     test_need_postgres(argv);
-    return variables_tests() + server_listing_tests() + server_call_tests() + server_token_tests() +
+    return variables_tests() + ended_sessions_tests() + program_call_tests() +
+           server_listing_tests() + server_call_tests() + server_token_tests() +
            project_servers_tests();
 }

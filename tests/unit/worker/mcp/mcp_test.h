@@ -41,6 +41,8 @@ void mcp_start_request(struct test_server *server, struct strbuf *out) NONNULL;
 size_t mcp_n_requests(struct test_server *server, const char *method) NONNULL;
 
 int project_servers_tests(void);
+int ended_sessions_tests(void);
+int program_call_tests(void);
 int server_call_tests(void);
 int server_listing_tests(void);
 int server_token_tests(void);

@@ -11,11 +11,16 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "client/mcp.h"
+#include "client/mcp_session.h"
 #include "model/conversation/conversation.h"
 #include "model/tools/mcp_listing.h"
 #include "model/tools/mcp_tools.h"
 #include "support/json_path.h"
 #include "support/sql.h"
+#include "worker/agent/calls/call_plan.h"
+#include "worker/agent/calls/pending_call.h"
+#include "worker/agent/core/agent_row.h"
 #include "worker/agent/core/call_action.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
@@ -400,34 +405,126 @@ static void a_list_is_stored_though_another_write_came_first(void **state)
     called_end(&called);
 }
 
-/* Each talk over the older transport has a stream of its own. */
-static void a_call_over_the_older_transport_has_its_own_stream(void **state)
+#define ACCEPTED                                                                                   \
+    {.bytes = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",           \
+     .ending = TEST_CLOSE}
+#define STREAM_OF(events, end)                                                                     \
+    {.bytes =                                                                                      \
+         STREAM "event: endpoint\n" EVENT("/messages") EVENT("{\"id\":1,\"result\":{}}") events,   \
+     .ending = end}
+#define STREAMED(id, text)                                                                         \
+    EVENT("{\"id\":" id ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]}}")
+
+static void begin_over_stream(struct called *called, void **state, const struct test_reply *replies,
+                              size_t n)
 {
-    static const struct test_reply accepted = {
-        .bytes = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-        .ending = TEST_CLOSE};
-    static const struct test_reply stream = {
-        .bytes =
-            STREAM "event: endpoint\n" EVENT("/messages") EVENT("{\"id\":1,\"result\":{}}") EVENT(
-                "{\"id\":2,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"streamed\"}]}}"),
-        .ending = TEST_HOLD};
-    const struct test_reply replies[] = {stream, accepted, accepted, accepted,
-                                         stream, accepted, accepted, accepted};
     CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
+
+    called_begin(called, state, replies, n);
+    strbuf_appendf(&config, "{\"one\": {\"url\": \"%s\"}}",
+                   test_server_url(called->server, "/sse"));
+    called_configure(called, config.text);
+    called->tool.annotations.is_idempotent = true;
+}
+
+static void calls_over_the_older_transport_have_one_stream(void **state)
+{
+    static const struct test_reply replies[] = {
+        STREAM_OF(STREAMED("2", "first") STREAMED("3", "second"), TEST_HOLD), ACCEPTED, ACCEPTED,
+        ACCEPTED, ACCEPTED};
+    struct called called;
+
+    begin_over_stream(&called, state, replies, ARRAY_SIZE(replies));
+    called_run(&called);
+    called_assert_text(&called, "first");
+    called_run(&called);
+    called_assert_text(&called, "second");
+    assert_int_equal(test_server_n_requests(called.server), 5);
+    assert_non_null(strstr(test_server_request(called.server, 0), "GET /sse"));
+    assert_non_null(strstr(test_server_request(called.server, 4), "POST /messages"));
+    called_end(&called);
+}
+
+static void a_stream_that_has_ended_is_opened_again_before_the_call(void **state)
+{
+    static const struct test_reply replies[] = {
+        STREAM_OF(STREAMED("2", "first"), TEST_CLOSE), ACCEPTED, ACCEPTED, ACCEPTED,
+        STREAM_OF(STREAMED("2", "again"), TEST_HOLD),  ACCEPTED, ACCEPTED, ACCEPTED};
+    struct server_connection *connection = NULL;
+    struct called called;
+
+    begin_over_stream(&called, state, replies, ARRAY_SIZE(replies));
+    called_run(&called);
+    called_assert_text(&called, "first");
+    connection = server_connections_find(server_connections_of(&called.claimed.agent), "one");
+    while (connection->session != NULL &&
+           mcp_is_connected(mcp_session_connection(connection->session)))
+        ;
+    called_run(&called);
+    called_assert_text(&called, "again");
+    assert_int_equal(test_server_n_requests(called.server), 8);
+    called_end(&called);
+}
+
+static void a_stream_that_the_server_does_not_know_is_opened_again_once(void **state)
+{
+    static const struct test_reply replies[] = {
+        STREAM_OF(STREAMED("2", "first"), TEST_HOLD), ACCEPTED, ACCEPTED, ACCEPTED, REFUSAL("404"),
+        STREAM_OF(STREAMED("2", "again"), TEST_HOLD), ACCEPTED, ACCEPTED, ACCEPTED};
+    struct called called;
+
+    begin_over_stream(&called, state, replies, ARRAY_SIZE(replies));
+    called_run(&called);
+    called_assert_text(&called, "first");
+    called_run(&called);
+    called_assert_text(&called, "again");
+    assert_int_equal(test_server_n_requests(called.server), 9);
+    called_end(&called);
+}
+
+/* Also two tools that only read: the stream has one reader. */
+static void calls_over_the_older_transport_do_not_run_at_once(void **state)
+{
+    static const char *const urls[] = {"http://127.0.0.1:1/sse", "http://127.0.0.1:1/mcp"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
+        CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
+        struct planned_call planned = {.runs_alone = false};
+        struct called called;
+        struct agent *agent = &called.claimed.agent;
+
+        called_begin(&called, state, NULL, 0);
+        strbuf_appendf(&config, "{\"one\": {\"url\": \"%s\"}}", urls[i]);
+        called_configure(&called, config.text);
+        json_put(agent->conversation.spec, MCP_LISTING,
+                 json_loads("{\"tools\": [{\"server\": \"one\", \"name\": \"do\", \"tool\":"
+                            " {\"name\": \"do\", \"annotations\": {\"readOnlyHint\": true}}}]}",
+                            0, NULL));
+        agent_renew_tools(agent);
+        json_put_text(agent->history.items[called.action].json, "tool_name", "do");
+        pending_call_plan(agent, called.action, &planned);
+        assert_int_equal(planned.keys.n, i == 0);
+        if (i == 0)
+            assert_string_equal(planned.keys.items[0], "server:one");
+        resource_keys_done(&planned.keys);
+        called_end(&called);
+    }
+}
+
+/* A server's own error does not cost the state of the session. */
+static void a_call_that_the_server_refuses_leaves_the_session(void **state)
+{
+    static const struct test_reply replies[] = {
+        GREETING, ANSWER("{\"id\":2,\"error\":{\"code\":-32602,\"message\":\"no\"}}"), SECOND};
     struct called called;
 
     called_begin(&called, state, replies, ARRAY_SIZE(replies));
-    strbuf_appendf(&config, "{\"one\": {\"url\": \"%s\"}}", test_server_url(called.server, "/sse"));
-    json_put(json_object_get(called.claimed.agent.conversation.spec, "agent"), "mcp_config",
-             json_loads(config.text, 0, NULL));
     called.tool.annotations.is_idempotent = true;
     called_run(&called);
-    called_assert_text(&called, "streamed");
+    assert_string_equal(called.problem.text, "The MCP server 'one' failed: The server says: no");
     called_run(&called);
-    called_assert_text(&called, "streamed");
-    assert_int_equal(test_server_n_requests(called.server), 8);
-    assert_non_null(strstr(test_server_request(called.server, 0), "GET /sse"));
-    assert_non_null(strstr(test_server_request(called.server, 4), "GET /sse"));
+    called_assert_text(&called, "more");
+    assert_int_equal(test_server_n_requests(called.server), 4);
     called_end(&called);
 }
 
@@ -462,46 +559,16 @@ static void credentials_are_hidden(void **state)
     }
 }
 
-static void a_program_gets_the_call_in_the_sandbox(void **state)
+static void a_program_needs_a_sandbox(void **state)
 {
-    static const struct test_reply replies[] = {GREETING};
-    CLEANUP(strbuf_done) struct strbuf order = STRBUF_INIT;
-    struct run_fixture *fixture = *state;
     struct called called;
 
-    called_begin(&called, state, replies, ARRAY_SIZE(replies));
-    called_configure(&called, "{\"one\": {\"command\": \"c\", \"args\": [\"a\"], \"timeout\": 7}}");
-    stub_set_program(
-        fixture->stub,
-        "{\"replies\": [{\"id\": 1, \"result\": {}}, {\"id\": 3, \"result\": {\"content\":"
-        " [{\"type\": \"text\", \"text\": \"of the program\"}]}}]}");
-    called_run(&called);
-    called_assert_text(&called, "of the program");
-    stub_program_order(fixture->stub, &order);
-    assert_json_at(order.text, "command", "\"c\"");
-    assert_json_at(order.text, "args", "[\"a\"]");
-    assert_json_at(order.text, "timeout_ms", "7000");
-    assert_json_at(order.text, "messages[2].params", "{\"name\": \"do\", \"arguments\": {}}");
-    called_end(&called);
-}
-
-static void a_program_has_two_minutes_at_most(void **state)
-{
-    static const struct test_reply replies[] = {GREETING};
-    CLEANUP(strbuf_done) struct strbuf order = STRBUF_INIT;
-    struct run_fixture *fixture = *state;
-    struct called called;
-
-    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called_begin(&called, state, NULL, 0);
     called_configure(&called, "{\"one\": {\"command\": \"c\"}}");
-    stub_set_program(fixture->stub, "{\"replies\": [{\"id\": 1, \"result\": {}}]}");
     called_run(&called);
     assert_int_equal(called.rc, 0);
-    assert_null(called.observation);
     assert_string_equal(called.problem.text,
-                        "The MCP server 'one' failed: The server did not answer the call");
-    stub_program_order(fixture->stub, &order);
-    assert_json_at(order.text, "timeout_ms", "120000");
+                        "The agent has no sandbox to run the server 'one' in.");
     called_end(&called);
 }
 
@@ -526,10 +593,13 @@ int server_call_tests(void)
         cmocka_unit_test(a_changed_list_is_heard_of_during_a_call),
         cmocka_unit_test(a_changed_list_is_asked_for_again),
         cmocka_unit_test(a_list_is_stored_though_another_write_came_first),
-        cmocka_unit_test(a_call_over_the_older_transport_has_its_own_stream),
+        cmocka_unit_test(calls_over_the_older_transport_have_one_stream),
+        cmocka_unit_test(a_stream_that_has_ended_is_opened_again_before_the_call),
+        cmocka_unit_test(a_stream_that_the_server_does_not_know_is_opened_again_once),
+        cmocka_unit_test(calls_over_the_older_transport_do_not_run_at_once),
+        cmocka_unit_test(a_call_that_the_server_refuses_leaves_the_session),
         cmocka_unit_test(credentials_are_hidden),
-        cmocka_unit_test(a_program_gets_the_call_in_the_sandbox),
-        cmocka_unit_test(a_program_has_two_minutes_at_most),
+        cmocka_unit_test(a_program_needs_a_sandbox),
     };
 
     return cmocka_run_group_tests_name("worker/server_call", tests, run_fixture_set_up,

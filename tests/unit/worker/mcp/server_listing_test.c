@@ -250,20 +250,6 @@ static void a_server_that_failed_is_asked_once_in_a_run(void **state)
     test_server_stop(server);
 }
 
-static void a_program_is_listed_in_the_sandbox(void **state)
-{
-    struct run_fixture *fixture = *state;
-    struct uuid id;
-
-    stub_set_program(fixture->stub,
-                     "{\"replies\": [{\"id\": 1, \"result\": {}}, {\"id\": 2, \"result\":"
-                     " {\"tools\": [{\"name\": \"saw\"}]}}]}");
-    id = run_new_conversation(fixture, SAYS,
-                              "{\"agent\": {\"mcp_config\": {\"here\": {\"command\": \"c\"}}}}");
-    run_to_end(fixture, &id);
-    assert_listed(fixture, &id, "mcp_servers.here", "{\"tools\": [\"saw\"]}");
-}
-
 int server_listing_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,7 +263,6 @@ int server_listing_tests(void)
         cmocka_unit_test(credentials_do_not_stand_in_a_listing),
         cmocka_unit_test(credentials_do_not_stand_in_a_reason),
         cmocka_unit_test(a_server_that_failed_is_asked_once_in_a_run),
-        cmocka_unit_test(a_program_is_listed_in_the_sandbox),
     };
 
     return cmocka_run_group_tests_name("worker/server_listing", tests, run_fixture_set_up,

@@ -111,6 +111,13 @@ static void observations_of_file_tools_have_their_form(void **state)
          "\"b\": {\"type\": \"delete\", \"old_content\": \"x\"},"
          "\"c\": {\"type\": \"update\", \"move_path\": \"d\"}}}"},
         {"ApplyPatchObservation", "\"commit\": 1, \"fuzz\": 0", "\"fuzz\": 0"},
+        {"MCPToolObservation",
+         "\"tool_name\": \"t\", \"has_changed_tools\": true, \"error\": \"why\", \"tools\": []",
+         "\"tool_name\": \"t\", \"has_changed_tools\": true, \"error\": \"why\""},
+        {"MCPToolObservation", "\"has_changed_tools\": 1, \"error\": 1", "\"tool_name\": \"\""},
+        {"MCPListObservation", "\"tools\": [{\"name\": \"a\"}], \"more\": 1",
+         "\"tools\": [{\"name\": \"a\"}]"},
+        {"MCPListObservation", "\"tools\": [{}, 1], \"error\": \"why\"", "\"error\": \"why\""},
     };
 
     (void)state;

@@ -70,8 +70,9 @@ struct llm_piece {
 /* A failed attempt. */
 struct llm_attempt {
     const char *reason;
-    int64_t n_attempts;  /* the maximum; 0: no further attempt */
-    int64_t retry_in_ms; /* delay before the next attempt */
+    int64_t n_attempts;     /* the maximum; 0: no further attempt */
+    int64_t retry_in_ms;    /* delay before the next attempt */
+    int64_t gives_up_in_ms; /* when an outage is no longer waited out; 0: this is none */
 };
 
 /* Receives a streamed answer as it arrives, on the thread that runs the call. */

@@ -45,6 +45,7 @@ struct worker_settings {
     const char *llm_base_url;
     struct secret llm_key;
     int64_t llm_allow_private;
+    int64_t model_outage_ms; /* 0: a run's end */
     int64_t budget_unpriced;
     int64_t budget_per_user_cents; /* 0: none */
     int64_t budget_per_day_cents;

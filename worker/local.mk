@@ -8,6 +8,8 @@ libworker_a_SOURCES = \
 	worker/agent/llm/llm_response.c worker/agent/llm/llm_response.h \
 	worker/agent/llm/fallback.c worker/agent/llm/fallback.h \
 	worker/agent/llm/llm_step.c worker/agent/llm/llm_step.h \
+	worker/agent/llm/outage.c worker/agent/llm/outage.h \
+	worker/agent/core/run_wait.c worker/agent/core/run_wait.h \
 	worker/agent/calls/agent_start.c worker/agent/calls/agent_start.h \
 	worker/agent/calls/call_batch.c worker/agent/calls/call_batch.h \
 	worker/agent/calls/call_plan.c worker/agent/calls/call_plan.h \

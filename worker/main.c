@@ -106,6 +106,9 @@ static const struct setting worker_settings[] = {
      "what all model calls of a user may cost, in US cents; 0: no limit"},
     {"DEFT_BUDGET_PER_DAY_CENTS", SETTING_COUNT, "0", FIELD(budget_per_day_cents),
      "what a user's model calls of one day (UTC) may cost, in US cents; 0: no limit"},
+    {"DEFT_MODEL_OUTAGE_MS", SETTING_MS, "600000", FIELD(model_outage_ms),
+     "how long a run waits for a model whose server is out of order, after its retries; 0: it "
+     "ends"},
     {"DEFT_BUDGET_UNPRICED", SETTING_BOOL, "0", FIELD(budget_unpriced),
      "1: a run with a budget may use a model whose price is unknown; its calls count as free"},
     {"DEFT_CA_FILE", SETTING_TEXT, "", FIELD(ca_file),

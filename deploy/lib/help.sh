@@ -19,6 +19,8 @@ deft: a self-hosted platform for AI coding agents that work in sandboxes.
                           run the tests of the protocol checklists, and list items without a test
   ./deft bench [figure] [--json]
                           measure the figures of SPECIFICATION.md
+  ./deft bench tasks [task] [--json]
+                          let a real model do the tasks of tests/tasks
   ./deft doctor           check everything that deft needs, with a fix for each failed check
   ./deft COMMAND --help   describe a command and its settings
   ./deft --version        print the version of this checkout
@@ -137,10 +139,21 @@ HELP
 help_bench() {
     cat <<'HELP'
 Usage: ./deft bench [FIGURE] [--json]
+       ./deft bench tasks [TASK] [--json]
 
 Starts an instance of its own and measures all figures of SPECIFICATION.md, or one.
-  --json  print the figures as JSON
-Settings: DEFT_KEEP (1: keep the instance), DEFT_BENCH_LOAD_MINUTES (8: duration of the figure `load`).
+  --json  print the figures as JSON, an object in each line
+  tasks   instead, let a model do the tasks of tests/tasks (TASK: part of a name), which costs money;
+          prints success, steps, tokens, cost and time of each, then the totals. Exit status: 0 all
+          were solved, 1 some were not, 2 nothing could be run
+Settings: DEFT_KEEP (1: keep the instance), DEFT_BENCH_LOAD_MINUTES (8: duration of the figure `load`);
+of tasks:
+  DEFT_TASKS_MODEL     the model, such as anthropic/claude-opus-5 (docs/models.md)
+  DEFT_TASKS_API_KEY   its key; not needed with a DEFT_TASKS_BASE_URL whose server takes none
+  DEFT_TASKS_BASE_URL  the address of its server, if it is not the provider's own
+  DEFT_TASKS_AT_ONCE   tasks that run at once (3)
+  DEFT_TASKS_STEPS     most steps of a task (100)
+  DEFT_TASKS_SECONDS   most seconds of a task (1800)
 HELP
 }
 

@@ -78,17 +78,47 @@ command_bench() {
     for _option; do
         case $_option in
         --json) ;;
-        -*) die "bench: unknown option '$_option'" "./deft bench [figure] [--json]" ;;
+        -*) die "bench: unknown option '$_option'" "./deft bench --help" ;;
         esac
     done
     # Standard output is for the figures only.
     exec 3>&1 1>&2
+    if [ "${1-}" != tasks ]; then
+        bench_run tests/bench/run "$@"
+        return
+    fi
+    shift
+    trial_take_model
+    bench_run tests/tasks/run "$@"
+}
+
+# bench_run SCRIPT ARGUMENTS...
+bench_run() {
     trial_begin release
     users_make
     users_prepare_var
     trial_packages run build engine bench
-    [ -x "$DEFT_HOME/tests/bench/run" ] || die "tests/bench/run does not exist"
-    trial_run tests/bench/run "$@"
+    [ -x "$DEFT_HOME/$1" ] || die "$1 does not exist"
+    trial_run "$@"
+}
+
+# The model of ./deft bench tasks. Its key leaves the environment, which builds and `up` inherit: only the script gets it
+# (trial_script). Without a model nothing is started; the exit status is 2.
+trial_take_model() {
+    if [ -z "${DEFT_TASKS_MODEL-}" ] || [ -z "${DEFT_TASKS_API_KEY-}${DEFT_TASKS_BASE_URL-}" ]; then
+        warn "bench tasks: no model is set, so nothing was run"
+        warn "set DEFT_TASKS_MODEL (such as anthropic/claude-opus-5) and DEFT_TASKS_API_KEY; for a server of your own DEFT_TASKS_BASE_URL"
+        exit 2
+    fi
+    export DEFT_TASKS_MODEL
+    TRIAL_MODEL_KEY=${DEFT_TASKS_API_KEY-}
+    unset DEFT_TASKS_API_KEY
+    # Some tasks need the image with a browser.
+    if has_engine && [ "$DEFT_SANDBOX_IMAGE" = deft-sandbox:1 ]; then
+        DEFT_SANDBOX_BROWSER=1
+        DEFT_SANDBOX_IMAGE=$BROWSER_IMAGE
+        export DEFT_SANDBOX_BROWSER DEFT_SANDBOX_IMAGE
+    fi
 }
 
 # trial_begin KIND: of the build, `checked` (a warning is an error) or `release`.
@@ -170,6 +200,7 @@ trial_ports() {
 # trial_script ARGUMENTS...: the trial's work. (As a background job it would ignore Ctrl-C.)
 trial_script() {
     cd "$TRIAL_BUILD/src"
+    [ -z "${TRIAL_MODEL_KEY-}" ] || export DEFT_TASKS_API_KEY="$TRIAL_MODEL_KEY"
     exec env --default-signal "./$_script" "$@" >&3 3>&- 9>&-
 }
 

@@ -127,6 +127,12 @@ void model_waits_hear(struct model_waits *waits, const char *conversation_id, co
         note_retry(wait, line);
 }
 
+/* Of a time span of which some has passed; at least 1, since 0 stands for no span. */
+static int64_t time_left(int64_t span_ms, int64_t passed_ms)
+{
+    return span_ms > passed_ms ? span_ms - passed_ms : 1;
+}
+
 /* The anchor is the last event the model has seen: a later event is its answer, or restarts it. */
 bool model_waits_find(const struct model_waits *waits, const char *conversation_id,
                       int64_t last_seq, int64_t now_ms, struct progress *end_out)
@@ -137,6 +143,8 @@ bool model_waits_find(const struct model_waits *waits, const char *conversation_
         return false;
     *end_out = wait->ended;
     end_out->retry_in_ms = wait->due_ms > now_ms ? wait->due_ms - now_ms : 0;
+    if (end_out->gives_up_in_ms > 0)
+        end_out->gives_up_in_ms = time_left(end_out->gives_up_in_ms, now_ms - wait->heard_ms);
     return true;
 }
 

@@ -70,8 +70,9 @@ struct llm_piece {
 /* A failed attempt. */
 struct llm_attempt {
     const char *reason;
-    int64_t n_attempts;  /* the maximum; 0: no further attempt */
-    int64_t retry_in_ms; /* delay before the next attempt */
+    int64_t n_attempts;     /* the maximum; 0: no further attempt */
+    int64_t retry_in_ms;    /* delay before the next attempt */
+    int64_t gives_up_in_ms; /* when an outage is no longer waited out; 0: this is none */
 };
 
 /* Receives a streamed answer as it arrives, on the thread that runs the call. */
@@ -90,6 +91,7 @@ struct llm_request {
     const char *usage_id;                /* "agent", "condenser"; goes into reply.usage */
     const char *conversation_id;         /* prompt_cache_key and session header; NULL: none */
     const struct llm_listener *listener; /* NULL: none */
+    bool is_single_attempt;              /* without retries, whatever the spec says */
     struct direct_connections
         *direct; /* the calling thread's, see client/direct_connections.h; NULL: none */
 };
@@ -156,12 +158,14 @@ enum llm_failure_kind { LLM_FAILURES(X) LLM_N_FAILURES };
 /* Why a call failed after all retries. A plain value. */
 struct llm_failure {
     enum llm_failure_kind kind;
+    bool is_outage;         /* the model's server is out of order: a later call may succeed */
+    int64_t retry_after_ms; /* delay that the server asked for; -1: none */
     char
         detail[LLM_DETAIL_BYTES]; /* for the user, without secrets: ConversationErrorEvent.detail */
 };
 
 /* clang-format off */
-#define LLM_FAILURE_INIT {LLM_FAILURE_API, ""}
+#define LLM_FAILURE_INIT {LLM_FAILURE_API, false, -1, ""}
 /* clang-format on */
 
 /* The class name in the wire contract, such as "LLMRateLimitError". Static storage. */
@@ -189,6 +193,12 @@ int64_t llm_window_tokens(const struct catalogue *catalogue, const json_t *spec)
 
 /* True if the cost of a call of that LLM object's model is known, or its server may tell it. */
 bool llm_has_price(const struct catalogue *catalogue, const json_t *spec) NONNULL MUST_CHECK;
+
+/*
+ * True if the retries of that LLM object are the contract's defaults: its client did not say how
+ * long a call may be tried.
+ */
+bool llm_has_default_retries(const json_t *spec) NONNULL MUST_CHECK;
 
 /* True for scripted/<file>: a model that plays back a file and needs no key. */
 bool llm_model_is_scripted(const char *model) NONNULL MUST_CHECK;

@@ -17,8 +17,9 @@ static const struct {
     enum llm_failure_kind kind;
     enum error_code code;
     bool may_retry;
+    bool is_outage;
 } causes[LLM_N_CAUSES] = {
-#define X(cause, kind, code, retry) [(cause)] = {(kind), (code), (retry)},
+#define X(cause, kind, code, retry, outage) [(cause)] = {(kind), (code), (retry), (outage)},
     LLM_CAUSES(X)
 #undef X
 };
@@ -37,7 +38,7 @@ static const struct {
     {404, LLM_CAUSE_NOT_FOUND},   {408, LLM_CAUSE_TIMEOUT},        {409, LLM_CAUSE_CONFLICT},
     {413, LLM_CAUSE_BAD_REQUEST}, {422, LLM_CAUSE_BAD_REQUEST},    {424, LLM_CAUSE_INTERNAL_SERVER},
     {429, LLM_CAUSE_RATE_LIMIT},  {502, LLM_CAUSE_BAD_GATEWAY},    {503, LLM_CAUSE_UNAVAILABLE},
-    {504, LLM_CAUSE_TIMEOUT},
+    {504, LLM_CAUSE_TIMEOUT},     {529, LLM_CAUSE_OVERLOADED},
 };
 
 struct phrase {
@@ -59,7 +60,7 @@ static const struct phrase class_names[] = {
     {"litellm.badgatewayerror", LLM_CAUSE_BAD_GATEWAY},
     {"litellm.apiconnectionerror", LLM_CAUSE_CONNECTION},
     {"litellm.badrequesterror", LLM_CAUSE_BAD_REQUEST},
-    {"overloaded", LLM_CAUSE_INTERNAL_SERVER},
+    {"overloaded", LLM_CAUSE_OVERLOADED},
 };
 
 /* Phrases in the error text of a refused request (4xx). */
@@ -377,6 +378,11 @@ void llm_error_note_wait(struct llm_error *llm_error)
     set_detail(llm_error, &text);
 }
 
+bool llm_error_is_outage(const struct llm_error *llm_error)
+{
+    return causes[llm_error->cause].is_outage && !llm_error->is_final;
+}
+
 bool llm_error_may_retry(const struct llm_error *llm_error)
 {
     return causes[llm_error->cause].may_retry && !llm_error->is_final;
@@ -386,6 +392,8 @@ int llm_error_report(const struct llm_error *llm_error, struct llm_failure *fail
                      struct error *err)
 {
     failure_out->kind = causes[llm_error->cause].kind;
+    failure_out->is_outage = llm_error_is_outage(llm_error);
+    failure_out->retry_after_ms = llm_error->retry_after_ms;
     memcpy(failure_out->detail, llm_error->detail, sizeof(failure_out->detail));
     return error_set(err, causes[llm_error->cause].code, "%s", llm_error->detail);
 }

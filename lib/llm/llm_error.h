@@ -21,28 +21,29 @@
 struct masker;
 
 /* clang-format off */
-/*   cause                         reported to the client            for logs                retry */
-#define LLM_CAUSES(X)                                                                                \
-    X(LLM_CAUSE_BAD_REQUEST,       LLM_FAILURE_BAD_REQUEST,          ERROR_INVALID,          false)  \
-    X(LLM_CAUSE_CONTEXT_WINDOW,    LLM_FAILURE_CONTEXT_WINDOW,       ERROR_INVALID,          false)  \
-    X(LLM_CAUSE_MALFORMED_HISTORY, LLM_FAILURE_MALFORMED_HISTORY,    ERROR_INVALID,          false)  \
-    X(LLM_CAUSE_CONTENT_POLICY,    LLM_FAILURE_CONTENT_POLICY,       ERROR_INVALID,          false)  \
-    X(LLM_CAUSE_UNSUPPORTED,       LLM_FAILURE_BAD_REQUEST,          ERROR_UNSUPPORTED,      false)  \
-    X(LLM_CAUSE_REFUSED_ADDRESS,   LLM_FAILURE_BAD_REQUEST,          ERROR_FORBIDDEN,        false)  \
-    X(LLM_CAUSE_AUTHENTICATION,    LLM_FAILURE_AUTHENTICATION,       ERROR_UNAUTHENTICATED,  false)  \
-    X(LLM_CAUSE_NOT_FOUND,         LLM_FAILURE_NOT_FOUND,            ERROR_NOT_FOUND,        false)  \
-    X(LLM_CAUSE_TIMEOUT,           LLM_FAILURE_TIMEOUT,              ERROR_TIMEOUT,          true)   \
-    X(LLM_CAUSE_RATE_LIMIT,        LLM_FAILURE_RATE_LIMIT,           ERROR_RATE_LIMITED,     true)   \
-    X(LLM_CAUSE_INTERNAL_SERVER,   LLM_FAILURE_SERVICE_UNAVAILABLE,  ERROR_UNAVAILABLE,      true)   \
-    X(LLM_CAUSE_BAD_GATEWAY,       LLM_FAILURE_BAD_GATEWAY,          ERROR_UNAVAILABLE,      true)   \
-    X(LLM_CAUSE_UNAVAILABLE,       LLM_FAILURE_SERVICE_UNAVAILABLE,  ERROR_UNAVAILABLE,      true)   \
-    X(LLM_CAUSE_CONNECTION,        LLM_FAILURE_SERVICE_UNAVAILABLE,  ERROR_UNAVAILABLE,      true)   \
-    X(LLM_CAUSE_NO_RESPONSE,       LLM_FAILURE_NO_RESPONSE,          ERROR_UNAVAILABLE,      true)   \
-    X(LLM_CAUSE_CONFLICT,          LLM_FAILURE_API,                  ERROR_UNAVAILABLE,      true)   \
-    X(LLM_CAUSE_API,               LLM_FAILURE_API,                  ERROR_UNAVAILABLE,      false)  \
-    X(LLM_CAUSE_CANCELLED,         LLM_FAILURE_CANCELLED,            ERROR_CANCELLED,        false)
+/*   cause                        reported to the client            for logs                 retry   outage */
+#define LLM_CAUSES(X)                                                                                         \
+    X(LLM_CAUSE_BAD_REQUEST,        LLM_FAILURE_BAD_REQUEST,          ERROR_INVALID,          false,  false)  \
+    X(LLM_CAUSE_CONTEXT_WINDOW,     LLM_FAILURE_CONTEXT_WINDOW,       ERROR_INVALID,          false,  false)  \
+    X(LLM_CAUSE_MALFORMED_HISTORY,  LLM_FAILURE_MALFORMED_HISTORY,    ERROR_INVALID,          false,  false)  \
+    X(LLM_CAUSE_CONTENT_POLICY,     LLM_FAILURE_CONTENT_POLICY,       ERROR_INVALID,          false,  false)  \
+    X(LLM_CAUSE_UNSUPPORTED,        LLM_FAILURE_BAD_REQUEST,          ERROR_UNSUPPORTED,      false,  false)  \
+    X(LLM_CAUSE_REFUSED_ADDRESS,    LLM_FAILURE_BAD_REQUEST,          ERROR_FORBIDDEN,        false,  false)  \
+    X(LLM_CAUSE_AUTHENTICATION,     LLM_FAILURE_AUTHENTICATION,       ERROR_UNAUTHENTICATED,  false,  false)  \
+    X(LLM_CAUSE_NOT_FOUND,          LLM_FAILURE_NOT_FOUND,            ERROR_NOT_FOUND,        false,  false)  \
+    X(LLM_CAUSE_TIMEOUT,            LLM_FAILURE_TIMEOUT,              ERROR_TIMEOUT,          true,   true)   \
+    X(LLM_CAUSE_RATE_LIMIT,         LLM_FAILURE_RATE_LIMIT,           ERROR_RATE_LIMITED,     true,   false)  \
+    X(LLM_CAUSE_INTERNAL_SERVER,    LLM_FAILURE_SERVICE_UNAVAILABLE,  ERROR_UNAVAILABLE,      true,   false)  \
+    X(LLM_CAUSE_BAD_GATEWAY,        LLM_FAILURE_BAD_GATEWAY,          ERROR_UNAVAILABLE,      true,   true)   \
+    X(LLM_CAUSE_UNAVAILABLE,        LLM_FAILURE_SERVICE_UNAVAILABLE,  ERROR_UNAVAILABLE,      true,   true)   \
+    X(LLM_CAUSE_OVERLOADED,         LLM_FAILURE_SERVICE_UNAVAILABLE,  ERROR_UNAVAILABLE,      true,   true)   \
+    X(LLM_CAUSE_CONNECTION,         LLM_FAILURE_SERVICE_UNAVAILABLE,  ERROR_UNAVAILABLE,      true,   true)   \
+    X(LLM_CAUSE_NO_RESPONSE,        LLM_FAILURE_NO_RESPONSE,          ERROR_UNAVAILABLE,      true,   false)  \
+    X(LLM_CAUSE_CONFLICT,           LLM_FAILURE_API,                  ERROR_UNAVAILABLE,      true,   false)  \
+    X(LLM_CAUSE_API,                LLM_FAILURE_API,                  ERROR_UNAVAILABLE,      false,  false)  \
+    X(LLM_CAUSE_CANCELLED,          LLM_FAILURE_CANCELLED,            ERROR_CANCELLED,        false,  false)
 
-#define X(cause, kind, code, retry) cause,
+#define X(cause, kind, code, retry, outage) cause,
 enum llm_cause { LLM_CAUSES(X) LLM_N_CAUSES };
 #undef X
 
@@ -73,6 +74,8 @@ int llm_error_from_error_member(struct llm_error *llm_error, const json_t *error
 int llm_error_from_transport(struct llm_error *llm_error, const struct error *why) NONNULL;
 /* Adds the delay requested by the server, if any, to the detail; for a call that is not retried. */
 void llm_error_note_wait(struct llm_error *llm_error) NONNULL;
+/* True if the server is out of order, rather than that it refuses this call. */
+bool llm_error_is_outage(const struct llm_error *llm_error) NONNULL MUST_CHECK;
 bool llm_error_may_retry(const struct llm_error *llm_error) NONNULL MUST_CHECK;
 /* Converts to the results of llm_call_run(). Returns -1. */
 int llm_error_report(const struct llm_error *llm_error, struct llm_failure *failure_out,

@@ -32,6 +32,9 @@ enum {
     TIMEOUT_DEFAULT_S = 300,
     TIMEOUT_MAX_S = 24 * 3600,
     RETRY_WAIT_MAX_S = 3600,
+    MULTIPLIER_DEFAULT_S = 8,
+    MIN_WAIT_DEFAULT_S = 8,
+    MAX_WAIT_DEFAULT_S = 64,
     /* a longer Retry-After fails the call */
     RETRY_AFTER_MAX_MS = 10 * 60 * 1000,
     TIMEOUT_DEFAULT_MS = TIMEOUT_DEFAULT_S * 1000,
@@ -90,11 +93,21 @@ static struct retry_rule read_retry_rule(const json_t *spec)
 {
     return (struct retry_rule){
         .n_attempts = clamped(json_int_or(spec, "num_retries", ATTEMPTS_DEFAULT), 1, ATTEMPTS_MAX),
-        .multiplier_s =
-            clamped_real(json_number_or(spec, "retry_multiplier", 8), 0, RETRY_WAIT_MAX_S),
-        .min_wait_s = clamped_real(json_number_or(spec, "retry_min_wait", 8), 0, RETRY_WAIT_MAX_S),
-        .max_wait_s = clamped_real(json_number_or(spec, "retry_max_wait", 64), 0, RETRY_WAIT_MAX_S),
+        .multiplier_s = clamped_real(json_number_or(spec, "retry_multiplier", MULTIPLIER_DEFAULT_S),
+                                     0, RETRY_WAIT_MAX_S),
+        .min_wait_s = clamped_real(json_number_or(spec, "retry_min_wait", MIN_WAIT_DEFAULT_S), 0,
+                                   RETRY_WAIT_MAX_S),
+        .max_wait_s = clamped_real(json_number_or(spec, "retry_max_wait", MAX_WAIT_DEFAULT_S), 0,
+                                   RETRY_WAIT_MAX_S),
     };
+}
+
+bool llm_has_default_retries(const json_t *spec)
+{
+    const struct retry_rule rule = read_retry_rule(spec);
+
+    return rule.n_attempts == ATTEMPTS_DEFAULT && rule.multiplier_s == MULTIPLIER_DEFAULT_S &&
+           rule.min_wait_s == MIN_WAIT_DEFAULT_S && rule.max_wait_s == MAX_WAIT_DEFAULT_S;
 }
 
 /* --- waiting --- */
@@ -213,6 +226,8 @@ static int run_attempts(struct llm_call *call, const struct llm_request *request
     struct llm_plan plan = read_plan(request->spec);
     struct retry_rule rule = read_retry_rule(request->spec);
 
+    if (request->is_single_attempt)
+        rule.n_attempts = 1;
     for (json_int_t n = 1;; n++) {
         if (attempt(call, request, route, &plan, reply_out, llm_error) == 0)
             return 0;

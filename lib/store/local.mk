@@ -35,6 +35,9 @@ libstore_a_SOURCES = \
 	lib/store/user/mcp_sign_in_store.c lib/store/user/mcp_sign_in_store.h \
 	lib/store/user/preview_store.c lib/store/user/preview_store.h \
 	lib/store/user/profile_store.c lib/store/user/profile_store.h \
+	lib/store/conversation/outage_sql.h \
+	lib/store/conversation/outage_store.c lib/store/conversation/outage_store.h \
+	lib/store/conversation/run_hold.c lib/store/conversation/run_hold.h \
 	lib/store/conversation/run_quota.h \
 	lib/store/runtime/runtime_row.h \
 	lib/store/runtime/runtime_count_store.c lib/store/runtime/runtime_count_store.h \
@@ -82,6 +85,7 @@ STORE_TESTS = \
 	tests/unit/store/job_store_test \
 	tests/unit/store/mcp_grant_store_test \
 	tests/unit/store/mcp_sign_in_store_test \
+	tests/unit/store/outage_store_test \
 	tests/unit/store/preview_store_test \
 	tests/unit/store/profile_store_test \
 	tests/unit/store/refusal_store_test \
@@ -157,6 +161,9 @@ tests_unit_store_mcp_grant_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_mcp_sign_in_store_test_SOURCES = tests/unit/store/user/mcp_sign_in_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_mcp_sign_in_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_mcp_sign_in_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_outage_store_test_SOURCES = tests/unit/store/conversation/outage_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_outage_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_outage_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_preview_store_test_SOURCES = tests/unit/store/user/preview_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_preview_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_preview_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -35,6 +35,7 @@ const RIGHTS = {
   mcp_grant_tokens:     ['sid',  '',    'sid',  ''],
   mcp_grants:           ['siud', '',    'siud', ''],
   mcp_sign_ins:         ['siud', '',    '',     ''],
+  model_outages:        ['s',    '',    'siu',  ''],
   preview_passes:       ['sid',  '',    '',     ''],
   preview_sessions:     ['sid',  '',    '',     ''],
   runtime_keys:         ['siu',  '',    '',     's'],

@@ -80,6 +80,51 @@ test('the Python SDK is installed for files that use it, and for all files', asy
   );
 });
 
+test('bench tasks without a model starts nothing, says what to set, and ends with 2', async () => {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('DEFT_TASKS_')));
+  for (const own of [{}, { DEFT_TASKS_MODEL: 'anthropic/a' }, { DEFT_TASKS_API_KEY: 'k' }]) {
+    const bench = spawn(process.env.DEFT, ['bench', 'tasks'], { env: { ...env, ...own }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr']) bench[name].on('data', (data) => { output[name] += data; });
+    assert.deepEqual(await once(bench, 'close'), [2, null]);
+    assert.equal(output.stdout, '');
+    assert.match(output.stderr, /no model is set, so nothing was run\n.*DEFT_TASKS_MODEL .*DEFT_TASKS_API_KEY/);
+  }
+});
+
+/* ./deft bench tasks without an instance: deft, and the tasks, are scripts that print their environment. */
+const BENCH_TASKS = `
+DEFT_HOME=$2 DEFT_LOG=$2 DEFT_BUILD=$2 DEFT_RUNTIME=docker DEFT_SANDBOX_IMAGE=deft-sandbox:1 DEFT_SANDBOX_BROWSER=0
+for part in say tasks tree browser_image trial; do . "$1/deploy/lib/$part.sh"; done
+for name in users_make users_prepare_var trial_ports trial_environment; do eval "$name() { :; }"; done
+trial_packages() { env >"$DEFT_HOME/packages.env"; exec 9>"$DEFT_HOME/lock"; }
+TRIAL_APP_PORT=1 TRIAL_AGENT_PORT=2
+command_bench tasks c- --json
+`;
+
+test('the key of bench tasks is in the environment of the tasks only, and in no argument', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'deft-trial-test-'));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  await mkdir(join(dir, 'src/tests/tasks'), { recursive: true });
+  await mkdir(join(dir, 'tests/tasks'), { recursive: true });
+  await writeFile(join(dir, 'deft'), '#!/bin/sh\nenv >>"$DEFT_HOME/deft.env"\n', { mode: 0o755 });
+  const script = '#!/bin/sh\nenv >"$DEFT_HOME/tasks.env"\necho "$@"\ntr "\\0" " " </proc/$$/cmdline\n';
+  for (const folder of ['src/tests/tasks', 'tests/tasks']) await writeFile(join(dir, folder, 'run'), script, { mode: 0o755 });
+  const { DEFT_KEEP: _, DEFT_TRIAL: __, ...env } = process.env;
+  const own = { DEFT_TASKS_MODEL: 'anthropic/a', DEFT_TASKS_API_KEY: 'a-secret-key', DEFT_HOME: dir };
+  const bench = spawn('sh', ['-euc', BENCH_TASKS, 'sh', HOME, dir], { env: { ...env, ...own }, stdio: ['ignore', 'pipe', 'inherit'] });
+  let stdout = '';
+  bench.stdout.on('data', (data) => { stdout += data; });
+  assert.deepEqual(await once(bench, 'close'), [0, null]);
+  assert.match(stdout, /^c- --json\n/);
+  assert.ok(!stdout.includes('a-secret-key'), 'no argument');
+  const [tasksEnv, deftEnv, packagesEnv] = await Promise.all(['tasks', 'deft', 'packages'].map((name) => readFile(join(dir, `${name}.env`), 'utf8')));
+  assert.match(tasksEnv, /^DEFT_TASKS_API_KEY=a-secret-key$/m);
+  assert.match(tasksEnv, /^DEFT_SANDBOX_BROWSER=1$/m);
+  assert.match(deftEnv, /^DEFT_SANDBOX_IMAGE=deft-sandbox-browser:1$/m);
+  for (const other of [deftEnv, packagesEnv]) assert.ok(!other.includes('a-secret-key'));
+});
+
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   test(`tests end with their trial on ${signal}`, async (t) => {
     const dir = await mkdtemp(join(tmpdir(), 'deft-trial-test-'));

@@ -38,7 +38,7 @@ lint-circles: $(bin_PROGRAMS) $(noinst_PROGRAMS)
 
 # With what each sources; deploy/lib's parts are read as parts of ./deft.
 lint-shell:
-	cd $(top_srcdir) && grep -lE '^#!/bin/sh' deft .ci/run tests/run tests/bench/run tests/lint/*.sh \
+	cd $(top_srcdir) && grep -lE '^#!/bin/sh' deft .ci/run tests/run tests/bench/run tests/tasks/run tests/tasks/verify tests/lint/*.sh \
 		tests/unit/*.sh tests/e2e/sdk/*.sh deploy/image/* deploy/services/* | xargs $(SHELLCHECK) -x
 
 lint-format:

@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -36,6 +37,8 @@ void agent_init(struct agent *agent, struct worker_context *context, struct run_
         .llm_key = SECRET_INIT,
         .direct = direct_connections_new(),
         .n_claims = claim->claim_count,
+        .n_model_waits = claim->n_model_waits,
+        .model_out_since_ms = clock_monotonic_ms() - claim->model_out_ms,
     };
     claim->conversation = (struct conversation)CONVERSATION_INIT;
     if (agent->conversation.agent_state == NULL)

@@ -404,6 +404,9 @@ export const text = {
     troubles: TROUBLES,
     modelWait: {
         failed: "The model did not answer.",
+        outage: "The model's server is out of order.",
+        askingAt: (time: string, until: string) => `The run waits: next attempt at ${time}, last one at ${until}. A message asks it at once.`,
+        askingNow: (until: string) => `Trying again now; last attempt at ${until}.`,
         tryingAt: (time: string, attempt: number, attempts: number) => `Next attempt at ${time} (${attempt} of ${attempts}).`,
         tryingNow: (attempt: number, attempts: number) => `Trying again now (${attempt} of ${attempts}).`,
         silent: (seconds: number) => `No response from the model for more than ${seconds} seconds. Select Stop to end the run.`,

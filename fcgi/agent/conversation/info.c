@@ -12,7 +12,9 @@
 #include "fcgi/sandbox/sandbox_locate.h"
 #include "model/conversation/conversation.h"
 #include "model/limits.h"
+#include "store/conversation/conversation_store.h"
 #include "store/conversation/info_store.h"
+#include "store/conversation/outage_store.h"
 #include "store/runtime/runtime_store.h"
 
 /*
@@ -112,27 +114,55 @@ json_t *runtime_info(const struct request *request, const struct conversation *c
     return err->code == ERROR_NOT_FOUND ? runtime_json(NULL) : NULL;
 }
 
-/* A run that waits for one of its user's slots shows that in agent_state; its status is running. */
+/* The place of a run that waits for one of its user's slots. */
 static int add_queue_place(const struct request *request, const struct conversation *conversation,
-                           json_t *info, struct error *err)
+                           json_t *state, struct error *err)
 {
     const struct fcgi_context *context = request->context;
-    json_t *state = NULL;
     json_t *queue = NULL;
     int64_t place = 0;
 
-    if (!conversation->is_wanted || conversation->is_leased)
-        return 0;
     if (conversation_store_queue_place(context->db, &conversation->id,
                                        context->settings->run_limits.n_slots, &place, err) < 0)
         return -1;
     if (place == 0)
         return 0;
-    state = json_copy(json_object_get(info, "agent_state"));
     queue = json_object();
     json_put(queue, "position", json_integer((json_int_t)place));
     json_put(state, "run_queue", queue);
-    json_put(info, "agent_state", state);
+    return 0;
+}
+
+/* Since when a run waits for its model, why, and when it asks next. */
+static int add_outage(const struct request *request, const struct conversation *conversation,
+                      json_t *state, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_t *outage = NULL;
+
+    if (outage_store_append_json(request->context->db, &conversation->id, &text, err) < 0)
+        return -1;
+    if (text.len == 0)
+        return 0;
+    if (json_parse(text.text, text.len, &outage, err) < 0)
+        return -1;
+    json_put(state, "model_outage", outage);
+    return 0;
+}
+
+/* What a run without a worker waits for is shown in agent_state; its status is running. */
+static int add_waits(const struct request *request, const struct conversation *conversation,
+                     json_t *info, struct error *err)
+{
+    json_auto_t *state = NULL;
+
+    if (!conversation->is_wanted || conversation->is_leased)
+        return 0;
+    state = json_copy(json_object_get(info, "agent_state"));
+    if (add_queue_place(request, conversation, state, err) < 0 ||
+        add_outage(request, conversation, state, err) < 0)
+        return -1;
+    json_put(info, "agent_state", json_incref(state));
     return 0;
 }
 
@@ -146,7 +176,7 @@ json_t *info_with_runtime(const struct request *request, const struct conversati
         return NULL;
     info = info_plain(conversation, skills);
     json_put(info, "runtime_info", runtime);
-    if (add_queue_place(request, conversation, info, err) == 0)
+    if (add_waits(request, conversation, info, err) == 0)
         return info;
     json_decref(info);
     return NULL;

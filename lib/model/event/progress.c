@@ -42,6 +42,8 @@ void progress_append_line(const struct progress *progress, struct strbuf *out)
         json_put(json, "attempts", json_integer(progress->n_attempts));
         json_put(json, "retry_in_ms", json_integer(progress->retry_in_ms));
     }
+    if (progress->gives_up_in_ms > 0)
+        json_put(json, "gives_up_in_ms", json_integer(progress->gives_up_in_ms));
     strbuf_append(out, progress->conversation_id.text);
     strbuf_append_char(out, ' ');
     json_append_text(out, json);
@@ -77,6 +79,7 @@ int progress_read(const char *text, size_t len, json_t **json_out, struct progre
     read.chunk_id = json_text_or(json, "chunk", NULL);
     read.n_attempts = json_int_or(json, "attempts", 0);
     read.retry_in_ms = json_int_or(json, "retry_in_ms", 0);
+    read.gives_up_in_ms = json_int_or(json, "gives_up_in_ms", 0);
     *progress_out = read;
     *json_out = json_incref(json);
     return 0;
@@ -134,6 +137,8 @@ static void put_end(json_t *frame, const struct progress *progress)
         return;
     json_put(frame, "attempts", json_integer(progress->n_attempts));
     json_put(frame, "retry_in_ms", json_integer(progress->retry_in_ms));
+    if (progress->gives_up_in_ms > 0)
+        json_put(frame, "gives_up_in_ms", json_integer(progress->gives_up_in_ms));
 }
 
 void progress_append_frame(const struct progress *progress, struct strbuf *out)

@@ -47,8 +47,9 @@ struct progress {
     const size_t *lengths; /* of the chunks in a line's text, in bytes */
     size_t n_lengths;      /* at most PROGRESS_CHUNKS_MAX; 0: a single chunk */
     /* Of ABORTED if another attempt follows; else 0. Members that deft adds to the frame. */
-    int64_t n_attempts;  /* maximum number of attempts */
-    int64_t retry_in_ms; /* until the next one begins, from this line */
+    int64_t n_attempts;     /* maximum number of attempts */
+    int64_t retry_in_ms;    /* until the next one begins, from this line */
+    int64_t gives_up_in_ms; /* of an outage: until it is no longer waited out; else 0 */
 };
 
 /* Appends the line, without a newline: the conversation's id, a space, the rest as JSON. */

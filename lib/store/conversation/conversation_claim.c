@@ -12,6 +12,7 @@
 #include "model/limits.h"
 #include "store/conversation/conversation_row.h"
 #include "store/conversation/conversation_store.h"
+#include "store/conversation/outage_sql.h"
 #include "store/conversation/run_quota.h"
 #include "store/db/db_hint.h"
 #include "store/db/db_query.h"
@@ -30,7 +31,8 @@ enum { CLAIM_TRIES = 16 };
  * of that user's conversations waits, and then counts this run, too. NO KEY, here and below: an
  * append started by a worker that lost its lease does not block a claim (it holds a KEY SHARE lock,
  * for deletes). A parent that waits for a sub-agent is skipped while the sub-agent's run is wanted:
- * the end of that run wakes the parent. A run that was asked to stop needs no slot.
+ * the end of that run wakes the parent. A run whose model is out of order is skipped until its next
+ * attempt is due. A run that was asked to stop needs no slot, and does not wait for its model.
  */
 static const char SQL_NEXT[] =
     "SELECT w.id FROM conversations w JOIN users u ON u.id = w.user_id"
@@ -39,9 +41,10 @@ static const char SQL_NEXT[] =
     " AND NOT EXISTS (SELECT 1 FROM conversations k WHERE k.id = w.waits_for"
     "  AND k.wanted_at IS NOT NULL)"
     " AND (w.stop_requested IS NOT NULL"
-    "  OR " RUNS_OF("w.user_id") " < coalesce(u.run_slots, $1::bigint))"
-                                 " ORDER BY w.wanted_at LIMIT 1 FOR NO KEY UPDATE OF w "
-                                 "SKIP LOCKED FOR NO KEY UPDATE OF u";
+    "  OR (NOT " OUTAGE_HOLDS_BACK("w") " AND " RUNS_OF(
+        "w.user_id") "   < coalesce(u.run_slots, $1::bigint)))"
+                     " ORDER BY w.wanted_at LIMIT 1 FOR NO KEY UPDATE OF w SKIP LOCKED FOR NO KEY "
+                     "UPDATE OF u";
 
 /* A separate statement, so that it sees what was committed while waiting for the user's lock. */
 static const char SQL_CLAIM[] =
@@ -53,8 +56,11 @@ static const char SQL_CLAIM[] =
     "  AND (k.stop_requested IS NOT NULL"
     "   OR " RUNS_OF("u.id") " < coalesce(u.run_slots, $4::bigint)) RETURNING k.*, k.xmin)"
                              " SELECT " CONVERSATION_COLUMNS
-                             ", c.lease_fence, coalesce(c.stop_requested, ''), c.claim_count"
-                             " FROM c" CONVERSATION_LOG_END;
+                             ", c.lease_fence, coalesce(c.stop_requested, ''), c.claim_count,"
+                             " coalesce(m.n_waits, 0),"
+                             " coalesce((extract(epoch FROM now() - m.began_at) * 1000)::bigint, 0)"
+                             " FROM c" CONVERSATION_LOG_END
+                             " LEFT JOIN model_outages m ON " OUTAGE_LASTS("c");
 
 /* Locks in id order, so that two heartbeats cannot deadlock. */
 static const char SQL_RENEW[] =
@@ -113,6 +119,8 @@ static int read_claim(const PGresult *rows, const struct uuid *owner, struct cla
     claim.lease.fence = db_number(rows, 0, CONVERSATION_N_COLUMNS);
     memcpy(claim.stop_requested, stop, strnlen(stop, sizeof(claim.stop_requested) - 1));
     claim.claim_count = db_number(rows, 0, CONVERSATION_N_COLUMNS + 2);
+    claim.n_model_waits = db_number(rows, 0, CONVERSATION_N_COLUMNS + 3);
+    claim.model_out_ms = db_number(rows, 0, CONVERSATION_N_COLUMNS + 4);
     *claim_out = claim;
     return 0;
 }

@@ -226,6 +226,8 @@ struct claim {
     struct conversation conversation;
     char stop_requested[16]; /* "", "pause" or "interrupt" */
     int64_t claim_count;
+    int64_t n_model_waits; /* of the outage of its model that lasts; 0: none */
+    int64_t model_out_ms;  /* since that outage began */
 };
 
 void claim_done(struct claim *claim);

@@ -146,6 +146,10 @@ unsigned conversation_write_hints(const struct conversation *conversation,
 
     if ((events != NULL && events->n > 0) || write->bump_snapshot || write->end_run)
         kinds |= 1U << HINT_EVENTS;
+    /* A run that waits for its model's server goes on when something was added. */
+    if (events != NULL && events->n > 0 && conversation->is_wanted && !conversation->is_leased &&
+        !write->end_run)
+        kinds |= 1U << HINT_WORK;
     if (write->want_run || write->job.kind != NULL ||
         (write->end_run && conversation->is_sub_agent))
         kinds |= 1U << HINT_WORK;

@@ -2,7 +2,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #include <libpq-fe.h>
 
@@ -18,12 +17,6 @@
 #include "store/conversation/event_insert.h"
 #include "store/db/db_hint.h"
 #include "store/db/db_query.h"
-
-/* A stop request also locks this row before it reads waits_for. */
-static const char SQL_HOLD[] =
-    "SELECT coalesce(stop_requested, '') FROM conversations WHERE id = $1::uuid"
-    " AND lease_owner = $2::uuid AND lease_fence = $3::bigint AND lease_expires_at > now()"
-    " FOR NO KEY UPDATE";
 
 static const char SQL_WAIT[] =
     "WITH p AS (UPDATE conversations SET lease_owner = NULL, lease_expires_at = NULL,"
@@ -43,29 +36,6 @@ static const char SQL_WORDS[] =
 static const char SQL_FAILURE[] =
     "SELECT e.body FROM events e WHERE e.conversation_id = $1::uuid"
     " AND e.kind = 'ConversationErrorEvent' AND e.seq > " SPOKEN_TO " ORDER BY e.seq DESC LIMIT 1";
-
-static int lock_caller(struct db_tx *tx, const struct task_wait *wait,
-                       char stop_out[STOP_WORD_BYTES], struct error *err)
-{
-    CLEANUP(db_rows_done) PGresult *rows = NULL;
-    struct db_int fence = db_int(wait->lease->fence);
-    const char *stop = NULL;
-
-    if (db_tx_query(
-            tx, SQL_HOLD,
-            DB_PARAMS(wait->lease->conversation_id.text, wait->lease->owner.text, fence.text),
-            &rows, err) < 0)
-        return -1;
-    if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_STALE, "the lease of %s is lost",
-                         wait->lease->conversation_id.text);
-    stop = PQgetvalue(rows, 0, 0);
-    if (stop[0] == '\0')
-        return 0;
-    memset(stop_out, 0, STOP_WORD_BYTES);
-    memcpy(stop_out, stop, strnlen(stop, STOP_WORD_BYTES - 1));
-    return error_set(err, ERROR_CANCELLED, "the run was asked to stop (%s)", stop_out);
-}
 
 static int insert_child(struct db_tx *tx, const struct task_work *work, struct error *err)
 {
@@ -103,7 +73,7 @@ static int wait_for(struct db *db, const struct task_wait *wait, const struct ta
     CLEANUP(mem_freep) char *agent_state = db_json_text(wait->agent_state);
     int rc = 0;
 
-    if (db_tx_begin(db, &tx, err) < 0 || lock_caller(&tx, wait, stop_out, err) < 0 ||
+    if (db_tx_begin(db, &tx, err) < 0 || run_hold(&tx, wait->lease, stop_out, err) < 0 ||
         give(&tx, work, err) < 0 ||
         db_tx_query(&tx, SQL_WAIT,
                     DB_PARAMS(wait->lease->conversation_id.text, wait->child_id.text, agent_state),

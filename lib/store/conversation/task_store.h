@@ -13,6 +13,7 @@
 
 #include "base/attr.h"
 #include "base/uuid.h"
+#include "store/conversation/run_hold.h"
 
 struct conversation;
 struct conversation_write;
@@ -21,8 +22,6 @@ struct error;
 struct event_list;
 struct lease;
 struct strbuf;
-
-#define STOP_WORD_BYTES 16
 
 /* A run that is to wait. */
 struct task_wait {

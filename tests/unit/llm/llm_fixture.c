@@ -91,7 +91,8 @@ int asked_run(struct asked *asked)
                                   .api_key = &asked->key,
                                   .usage_id = "agent",
                                   .conversation_id = "c-1",
-                                  .listener = asked->listener};
+                                  .listener = asked->listener,
+                                  .is_single_attempt = asked->is_single_attempt};
 
     llm_prompt_begin(&prompt, test_catalogue(), asked->spec);
     if (asked->tools != NULL)

@@ -4,6 +4,7 @@
 #ifndef DEFT_TESTS_UNIT_LLM_LLM_FIXTURE_H
 #define DEFT_TESTS_UNIT_LLM_LLM_FIXTURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,7 @@ struct asked {
     json_t *tools;
     struct secret key;
     const struct llm_listener *listener; /* NULL: none */
+    bool is_single_attempt;
     struct llm_call *call;
     struct llm_reply reply;
     struct llm_failure failure;

@@ -46,6 +46,49 @@ static void call_is_tried_as_often_as_the_specification_says(void **state)
     }
 }
 
+/* Of a model that was out of order a moment ago. */
+static void single_attempt_has_no_retry(void **state)
+{
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(busy, 1, NULL);
+    struct asked asked;
+
+    asked_init(&asked, *llm, "openai/test", test_server_url(server, ""), "{\"num_retries\":5}");
+    asked.is_single_attempt = true;
+    assert_int_equal(asked_run(&asked), -1);
+    assert_int_equal(test_server_n_requests(server), 1);
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
+static void default_retries_are_known_from_others(void **state)
+{
+    static const struct {
+        const char *spec;
+        bool is_default;
+    } cases[] = {
+        {"{}", true},
+        {"{\"num_retries\":5,\"retry_multiplier\":8.0,\"retry_min_wait\":8,\"retry_max_wait\":64}",
+         true},
+        {"{\"num_retries\":null,\"timeout\":1}", true},
+        {"{\"num_retries\":4}", false},
+        {"{\"num_retries\":6}", false},
+        {"{\"retry_multiplier\":0}", false},
+        {"{\"retry_min_wait\":0}", false},
+        {"{\"retry_max_wait\":65}", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_auto_t *spec = NULL;
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(json_parse(cases[i].spec, strlen(cases[i].spec), &spec, &err), 0);
+        if (llm_has_default_retries(spec) != cases[i].is_default)
+            fail_msg("%s", cases[i].spec);
+    }
+}
+
 /* The waits of a call, which is cancelled when it is told of the last one. */
 struct waits {
     struct llm_call *call;
@@ -291,6 +334,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(call_is_tried_as_often_as_the_specification_says),
+        cmocka_unit_test(single_attempt_has_no_retry),
+        cmocka_unit_test(default_retries_are_known_from_others),
         cmocka_unit_test(wait_is_random_up_to_its_bound),
         cmocka_unit_test(wait_that_the_server_asks_for_is_kept),
         cmocka_unit_test(longer_wait_fails_the_call),

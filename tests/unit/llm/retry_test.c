@@ -87,6 +87,62 @@ static void refusals_have_the_contracts_names(void **state)
     }
 }
 
+static void servers_out_of_order_are_told_from_refusals(void **state)
+{
+    static const struct {
+        const char *status;
+        const char *body;
+        bool is_outage;
+        int64_t retry_after_ms;
+    } cases[] = {
+        {"502 Oops", "", true, -1},
+        {"503 Oops\r\nRetry-After: 0", "", true, 0},
+        {"504 Oops", "", true, -1},
+        {"529 Oops", "", true, -1},
+        {"500 Oops", "{\"error\":{\"message\":\"Overloaded\"}}", true, -1},
+        {"500 Oops", "{\"error\":{\"message\":\"litellm.Timeout: no\"}}", true, -1},
+        {"500 Oops", "boom", false, -1},
+        {"503 Oops", "{\"error\":{\"message\":\"insufficient_quota\"}}", false, -1},
+        {"429 Slow", "", false, -1},
+        {"409 Busy", "", false, -1},
+        {"401 No", "", false, -1},
+        {"400 Bad", "", false, -1},
+        {"404 No", "", false, -1},
+        {"200 OK", "", false, -1},
+    };
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        struct test_reply reply = {.bytes = NULL};
+        struct test_server *server = NULL;
+        struct asked asked;
+
+        strbuf_appendf(&text, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s", cases[i].status,
+                       strlen(cases[i].body), cases[i].body);
+        reply.bytes = text.text;
+        server = test_server_start(&reply, 1, NULL);
+        assert_int_equal(ask_server(&asked, *llm, server, "{}"), -1);
+        if (asked.failure.is_outage != cases[i].is_outage ||
+            asked.failure.retry_after_ms != cases[i].retry_after_ms)
+            fail_msg("%s %s: %d, %lld", cases[i].status, cases[i].body, asked.failure.is_outage,
+                     (long long)asked.failure.retry_after_ms);
+        asked_done(&asked);
+        test_server_stop(server);
+    }
+}
+
+static void server_that_cannot_be_reached_is_out_of_order(void **state)
+{
+    struct llm *const *llm = *state;
+    struct asked asked;
+
+    asked_init(&asked, *llm, "openai/test", "http://127.0.0.1:1", "{}");
+    assert_int_equal(asked_run(&asked), -1);
+    assert_true(asked.failure.is_outage);
+    asked_done(&asked);
+}
+
 static void key_is_not_repeated(void **state)
 {
     static const struct test_reply replies[] = {
@@ -335,6 +391,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals_have_the_contracts_names),
+        cmocka_unit_test(servers_out_of_order_are_told_from_refusals),
+        cmocka_unit_test(server_that_cannot_be_reached_is_out_of_order),
         cmocka_unit_test(key_is_not_repeated),
         cmocka_unit_test(placeholder_of_a_key_leaves_the_words_alone),
         cmocka_unit_test(key_is_hidden_in_all_its_forms),

@@ -47,6 +47,7 @@ int crash_points_tests(void);
 int delta_stream_tests(void);
 int llm_step_tests(void);
 int fallback_tests(void);
+int outage_tests(void);
 int loop_tests(void);
 int pending_result_tests(void);
 int sandbox_address_tests(void);

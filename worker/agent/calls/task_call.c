@@ -32,6 +32,7 @@
 #include "worker/agent/core/database_retry.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/run_control.h"
+#include "worker/agent/core/run_wait.h"
 #include "worker/context.h"
 
 /* A call and its resolved parameters. */
@@ -86,20 +87,6 @@ static int wait_again(struct db *db, const struct task_wait *wait, const struct 
     return task_store_wait_again(db, wait, stop_out, err);
 }
 
-/* Nothing was stored: the step is decided again. err: why; replaced where the run can tell more. */
-static int settle_refusal(struct agent *agent, const char *stop, struct error *err)
-{
-    if (err->code == ERROR_STALE) {
-        if (event_writer_check_lease(agent, err) < 0)
-            return -1;
-        return error_set(err, ERROR_CONFLICT,
-                         "the lease had expired, or the sub-agent was deleted");
-    }
-    if (err->code == ERROR_CANCELLED)
-        run_control_request_word(agent->control, stop);
-    return -1;
-}
-
 /* The store's call that lets the run wait, and the word of a stop request that refused it. */
 struct wait_begin {
     store_wait *store;
@@ -114,7 +101,7 @@ static int try_wait(struct agent *agent, void *call, struct error *err)
 
     if (begin->store(agent->context->db, begin->wait, begin->work, begin->stop, err) == 0)
         return 0;
-    return error_is_transient(err) ? -1 : settle_refusal(agent, begin->stop, err);
+    return error_is_transient(err) ? -1 : run_wait_refused(agent, begin->stop, err);
 }
 
 /* work: NULL if `store` needs none. */

@@ -19,6 +19,7 @@
 #include "worker/agent/core/secret_list.h"
 #include "worker/agent/core/token_count.h"
 #include "worker/agent/llm/hard_reset.h"
+#include "worker/agent/llm/outage.h"
 #include "worker/agent/llm/summary.h"
 #include "worker/agent/llm/view_tokens.h"
 
@@ -185,6 +186,11 @@ static int condense(struct agent *agent, struct need *need, bool *settled_out, s
     if (cause.code == ERROR_CANCELLED) {
         *err = cause;
         return -1;
+    }
+    /* Without a summary the run could not go on. */
+    if (need->is_hard && outage_may_wait(agent, &failure)) {
+        *settled_out = true;
+        return outage_wait(agent, &failure, err);
     }
     was_asked = failure.detail[0] != '\0' || cause.code != ERROR_NOT_FOUND;
     if (was_asked)

@@ -157,7 +157,8 @@ static void tell_retry(void *owner, const struct llm_attempt *attempt)
                                 .attempt = notice->attempt++,
                                 .anchor_seq = agent->history.last_seq,
                                 .n_attempts = attempt->n_attempts,
-                                .retry_in_ms = attempt->retry_in_ms};
+                                .retry_in_ms = attempt->retry_in_ms,
+                                .gives_up_in_ms = attempt->gives_up_in_ms};
 
     if (attempt->n_attempts == 0)
         return;
@@ -170,6 +171,14 @@ static void tell_retry(void *owner, const struct llm_attempt *attempt)
 struct llm_listener retry_notice_listener(struct retry_notice *notice)
 {
     return (struct llm_listener){.piece = pass_piece, .failed = tell_retry, .owner = notice};
+}
+
+void retry_notice_send_outage(struct agent *agent, const struct llm_attempt *attempt)
+{
+    struct retry_notice notice = retry_notice_begin(agent);
+
+    notice.attempt = attempt->n_attempts - 1;
+    tell_retry(&notice, attempt);
 }
 
 void delta_stream_retract(struct agent *agent, const char *reason)

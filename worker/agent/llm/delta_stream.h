@@ -45,6 +45,12 @@ struct retry_notice retry_notice_begin(struct agent *agent) NONNULL MUST_CHECK;
 /* The listener for the call of the model; borrows the notice. */
 struct llm_listener retry_notice_listener(struct retry_notice *notice) NONNULL MUST_CHECK;
 
+/*
+ * Reports that the run waits for its model: attempt->n_attempts - 1 times by now, as the last of
+ * its attempts failed.
+ */
+void retry_notice_send_outage(struct agent *agent, const struct llm_attempt *attempt) NONNULL;
+
 /* Retracts a streamed answer that will not become an event. */
 void delta_stream_retract(struct agent *agent, const char *reason) NONNULL;
 

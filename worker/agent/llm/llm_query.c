@@ -5,6 +5,7 @@
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/model.h"
 #include "worker/agent/core/run_control.h"
+#include "worker/agent/llm/outage.h"
 #include "worker/context.h"
 
 static void cancel_call(void *call)
@@ -35,6 +36,7 @@ int llm_query_run(struct agent *agent, const struct llm_query *query, struct llm
         .usage_id = query->usage_id,
         .conversation_id = agent->lease.conversation_id.text,
         .listener = query->listener,
+        .is_single_attempt = outage_lasts(agent),
     };
     int rc = 0;
 

@@ -25,6 +25,7 @@
 #include "worker/agent/llm/delta_stream.h"
 #include "worker/agent/llm/fallback.h"
 #include "worker/agent/llm/llm_response.h"
+#include "worker/agent/llm/outage.h"
 #include "worker/agent/llm/view_tokens.h"
 #include "worker/agent/llm/vision.h"
 #include "worker/agent/sandbox/sandbox.h"
@@ -70,6 +71,7 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
         .usage_id = USAGE_ID,
         .conversation_id = cache_of(agent)->text,
         .listener = &listener,
+        .is_single_attempt = outage_lasts(agent),
         .direct = agent->direct,
     };
     int rc = 0;
@@ -126,6 +128,8 @@ static int settle_failure(struct agent *agent, const struct llm_failure *failure
         *err = *cause;
         return -1;
     }
+    if (outage_may_wait(agent, failure))
+        return outage_wait(agent, failure, err);
     log_info("model.failed", LOG_STR("code", llm_failure_code(failure)), LOG_ERROR(cause));
     if (condense_may_help(agent, failure))
         return condense_request(agent, err);
@@ -234,6 +238,7 @@ static int ask_model(struct agent *agent, const struct model_choice *choice, str
     agent->n_iterations++;
     if (ask_any(agent, choice, &question) < 0)
         return settle_failure(agent, &question.failure, &question.cause, err);
+    outage_note_end(agent);
     crash_point(&agent->context->crash, CRASH_LLM_DONE);
     if (llm_response_store(agent, &question.reply, err) == 0)
         return 0;

@@ -139,7 +139,7 @@ static int refuse_blank(struct llm_reply *reply, struct llm_failure *failure_out
 {
     llm_reply_done(reply);
     *reply = (struct llm_reply)LLM_REPLY_INIT;
-    *failure_out = (struct llm_failure){LLM_FAILURE_NO_RESPONSE, BLANK_TEXT};
+    *failure_out = (struct llm_failure){LLM_FAILURE_NO_RESPONSE, false, -1, BLANK_TEXT};
     return error_set(err, ERROR_INVALID, BLANK_TEXT);
 }
 

@@ -171,6 +171,8 @@ export type Frame =
           /** If another attempt follows: the maximum number of attempts, and when the next one begins. */
           attempts?: number;
           retry_in_ms?: number;
+          /** If the server is out of order: when it is no longer waited for. */
+          gives_up_in_ms?: number;
       }
     | { type: "error"; code: string; detail: string };
 

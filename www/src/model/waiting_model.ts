@@ -10,6 +10,8 @@ export interface Retry {
     readonly attempts: number;
     /** By this browser's clock; milliseconds since the epoch. */
     readonly nextAt: number;
+    /** When an outage is no longer waited out, by the same clock; null: not an outage. */
+    readonly givesUpAt: number | null;
 }
 
 export function retryOf(frame: Extract<Frame, { type: "item_aborted" }>, now: number): Retry | null {
@@ -19,6 +21,7 @@ export function retryOf(frame: Extract<Frame, { type: "item_aborted" }>, now: nu
         attempt: frame.attempt + 1,
         attempts: frame.attempts,
         nextAt: now + frame.retry_in_ms,
+        givesUpAt: typeof frame.gives_up_in_ms === "number" ? now + frame.gives_up_in_ms : null,
     };
 }
 

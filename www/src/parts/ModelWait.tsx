@@ -6,6 +6,10 @@ import { text } from "../text";
 import { Icon } from "./Icon";
 
 function words(retry: Retry, now: number): string {
+    if (retry.givesUpAt !== null) {
+        const until = clockTimeOf(retry.givesUpAt);
+        return now >= retry.nextAt ? text.modelWait.askingNow(until) : text.modelWait.askingAt(clockTimeOf(retry.nextAt), until);
+    }
     if (now >= retry.nextAt) return text.modelWait.tryingNow(retry.attempt, retry.attempts);
     return text.modelWait.tryingAt(clockTimeOf(retry.nextAt), retry.attempt, retry.attempts);
 }
@@ -15,7 +19,7 @@ function RetryNote({ retry, now }: { retry: Retry; now: number }) {
         <div className="model-wait" role="status" data-testid="model-retry">
             <Icon name="alert" />
             <p>
-                <strong>{text.modelWait.failed}</strong> {words(retry, now)}
+                <strong>{retry.givesUpAt === null ? text.modelWait.failed : text.modelWait.outage}</strong> {words(retry, now)}
                 <span className="model-wait-reason">{retry.reason}</span>
             </p>
         </div>

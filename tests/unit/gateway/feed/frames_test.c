@@ -311,6 +311,14 @@ static void a_wait_is_known_until_its_answer_comes(void **state)
     assert_int_equal(ended.retry_in_ms, 0);
     assert_false(model_waits_find(waits, id, 6, 4000, &ended));
     assert_false(model_waits_find(waits, other.text, 5, 4000, &ended));
+    assert_int_equal(ended.gives_up_in_ms, 0);
+    failed.gives_up_in_ms = 60000;
+    hear(waits, &failed, 1000);
+    assert_true(model_waits_find(waits, id, 5, 4000, &ended));
+    assert_int_equal(ended.gives_up_in_ms, 57000);
+    assert_true(model_waits_find(waits, id, 5, 61000, &ended));
+    assert_int_equal(ended.gives_up_in_ms, 1);
+    failed.gives_up_in_ms = 0;
     failed.kind = PROGRESS_TEXT;
     failed.n_attempts = 0;
     failed.text = "\"attempts\": words";

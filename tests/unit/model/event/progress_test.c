@@ -76,13 +76,18 @@ static void lines_have_what_their_kind_needs(void **state)
     progress.retry_in_ms = 800;
     assert_line(&progress, "{'item': '" ITEM "', 'kind': 'item_aborted', 'attempt': 2, 'order': 0,"
                            " 'anchor': 7, 'text': 'timeout', 'attempts': 1, 'retry_in_ms': 800}");
+    progress.gives_up_in_ms = 9000;
+    assert_line(&progress, "{'item': '" ITEM "', 'kind': 'item_aborted', 'attempt': 2, 'order': 0,"
+                           " 'anchor': 7, 'text': 'timeout', 'attempts': 1, 'retry_in_ms': 800,"
+                           " 'gives_up_in_ms': 9000}");
 }
 
 static void a_line_reads_back(void **state)
 {
     static const char text[] =
         "{\"item\":\"" ITEM "\",\"kind\":\"item_aborted\",\"attempt\":2,\"order\":3,\"anchor\":4,"
-        "\"text\":\"t\",\"chunk\":\"c\",\"attempts\":5,\"retry_in_ms\":6}";
+        "\"text\":\"t\",\"chunk\":\"c\",\"attempts\":5,\"retry_in_ms\":6,"
+        "\"gives_up_in_ms\":7}";
     json_auto_t *json = NULL;
     struct progress progress = {.conversation_id = {CONVERSATION}};
     struct error err = ERROR_INIT;
@@ -99,6 +104,7 @@ static void a_line_reads_back(void **state)
     assert_string_equal(progress.chunk_id, "c");
     assert_int_equal(progress.n_attempts, 5);
     assert_int_equal(progress.retry_in_ms, 6);
+    assert_int_equal(progress.gives_up_in_ms, 7);
 }
 
 static void each_kind_reads_back_and_the_rest_has_defaults(void **state)
@@ -129,6 +135,7 @@ static void each_kind_reads_back_and_the_rest_has_defaults(void **state)
         assert_null(progress.chunk_id);
         assert_int_equal(progress.n_attempts, 0);
         assert_int_equal(progress.retry_in_ms, 0);
+        assert_int_equal(progress.gives_up_in_ms, 0);
     }
 }
 
@@ -236,6 +243,10 @@ static void frames_have_what_their_kind_needs(void **state)
     progress.retry_in_ms = 800;
     assert_frame(&progress, "{'type': 'item_aborted', 'item_id': '" ITEM
                             "', 'attempt': 2, 'reason': 'why', 'attempts': 5, 'retry_in_ms': 800}");
+    progress.gives_up_in_ms = 9000;
+    assert_frame(&progress, "{'type': 'item_aborted', 'item_id': '" ITEM
+                            "', 'attempt': 2, 'reason': 'why', 'attempts': 5, 'retry_in_ms': 800,"
+                            " 'gives_up_in_ms': 9000}");
 }
 
 static void a_delta_is_also_an_event(void **state)

@@ -89,6 +89,22 @@ static void write_tells_readers_and_workers(void **state)
     assert_int_equal(hint_fixture_heard(fixture, &made.id), 0);
 }
 
+/* A run that waits for its model's server goes on at once. */
+static void event_of_a_run_that_no_worker_has_tells_workers(void **state)
+{
+    struct hint_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture->plain);
+    const struct conversation_write plain = {.guard = GUARD_NONE};
+    struct error err = ERROR_INIT;
+
+    made.is_wanted = true;
+    assert_done(write_pause(fixture, &made, &plain, &err), &err);
+    assert_int_equal(hint_fixture_heard(fixture, &made.id), EVENTS | WORK);
+    made.is_leased = true;
+    assert_done(write_pause(fixture, &made, &plain, &err), &err);
+    assert_int_equal(hint_fixture_heard(fixture, &made.id), EVENTS);
+}
+
 static void end_of_a_sub_agents_run_tells_workers(void **state)
 {
     struct hint_fixture *fixture = *state;
@@ -558,6 +574,7 @@ static void write_whose_answer_is_lost_tells_readers(void **state)
     test_sql("CREATE FUNCTION end_server() RETURNS trigger LANGUAGE plpgsql AS"
              " 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'");
     test_sql("CREATE TRIGGER end_server AFTER INSERT ON events EXECUTE FUNCTION end_server()");
+    made.is_leased = true;
     assert_int_equal(write_pause(fixture, &made, &write, &err), -1);
     assert_int_equal(err.code, ERROR_UNAVAILABLE);
     assert_int_equal(hint_fixture_heard(fixture, &made.id), EVENTS);
@@ -574,6 +591,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(append_tells_readers),
         cmocka_unit_test(write_tells_readers_and_workers),
+        cmocka_unit_test(event_of_a_run_that_no_worker_has_tells_workers),
         cmocka_unit_test(end_of_a_sub_agents_run_tells_workers),
         cmocka_unit_test(write_without_a_lease_tells_nobody_when_a_worker_has_it),
         cmocka_unit_test(child_is_told_of_with_its_parent),

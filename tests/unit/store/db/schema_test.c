@@ -103,6 +103,7 @@ static void rows_beyond_the_borders_are_refused(void **state)
         "UPDATE users SET daily_budget_cents = -1",
         "INSERT INTO spending SELECT id, '2026-01-01', id, -1 FROM users",
         "INSERT INTO budget_extensions SELECT id, '2026-01-01', 0 FROM users",
+        "INSERT INTO model_outages SELECT id, now(), now(), now(), 0, 1, '' FROM conversations",
         "UPDATE users SET run_queue = -1",
         "UPDATE users SET egress = 'other'",
         "INSERT INTO users (email) SELECT upper(email) FROM users LIMIT 1",
@@ -243,8 +244,9 @@ static void each_process_may_do_what_it_needs(void **state)
     } cases[] = {
         {"deft_fcgi", "SELECT",
          "api_keys branches budget_extensions conversations documents events jobs"
-         " mcp_grant_tokens mcp_grants mcp_sign_ins preview_passes preview_sessions"
-         " runtime_keys runtimes secret_reads server_init sessions sign_in_links spending"
+         " mcp_grant_tokens mcp_grants mcp_sign_ins model_outages preview_passes"
+         " preview_sessions runtime_keys runtimes secret_reads server_init sessions sign_in_links "
+         "spending"
          " users warm_configs webhook_cursors webhooks"},
         {"deft_fcgi", "INSERT",
          "api_keys branches budget_extensions conversations documents events jobs"
@@ -266,13 +268,13 @@ static void each_process_may_do_what_it_needs(void **state)
         {"deft_gateway", "DELETE", ""},
         {"deft_worker", "SELECT",
          "branches budget_extensions condensed_views conversations documents events jobs"
-         " mcp_grant_tokens mcp_grants server_init spending users webhook_cursors"
+         " mcp_grant_tokens mcp_grants model_outages server_init spending users webhook_cursors"
          " webhook_leftovers webhooks"},
         {"deft_worker", "INSERT",
-         "condensed_views conversations events jobs mcp_grant_tokens mcp_grants spending"
-         " webhook_cursors webhooks"},
+         "condensed_views conversations events jobs mcp_grant_tokens mcp_grants model_outages"
+         " spending webhook_cursors webhooks"},
         {"deft_worker", "UPDATE",
-         "condensed_views conversations jobs mcp_grants spending webhook_cursors"
+         "condensed_views conversations jobs mcp_grants model_outages spending webhook_cursors"
          " webhooks"},
         {"deft_worker", "DELETE", "jobs mcp_grant_tokens mcp_grants webhook_cursors webhooks"},
         {"deft_runtime", "SELECT",

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "llm/llm.h"
@@ -31,6 +32,7 @@
 /* Its summary is the request, shortened. */
 #define ECHOES "{\"turns\": [{\"steps\": [{\"text\": \"{{message}}\"}]}]}"
 #define FAILS "{\"turns\": [{\"steps\": [{\"status\": 401, \"error\": \"no such key\"}]}]}"
+#define DOWN "{\"turns\": [{\"steps\": [{\"status\": 503, \"error\": \"down\"}]}]}"
 /* The view of the conversation below: the prompt, the first message, and six more. */
 enum { N_MORE = 6, LENGTH = 8, PATIENCE = 10 };
 #define SIX                                                                                        \
@@ -62,6 +64,15 @@ static void begin(struct claimed_agent *claimed, void **state, const char *scrip
     json_put(agent_spec, "max_size", json_integer(max_size));
     json_put(agent_spec, "keep_first", json_integer(2));
     json_put(agent_spec, "llm", json_deep_copy(conversation_llm(&claimed->agent.conversation)));
+}
+
+static void leave_retries_to_the_server(json_t *llm)
+{
+    static const char *const members[] = {"num_retries", "retry_multiplier", "retry_min_wait",
+                                          "retry_max_wait"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        (void)json_object_del(llm, members[i]);
 }
 
 static bool condense(struct claimed_agent *claimed)
@@ -173,6 +184,46 @@ static void view_that_cannot_be_condensed_ends_the_run(void **state)
     assert_step_event(&claimed, "ConversationErrorEvent", "code", "\"LLMAuthenticationError\"");
     assert_true(claimed.agent.is_over);
     assert_false(claimed.agent.must_condense);
+    claimed_agent_end(&claimed);
+}
+
+/* As a step of the run would, where its view cannot be sent; else the run goes on without. */
+static void outage_is_waited_for_where_the_run_cannot_go_on(void **state)
+{
+    struct claimed_agent claimed;
+    struct claimed_agent long_one;
+    struct run_fixture *fixture = *state;
+
+    fixture->context.settings.model_outage_ms = 600000;
+    begin(&claimed, state, DOWN, 240);
+    leave_retries_to_the_server(claimed.agent.llm_spec);
+    request(&claimed);
+    assert_true(condense(&claimed));
+    assert_step_log(&claimed, BEGINNING SIX " CondensationRequest");
+    assert_step_row(&claimed, "running/wanted/-");
+    assert_true(claimed.agent.is_over);
+    claimed_agent_end(&claimed);
+    begin(&long_one, state, DOWN, LENGTH - 1);
+    leave_retries_to_the_server(long_one.agent.llm_spec);
+    assert_false(condense(&long_one));
+    assert_false(long_one.agent.is_over);
+    claimed_agent_end(&long_one);
+    fixture->context.settings.model_outage_ms = 0;
+}
+
+/* The summary's model has not answered before: with retries this would take a minute. */
+static void summary_is_asked_for_once_in_an_outage(void **state)
+{
+    struct claimed_agent claimed;
+    json_t *condenser = NULL;
+    int64_t before_ms = clock_monotonic_ms();
+
+    begin(&claimed, state, DOWN, LENGTH - 1);
+    condenser = json_object_get(conversation_agent(&claimed.agent.conversation), "condenser");
+    leave_retries_to_the_server(json_object_get(condenser, "llm"));
+    claimed.agent.n_model_waits = 1;
+    assert_false(condense(&claimed));
+    assert_true(clock_monotonic_ms() - before_ms < 15000);
     claimed_agent_end(&claimed);
 }
 
@@ -472,6 +523,8 @@ int condense_step_tests(void)
         cmocka_unit_test(view_without_a_summary_is_kept_for_a_while),
         cmocka_unit_test(requested_condensation_happens_at_any_length),
         cmocka_unit_test(view_that_cannot_be_condensed_ends_the_run),
+        cmocka_unit_test(outage_is_waited_for_where_the_run_cannot_go_on),
+        cmocka_unit_test(summary_is_asked_for_once_in_an_outage),
         cmocka_unit_test(view_of_which_nothing_is_left_ends_the_run),
         cmocka_unit_test(condensation_of_a_client_serves_the_run_too),
         cmocka_unit_test(condensation_of_a_client_takes_precedence),

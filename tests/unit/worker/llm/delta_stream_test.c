@@ -48,7 +48,7 @@ static void fail_attempt(struct telling *telling, const char *why, int64_t n_att
                          int64_t retry_in_ms)
 {
     telling->listener.failed(telling->listener.owner,
-                             &(struct llm_attempt){why, n_attempts, retry_in_ms});
+                             &(struct llm_attempt){why, n_attempts, retry_in_ms, 0});
 }
 
 /* Hears all lines so far; the last one is only their end. */
@@ -226,6 +226,25 @@ static void failure_before_any_piece_is_told_if_another_attempt_follows(void **s
     end(&telling);
 }
 
+static void wait_for_a_server_out_of_order_is_told(void **state)
+{
+    struct telling telling;
+
+    begin(&telling, state, TOKEN_SECRET);
+    delta_stream_done(&telling.stream);
+    retry_notice_send_outage(&telling.claimed.agent,
+                             &(struct llm_attempt){"no opensesame", 3, 700, 9000});
+    hear(&telling);
+    assert_int_equal(telling.subscriber.n, 1);
+    assert_line(&telling, 0, "kind", "\"item_aborted\"");
+    assert_line(&telling, 0, "text", "\"no <secret-hidden>\"");
+    assert_line(&telling, 0, "attempt", "2");
+    assert_line(&telling, 0, "attempts", "3");
+    assert_line(&telling, 0, "retry_in_ms", "700");
+    assert_line(&telling, 0, "gives_up_in_ms", "9000");
+    end(&telling);
+}
+
 static void retries_of_other_calls_are_told(void **state)
 {
     struct telling telling;
@@ -239,9 +258,9 @@ static void retries_of_other_calls_are_told(void **state)
     listener = retry_notice_listener(&notice);
     strbuf_appendf(&id, "\"%s\"", notice.item_id.text);
     listener.piece(listener.owner, &(struct llm_piece){false, "a", 1, ""});
-    listener.failed(listener.owner, &(struct llm_attempt){"no opensesame", 3, 700});
-    listener.failed(listener.owner, &(struct llm_attempt){"busy", 3, 900});
-    listener.failed(listener.owner, &(struct llm_attempt){"over", 0, 0});
+    listener.failed(listener.owner, &(struct llm_attempt){"no opensesame", 3, 700, 0});
+    listener.failed(listener.owner, &(struct llm_attempt){"busy", 3, 900, 0});
+    listener.failed(listener.owner, &(struct llm_attempt){"over", 0, 0, 0});
     hear(&telling);
     assert_int_equal(telling.subscriber.n, 2);
     assert_line(&telling, 0, "kind", "\"item_aborted\"");
@@ -265,6 +284,7 @@ int delta_stream_tests(void)
         cmocka_unit_test(secret_is_masked_across_pieces),
         cmocka_unit_test(failed_attempt_is_told_with_the_next_one),
         cmocka_unit_test(failure_before_any_piece_is_told_if_another_attempt_follows),
+        cmocka_unit_test(wait_for_a_server_out_of_order_is_told),
         cmocka_unit_test(retries_of_other_calls_are_told),
     };
 

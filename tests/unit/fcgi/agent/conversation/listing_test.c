@@ -156,6 +156,37 @@ static void runs_that_wait_show_their_place(void **state)
              " lease_owner = NULL, lease_expires_at = NULL");
 }
 
+static void runs_that_wait_for_their_model_show_since_when(void **state)
+{
+    struct test_path waits = test_conversation(*state);
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    set_row(&waits, "wanted_at = now(), execution_status = 'running'");
+    strbuf_appendf(&sql,
+                   "INSERT INTO model_outages SELECT id, wanted_at, '2026-01-02 03:04:05+00',"
+                   " '2026-01-02 03:05:00+00', 2, 1000, 'down' FROM conversations WHERE id = '%s'",
+                   waits.id.text);
+    test_sql(sql.text);
+    {
+        DISPATCH(waiting, ALICE, "GET", test_under(&waits, ""), NULL);
+
+        assert_json_at(waiting.body.text, "agent_state.model_outage",
+                       "{\"since\":\"2026-01-02T03:04:05.000000Z\","
+                       "\"next_attempt_at\":\"2026-01-02T03:05:00.000000Z\","
+                       "\"waits\":2,\"reason\":\"down\"}");
+        assert_json_at(waiting.body.text, "execution_status", "\"running\"");
+    }
+    set_row(&waits,
+            "lease_owner = gen_random_uuid(), lease_expires_at = now() + interval '1 hour'");
+    {
+        DISPATCH(asking, ALICE, "GET", test_under(&waits, ""), NULL);
+
+        assert_json_at(asking.body.text, "agent_state.model_outage", NULL);
+    }
+    test_sql("UPDATE conversations SET wanted_at = NULL, execution_status = 'idle',"
+             " lease_owner = NULL, lease_expires_at = NULL");
+}
+
 /* --- sandboxes --- */
 
 #define SANDBOX(status, error)                                                                     \
@@ -354,6 +385,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(lists_with_skills_are_the_same_but_for_them),
         cmocka_unit_test(pages_end_and_statuses_are_told_apart),
         cmocka_unit_test(runs_that_wait_show_their_place),
+        cmocka_unit_test(runs_that_wait_for_their_model_show_since_when),
         cmocka_unit_test(sandboxes_have_a_status_for_clients),
         cmocka_unit_test(refusals_without_a_sandbox_are_none),
         cmocka_unit_test(headers_of_a_trace_are_members_of_the_body),

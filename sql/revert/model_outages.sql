@@ -1,0 +1,4 @@
+-- Revert deft_schema:model_outages from pg
+BEGIN;
+DROP TABLE model_outages;
+COMMIT;

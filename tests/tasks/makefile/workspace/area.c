@@ -1,0 +1,6 @@
+#include "area.h"
+
+int area(int width, int height)
+{
+    return width * height * UNIT;
+}

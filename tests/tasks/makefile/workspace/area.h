@@ -1,0 +1,3 @@
+#define UNIT 1
+
+int area(int width, int height);

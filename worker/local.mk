@@ -57,6 +57,9 @@ libworker_a_SOURCES = \
 	worker/agent/llm/view_tokens.c worker/agent/llm/view_tokens.h \
 	worker/agent/llm/vision.c worker/agent/llm/vision.h \
 	worker/agent/sandbox/takeover.c worker/agent/sandbox/takeover.h \
+	worker/agent/calls/sub_agent_budget.c worker/agent/calls/sub_agent_budget.h \
+	worker/agent/calls/sub_agent_end.c worker/agent/calls/sub_agent_end.h \
+	worker/agent/calls/sub_agent_work.c worker/agent/calls/sub_agent_work.h \
 	worker/agent/calls/task_call.c worker/agent/calls/task_call.h \
 	worker/agent/calls/task_result.c worker/agent/calls/task_result.h \
 	worker/agent/llm/delta_stream.c worker/agent/llm/delta_stream.h \

@@ -199,3 +199,38 @@ test('a sub-agent\'s actions are confirmed by the call that creates it', async (
   assert.equal(await parent.rest(['finished', 'error']), 'finished');
   assert.deepEqual((await resultsOf(parent)).map(observed), ['the part is done']);
 });
+
+/** Two sub-agents that run at once: each waits for the file that the other one makes. */
+const TOGETHER = {
+  'part one': [{ calls: [terminal('touch one; until [ -e two ]; do sleep 0.1; done')] }, { text: 'one is done' }],
+  'part two': [{ calls: [terminal('touch two; until [ -e one ]; do sleep 0.1; done')] }, { text: 'two is done' }],
+};
+
+test('sub-agents of one answer run at once; their results are read in the order of the calls', async (t) => {
+  const parent = await begin(t, {
+    ...TOGETHER, '': [{ calls: [taskCall({ prompt: 'part one' }), taskCall({ prompt: 'part two' })] }, { text: 'all done' }],
+  }, { atOnce: 2 });
+  assert.equal(await parent.rest(['finished', 'error']), 'finished');
+  assert.deepEqual((await resultsOf(parent)).map(observed).toSorted(), ['one is done', 'two is done']);
+  const asked = fake.requests.filter(({ body }) => body.model === parent.model).map(({ body }) => body.messages.filter(({ role }) => role === 'tool'));
+  const told = asked.find((tools) => JSON.stringify(tools).includes('task_0000'));
+  assert.deepEqual(told.map(({ content }) => /(one|two) is done/.exec(JSON.stringify(content))[1]), ['one', 'two']);
+  const { usage_to_metrics: costs } = (await parent.info()).stats;
+  assert.deepEqual(Object.keys(costs).sort(), ['agent', 'task:task_00000001', 'task:task_00000002']);
+  await assertSound(parent);
+});
+
+test('an interrupt ends the calls of several sub-agents and all of them at once', async (t) => {
+  const parent = await begin(t, {
+    'part one': [{ calls: [terminal('touch one; sleep 300')] }], 'part two': [{ calls: [terminal('touch two; sleep 300')] }],
+    '': [{ calls: [taskCall({ prompt: 'part one' }), taskCall({ prompt: 'part two' })] }],
+  }, { atOnce: 2 });
+  await appeared(parent, 'one');
+  await appeared(parent, 'two');
+  const children = (await parent.info()).sub_conversation_ids.map((id) => new Conversation(id));
+  await parent.must(200, 'POST', '/interrupt');
+  assert.deepEqual([await parent.rest(['paused']), ...await Promise.all(children.map((child) => child.rest(['paused'])))], ['paused', 'paused', 'paused']);
+  const ends = (await parent.events()).filter(({ kind, tool_name: tool }) => kind !== 'ActionEvent' && tool === 'task');
+  assert.deepEqual(ends.map(({ kind }) => kind), ['AgentErrorEvent', 'AgentErrorEvent']);
+  await assertSound(parent, ...children);
+});

@@ -60,10 +60,9 @@ struct conversation {
     bool is_branched;          /* a user navigated back in it: not all events count */
     char *children;            /* ids of conversations it started, "id,id"; NULL: none */
     int64_t snapshot_version;
-    bool is_sub_agent;     /* created by a call of its parent; deleted with it */
-    struct uuid waits_for; /* the sub-agent whose run its own waits or has waited for */
-    bool is_wanted;        /* a run was requested and has not ended */
-    bool is_leased;        /* a worker holds its lease */
+    bool is_sub_agent; /* created by a call of its parent; deleted with it */
+    bool is_wanted;    /* a run was requested and has not ended */
+    bool is_leased;    /* a worker holds its lease */
     int64_t created_at_us;
     int64_t updated_at_us;
     char version[16];   /* of the row as read; "" if not read */

@@ -16,6 +16,8 @@
 /* Adds a task for a conversation, which need not exist yet: {"task_id": "task_00000001", …}. */
 json_t *task_add(json_t *agent_state, const struct uuid *conversation_id,
                  const char *subagent) NONNULL MUST_CHECK;
+/* Sets the budget that its sub-agent got, in US dollars. */
+void task_set_allowance(json_t *task, double allowance) NONNULL;
 /* Sets the call that last gave it work. */
 void task_set_call(json_t *task, const struct uuid *action_id) NONNULL;
 /* The task of that name, or NULL. */
@@ -26,6 +28,8 @@ json_t *task_of_call(const json_t *agent_state, const struct uuid *action_id) NO
 /* Members of a task; texts are borrowed from it. */
 const char *task_id(const json_t *task) NONNULL MUST_CHECK;
 const char *task_subagent(const json_t *task) NONNULL MUST_CHECK;
+/* 0 if none was set. */
+double task_allowance(const json_t *task) NONNULL MUST_CHECK;
 struct uuid task_conversation_id(const json_t *task) NONNULL MUST_CHECK;
 
 #endif

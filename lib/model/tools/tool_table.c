@@ -195,6 +195,8 @@ const struct tool tool_table[] = {
      .schema = &child_task_schema,
      .text = TEXT_TOOL_TASK,
      .hints = "dw",
+     .resource = "task:",
+     .resource_member = "resume",
      .spec_names = "task|TaskTool|task_tool_set|TaskToolSet"},
     {BROWSER_TOOL("browser_navigate", "BrowserNavigate"), .schema = &browser_navigate_schema,
      .text = TEXT_TOOL_BROWSER_NAVIGATE, .hints = "w"},

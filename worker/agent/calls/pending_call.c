@@ -278,7 +278,7 @@ static int start_child(struct agent *agent, struct pending_call *call, struct er
 
 static int run_sub_agent(struct agent *agent, struct pending_call *call, struct error *err)
 {
-    return task_call_run(agent, call->action, err);
+    return task_call_run(agent, call->action, &call->begun.waits, err);
 }
 
 static int reject_unknown(struct agent *agent, size_t action, struct error *err)
@@ -350,16 +350,26 @@ static const struct agent_tool *tool_of(const struct agent *agent, size_t action
                         json_text_or(agent->history.items[action].json, "tool_name", ""));
 }
 
+static enum call_company company_of(enum tool_place place)
+{
+    static const enum call_company companies[TOOL_N_PLACES] = {
+        [TOOL_IN_CHILD] = COMPANY_OF_NONE,
+        [TOOL_IN_SUB_AGENT] = COMPANY_OF_SUB_AGENTS,
+        [TOOL_ENDS_RUN] = COMPANY_OF_NONE,
+    };
+
+    return companies[place];
+}
+
 void pending_call_plan(const struct agent *agent, size_t action, struct planned_call *planned)
 {
     const struct agent_tool *tool = tool_of(agent, action);
 
     resource_keys_done(&planned->keys);
-    planned->runs_alone = false;
+    planned->company = COMPANY_OF_CALLS;
     if (tool == NULL)
         return;
-    planned->runs_alone = tool->place == TOOL_IN_CHILD || tool->place == TOOL_IN_SUB_AGENT ||
-                          tool->place == TOOL_ENDS_RUN;
+    planned->company = company_of(tool->place);
     resource_keys_add_call(&planned->keys, tool,
                            json_object_get(agent->history.items[action].json, "action"));
 }

@@ -50,6 +50,18 @@ static void numbers_of_tasks_are_hexadecimal(void **state)
     assert_string_equal(task_id(task), "task_00000010");
 }
 
+static void tasks_keep_their_budgets(void **state)
+{
+    const struct uuid first = uuid_of(CHILD_A);
+    json_auto_t *agent_state = json_object();
+    json_t *task = task_add(agent_state, &first, "explorer");
+
+    (void)state;
+    assert_true(task_allowance(task) == 0);
+    task_set_allowance(task, 1.5);
+    assert_true(task_allowance(task) == 1.5);
+}
+
 static void tasks_are_found_by_name_and_by_their_last_call(void **state)
 {
     const struct uuid first = uuid_of(CHILD_A);
@@ -91,6 +103,7 @@ int task_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_are_numbered_and_keep_their_conversation),
         cmocka_unit_test(numbers_of_tasks_are_hexadecimal),
+        cmocka_unit_test(tasks_keep_their_budgets),
         cmocka_unit_test(tasks_are_found_by_name_and_by_their_last_call),
         cmocka_unit_test(a_damaged_task_has_no_members),
     };

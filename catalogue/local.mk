@@ -52,6 +52,7 @@ dist_catalogue_tools_DATA = \
 	catalogue/tools/browser_set_storage.txt \
 	catalogue/tools/browser_switch_tab.txt \
 	catalogue/tools/browser_type.txt \
+	catalogue/tools/delegate.txt \
 	catalogue/tools/edit.txt \
 	catalogue/tools/file_editor.txt \
 	catalogue/tools/finish.txt \

@@ -11,6 +11,7 @@ libworker_a_SOURCES = \
 	worker/agent/calls/agent_start.c worker/agent/calls/agent_start.h \
 	worker/agent/calls/call_batch.c worker/agent/calls/call_batch.h \
 	worker/agent/calls/call_plan.c worker/agent/calls/call_plan.h \
+	worker/agent/calls/delegate_call.c worker/agent/calls/delegate_call.h \
 	worker/agent/calls/pending_call.c worker/agent/calls/pending_call.h \
 	worker/agent/llm/condense.c worker/agent/llm/condense.h \
 	worker/agent/core/condensed_history.c worker/agent/core/condensed_history.h \

@@ -11,7 +11,7 @@ import {
   HELD, KILLED_STATUS, RUN_MS, appeared, assertAllRan, assertWhole, expireLeases, finish, letGo, linesOf, startAlone, startWorker, terminal,
 } from './support.mjs';
 
-let fake;
+export let fake;
 
 before(async () => {
   fake = await startModel();
@@ -29,7 +29,7 @@ const CHILDREN = {
   'the second part': [{ calls: [terminal(`echo begun >> begun; ${HELD}echo second >> f`)] }, { calls: [finish('the second is done')] }],
 };
 
-function script(name, parent) {
+export function script(name, parent) {
   fake.setScenario(name, ({ messages }) => {
     const last = messages.findLastIndex(({ role }) => role === 'user');
     const said = JSON.stringify(messages[last].content);
@@ -39,9 +39,10 @@ function script(name, parent) {
 }
 
 const task = (prompt) => ({ name: 'task', arguments: { prompt, security_risk: 'LOW', summary: 's' } });
+export const delegate = (args) => ({ name: 'delegate', arguments: { security_risk: 'LOW', summary: 's', ...args } });
 
 /** Runs the scenario with a worker that dies at that point and one that continues; resolves with the parent at its end. */
-async function survive(t, name, point, tools) {
+export async function survive(t, name, point, tools) {
   const doomed = await startWorker(t, { DEFT_CRASH_AT: point });
   const parent = await startAlone(t, fake, name, { tools: ['terminal', ...tools], atOnce: 2 });
   await parent.say('Do it.', true);

@@ -220,6 +220,33 @@ test('sub-agents of one answer run at once; their results are read in the order 
   await assertSound(parent);
 });
 
+test('delegate gives named sub-agents work at once and returns the answers of all', async (t) => {
+  const delegate = (args) => ({ name: 'delegate', arguments: { security_risk: 'LOW', summary: 's', ...args } });
+  const parent = await begin(t, {
+    ...TOGETHER,
+    '': [
+      { calls: [delegate({ command: 'spawn', ids: ['a', 'b'], agent_types: ['bash-runner'] })] },
+      { calls: [delegate({ command: 'delegate', tasks: { a: 'part one', b: 'part two' } })] },
+      { calls: [delegate({ command: 'delegate', tasks: { c: 'part one' } })] }, { text: 'all done' },
+    ],
+  }, { tools: ['terminal', 'delegate'] });
+  assert.equal(await parent.rest(['finished', 'error']), 'finished');
+  const events = await parent.events();
+  assert.deepEqual(events.find(isAction('delegate')).action, { command: 'spawn', ids: ['a', 'b'], agent_types: ['bash-runner'], kind: 'DelegateAction' });
+  const [spawned, answered, refused] = events.filter(isResult('delegate')).map(({ observation }) => observation);
+  assert.deepEqual([spawned.kind, spawned.command, spawned.is_error], ['DelegateObservation', 'spawn', false]);
+  assert.deepEqual(answered, {
+    content: [{ type: 'text', text: '[Sub-agent: a, status: completed]\none is done\n\n[Sub-agent: b, status: completed]\ntwo is done', cache_prompt: false }],
+    is_error: false, command: 'delegate', kind: 'DelegateObservation',
+  });
+  assert.deepEqual([refused.is_error, refused.content[0].text], [true, 'There is no sub-agent with the id "c": spawn it first.']);
+  const info = await parent.info();
+  assert.deepEqual(Object.keys(info.stats.usage_to_metrics).sort(), ['agent', 'delegate:a', 'delegate:b']);
+  assert.equal(info.sub_conversation_ids.length, 2);
+  assert.deepEqual(info.agent_state, {});
+  await assertSound(parent);
+});
+
 test('an interrupt ends the calls of several sub-agents and all of them at once', async (t) => {
   const parent = await begin(t, {
     'part one': [{ calls: [terminal('touch one; sleep 300')] }], 'part two': [{ calls: [terminal('touch two; sleep 300')] }],

@@ -61,6 +61,8 @@ const struct text_source text_sources[CATALOGUE_N_TEXTS] = {
     [TEXT_TOOL_TASK] = {"tools/task.txt",
                         {.parts = "description|prompt|subagent_type|resume",
                          .values = "sub_agents"}},
+    [TEXT_TOOL_DELEGATE] = {"tools/delegate.txt",
+                            {.parts = "command|ids|agent_types|tasks", .values = "sub_agents"}},
     [TEXT_TOOL_BROWSER_NAVIGATE] = {"tools/browser_navigate.txt", {.parts = "url|new_tab"}},
     [TEXT_TOOL_BROWSER_CLICK] = {"tools/browser_click.txt", {.parts = "index|new_tab"}},
     [TEXT_TOOL_BROWSER_TYPE] = {"tools/browser_type.txt", {.parts = "index|text"}},

@@ -30,6 +30,7 @@ struct strbuf;
 #define AGENT_STATE_SANDBOX "runtime_id"
 #define AGENT_STATE_WORKTREE "worktree"               /* see model/conversation/worktree.h */
 #define AGENT_STATE_TASKS "tasks"                     /* see model/conversation/task.h */
+#define AGENT_STATE_DELEGATES "delegates"             /* as above */
 #define AGENT_STATE_PATH_RULES "activated_path_rules" /* names, see model/prompt/path_rules.h */
 #define AGENT_STATE_SESSION_HOOKS "session_hooks"     /* true once they have run */
 #define AGENT_STATE_PROMPT_HOOKS "prompt_hooks"       /* seq of the last message with them */

@@ -42,6 +42,12 @@ json_t *task_add(json_t *agent_state, const struct uuid *conversation_id, const 
     return add(tasks, id.text, conversation_id, subagent);
 }
 
+void delegate_add(json_t *agent_state, const char *name, const struct uuid *conversation_id,
+                  const char *subagent)
+{
+    (void)add(list_in(agent_state, AGENT_STATE_DELEGATES), name, conversation_id, subagent);
+}
+
 void task_set_allowance(json_t *task, double allowance)
 {
     json_put(task, ALLOWANCE, json_real(allowance));
@@ -72,6 +78,21 @@ json_t *task_find(const json_t *agent_state, const char *task_id)
 json_t *task_of_call(const json_t *agent_state, const struct uuid *action_id)
 {
     return find(json_object_get(agent_state, AGENT_STATE_TASKS), CALL, action_id->text);
+}
+
+json_t *delegate_find(const json_t *agent_state, const char *name)
+{
+    return find(json_object_get(agent_state, AGENT_STATE_DELEGATES), ID, name);
+}
+
+size_t delegate_count(const json_t *agent_state)
+{
+    return json_array_size(json_object_get(agent_state, AGENT_STATE_DELEGATES));
+}
+
+const char *task_call(const json_t *task)
+{
+    return json_text_or(task, CALL, "");
 }
 
 const char *task_id(const json_t *task)

@@ -107,6 +107,7 @@ worker_sender_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
 worker_step_test_SOURCES = \
 	tests/unit/worker/step_test.c tests/unit/worker/step_test.h \
 	tests/unit/worker/calls/run_end_test.c \
+	tests/unit/worker/calls/delegate_call_test.c \
 	tests/unit/worker/calls/start_child_test.c \
 	tests/unit/worker/calls/task_call_test.c \
 	tests/unit/worker/crash_points_test.c \

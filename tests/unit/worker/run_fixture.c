@@ -146,7 +146,7 @@ static json_t *start_request(const char *name, const char *more)
                    " \"usage_id\": \"agent\", \"num_retries\": 1},"
                    " \"tools\": [{\"name\": \"terminal\"}, {\"name\": \"file_editor\"},"
                    " {\"name\": \"task_tracker\"}, {\"name\": \"start_child_conversation\"},"
-                   " {\"name\": \"task_tool_set\"}]},"
+                   " {\"name\": \"task_tool_set\"}, {\"name\": \"delegate\"}]},"
                    " \"workspace\": {\"working_dir\": \"/workspace/project\"},"
                    " \"initial_message\": {\"role\": \"user\", \"content\":"
                    " [{\"type\": \"text\", \"text\": \"go\"}]}}",

@@ -19,6 +19,7 @@
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/calls/call_plan.h"
+#include "worker/agent/calls/delegate_call.h"
 #include "worker/agent/calls/run_end.h"
 #include "worker/agent/calls/start_child.h"
 #include "worker/agent/calls/task_call.h"
@@ -281,6 +282,11 @@ static int run_sub_agent(struct agent *agent, struct pending_call *call, struct 
     return task_call_run(agent, call->action, &call->begun.waits, err);
 }
 
+static int run_delegates(struct agent *agent, struct pending_call *call, struct error *err)
+{
+    return delegate_call_run(agent, call->action, &call->begun.waits, err);
+}
+
 static int reject_unknown(struct agent *agent, size_t action, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
@@ -341,7 +347,7 @@ static int (*const runners[TOOL_N_PLACES])(struct agent *agent, struct pending_c
     [TOOL_IN_SANDBOX] = begin_in_sandbox, [TOOL_IN_WORKER] = run_in_worker,
     [TOOL_AT_SERVER] = begin_at_server,   [TOOL_IN_CLIENT] = hand_to_client,
     [TOOL_IN_CHILD] = start_child,        [TOOL_IN_SUB_AGENT] = run_sub_agent,
-    [TOOL_ENDS_RUN] = run_finish,
+    [TOOL_IN_DELEGATES] = run_delegates,  [TOOL_ENDS_RUN] = run_finish,
 };
 
 static const struct agent_tool *tool_of(const struct agent *agent, size_t action)
@@ -355,6 +361,7 @@ static enum call_company company_of(enum tool_place place)
     static const enum call_company companies[TOOL_N_PLACES] = {
         [TOOL_IN_CHILD] = COMPANY_OF_NONE,
         [TOOL_IN_SUB_AGENT] = COMPANY_OF_SUB_AGENTS,
+        [TOOL_IN_DELEGATES] = COMPANY_OF_NONE,
         [TOOL_ENDS_RUN] = COMPANY_OF_NONE,
     };
 

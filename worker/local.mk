@@ -37,7 +37,7 @@ libworker_a_SOURCES = \
 	worker/agent/core/model.c worker/agent/core/model.h \
 	worker/agent/sandbox/observation.c worker/agent/sandbox/observation.h \
 	worker/agent/llm/policy.c worker/agent/llm/policy.h \
-	worker/agent/llm/llm_query.c worker/agent/llm/llm_query.h \
+	worker/agent/query/llm_query.c worker/agent/query/llm_query.h \
 	worker/agent/core/database_retry.c worker/agent/core/database_retry.h \
 	worker/agent/core/event_writer.c worker/agent/core/event_writer.h \
 	worker/agent/sandbox/project_reading.c worker/agent/sandbox/project_reading.h \
@@ -50,7 +50,7 @@ libworker_a_SOURCES = \
 	worker/agent/sandbox/sandbox_address.c worker/agent/sandbox/sandbox_address.h \
 	worker/agent/sandbox/sandbox_http.c worker/agent/sandbox/sandbox_http.h \
 	worker/agent/calls/start_child.c worker/agent/calls/start_child.h \
-	worker/agent/budget.c worker/agent/budget.h \
+	worker/agent/query/budget.c worker/agent/query/budget.h \
 	worker/agent/stuck.c worker/agent/stuck.h \
 	worker/agent/llm/summary.c worker/agent/llm/summary.h \
 	worker/agent/llm/agent_prompt.c worker/agent/llm/agent_prompt.h \

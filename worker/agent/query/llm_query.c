@@ -1,4 +1,4 @@
-#include "worker/agent/llm/llm_query.h"
+#include "worker/agent/query/llm_query.h"
 
 #include "llm/llm.h"
 #include "llm/llm_prompt.h"

@@ -44,6 +44,8 @@ libworker_a_SOURCES = \
 	worker/agent/sandbox/own_action.c worker/agent/sandbox/own_action.h \
 	worker/agent/sandbox/sandbox.c worker/agent/sandbox/sandbox.h \
 	worker/agent/hooks/call_hooks.c worker/agent/hooks/call_hooks.h \
+	worker/agent/hooks/hook_model.c worker/agent/hooks/hook_model.h \
+	worker/agent/hooks/hook_tools.c worker/agent/hooks/hook_tools.h \
 	worker/agent/hooks/hook_run.c worker/agent/hooks/hook_run.h \
 	worker/agent/run_hooks.c worker/agent/run_hooks.h \
 	worker/agent/sandbox/sandbox_call.c worker/agent/sandbox/sandbox_call.h \

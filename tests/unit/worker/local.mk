@@ -72,6 +72,7 @@ worker_delivery_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
 worker_hooks_test_SOURCES = \
 	tests/unit/worker/hooks/call_hooks_test.c \
 	tests/unit/worker/hooks/child_hooks_test.c \
+	tests/unit/worker/hooks/hook_model_test.c \
 	tests/unit/worker/hooks/hook_run_test.c \
 	tests/unit/worker/hooks/hooks_test.c tests/unit/worker/hooks/hooks_test.h \
 	tests/unit/worker/hooks/message_hooks_test.c \

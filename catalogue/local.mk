@@ -52,6 +52,7 @@ dist_catalogue_tools_DATA = \
 	catalogue/tools/browser_set_storage.txt \
 	catalogue/tools/browser_switch_tab.txt \
 	catalogue/tools/browser_type.txt \
+	catalogue/tools/delegate.txt \
 	catalogue/tools/edit.txt \
 	catalogue/tools/file_editor.txt \
 	catalogue/tools/finish.txt \
@@ -78,6 +79,7 @@ dist_catalogue_instructions_DATA = \
 	catalogue/instructions/cut_answer.txt \
 	catalogue/instructions/empty_answer.txt \
 	catalogue/instructions/goal.txt \
+	catalogue/instructions/hook.txt \
 	catalogue/instructions/no_vision.txt \
 	catalogue/instructions/opened_skill.txt \
 	catalogue/instructions/rephrase.txt \

@@ -13,6 +13,7 @@ libworker_a_SOURCES = \
 	worker/agent/calls/agent_start.c worker/agent/calls/agent_start.h \
 	worker/agent/calls/call_batch.c worker/agent/calls/call_batch.h \
 	worker/agent/calls/call_plan.c worker/agent/calls/call_plan.h \
+	worker/agent/calls/delegate_call.c worker/agent/calls/delegate_call.h \
 	worker/agent/calls/pending_call.c worker/agent/calls/pending_call.h \
 	worker/agent/llm/condense.c worker/agent/llm/condense.h \
 	worker/agent/core/condensed_history.c worker/agent/core/condensed_history.h \
@@ -40,7 +41,7 @@ libworker_a_SOURCES = \
 	worker/agent/core/model.c worker/agent/core/model.h \
 	worker/agent/sandbox/observation.c worker/agent/sandbox/observation.h \
 	worker/agent/llm/policy.c worker/agent/llm/policy.h \
-	worker/agent/llm/llm_query.c worker/agent/llm/llm_query.h \
+	worker/agent/query/llm_query.c worker/agent/query/llm_query.h \
 	worker/agent/core/database_retry.c worker/agent/core/database_retry.h \
 	worker/agent/core/event_writer.c worker/agent/core/event_writer.h \
 	worker/agent/sandbox/project_reading.c worker/agent/sandbox/project_reading.h \
@@ -48,13 +49,15 @@ libworker_a_SOURCES = \
 	worker/agent/sandbox/own_action.c worker/agent/sandbox/own_action.h \
 	worker/agent/sandbox/sandbox.c worker/agent/sandbox/sandbox.h \
 	worker/agent/hooks/call_hooks.c worker/agent/hooks/call_hooks.h \
+	worker/agent/hooks/hook_model.c worker/agent/hooks/hook_model.h \
+	worker/agent/hooks/hook_tools.c worker/agent/hooks/hook_tools.h \
 	worker/agent/hooks/hook_run.c worker/agent/hooks/hook_run.h \
 	worker/agent/run_hooks.c worker/agent/run_hooks.h \
 	worker/agent/sandbox/sandbox_call.c worker/agent/sandbox/sandbox_call.h \
 	worker/agent/sandbox/sandbox_address.c worker/agent/sandbox/sandbox_address.h \
 	worker/agent/sandbox/sandbox_http.c worker/agent/sandbox/sandbox_http.h \
 	worker/agent/calls/start_child.c worker/agent/calls/start_child.h \
-	worker/agent/budget.c worker/agent/budget.h \
+	worker/agent/query/budget.c worker/agent/query/budget.h \
 	worker/agent/stuck.c worker/agent/stuck.h \
 	worker/agent/llm/summary.c worker/agent/llm/summary.h \
 	worker/agent/llm/agent_prompt.c worker/agent/llm/agent_prompt.h \
@@ -62,6 +65,9 @@ libworker_a_SOURCES = \
 	worker/agent/llm/view_tokens.c worker/agent/llm/view_tokens.h \
 	worker/agent/llm/vision.c worker/agent/llm/vision.h \
 	worker/agent/sandbox/takeover.c worker/agent/sandbox/takeover.h \
+	worker/agent/calls/sub_agent_budget.c worker/agent/calls/sub_agent_budget.h \
+	worker/agent/calls/sub_agent_end.c worker/agent/calls/sub_agent_end.h \
+	worker/agent/calls/sub_agent_work.c worker/agent/calls/sub_agent_work.h \
 	worker/agent/calls/task_call.c worker/agent/calls/task_call.h \
 	worker/agent/calls/task_result.c worker/agent/calls/task_result.h \
 	worker/agent/llm/delta_stream.c worker/agent/llm/delta_stream.h \

@@ -31,6 +31,8 @@ struct error;
     X(CRASH_SERVER_CALL_ANSWERED, "server_call_answered") /* its answer is in, not stored */       \
     X(CRASH_CHILD_BEFORE_COMMIT, "child_before_commit")   /* a child is ready to be stored */      \
     X(CRASH_CHILD_COMMITTED, "child_committed")           /* it is stored, no hint was sent */     \
+    X(CRASH_WAIT_BEFORE_COMMIT, "wait_before_commit")     /* the run is about to suspend */        \
+    X(CRASH_WAIT_COMMITTED, "wait_committed")             /* it waits for sub-agents */            \
     X(CRASH_REPLY_SENT, "reply_sent")                     /* the client has its answer */
 
 #define X(constant, text) constant,

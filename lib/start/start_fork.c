@@ -34,6 +34,8 @@ static int derive(const struct start_context *context, const struct conversation
     copy->stats =
         order->metrics == FORK_RESETS_METRICS ? stats_new() : json_deep_copy(source->stats);
     copy->agent_state = json_deep_copy(source->agent_state);
+    /* They are sub-agents of the source. */
+    (void)json_object_del(copy->agent_state, AGENT_STATE_DELEGATES);
     worktree_set_settled(copy);
     return sealed_secrets_copy(context->keyring, source, copy, &copy->secrets, err);
 }

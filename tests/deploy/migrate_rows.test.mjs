@@ -1,7 +1,7 @@
 // Rows that a migration of the old plan refuses, and those that it corrects.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CONVERSATION, assertCarried, create, migrate, name, psql, rows, schema, sqitch } from './migration.mjs';
+import { CONVERSATION, assertCarried, create, expected, migrate, name, psql, rows, schema, sql, sqitch } from './migration.mjs';
 
 // A database each, so they run side by side.
 describe('rows of old databases', { concurrency: 3 }, () => {
@@ -52,5 +52,27 @@ describe('rows of old databases', { concurrency: 3 }, () => {
       assert.deepEqual(lines.map(([stamp]) => stamp), wanted);
       assert.deepEqual(lines.map(([, text]) => text), wanted.map((stamp, i) => body(id(n, i), stored[i]).replace(stored[i], stamp)), 'the head alone');
     }
+  });
+
+  test('runs that wait for a sub-agent wait on, and can be taken back', async () => {
+    await create('waits');
+    await sqitch('.', 'waits', 'deploy', '--to', 'spending');
+    const child = '00000000-0000-4000-8000-000000000009';
+    const row = (n, columns) => `('00000000-0000-4000-8000-00000000000${n}', (SELECT id FROM users), 'local', 's', '{}', ${columns})`;
+    await psql(name('waits'), '-c', `INSERT INTO users (email) VALUES ('w@test.invalid');
+      INSERT INTO conversations (id, user_id, runtime_kind, runtime_session, spec, waits_for, wanted_at, lease_owner, lease_expires_at) VALUES
+        ${row(1, `'${child}', now(), NULL, NULL`)}, ${row(2, `'${child}', now(), gen_random_uuid(), now()`)}, ${row(3, `'${child}', NULL, NULL, NULL`)}, ${row(4, 'NULL, now(), NULL, NULL')}`);
+    const states = (columns) => psql(name('waits'), '-c', `SELECT right(id::text, 1), ${columns} FROM conversations c ORDER BY id`);
+    const moved = 'is_suspended, (SELECT string_agg(child_id::text, \',\') FROM task_waits WHERE conversation_id = c.id)';
+    const expectedStates = `1|t|${child}\n2|f|${child}\n3|f|\n4|f|`;
+    await migrate('waits');
+    assert.equal(await states(moved), expectedStates);
+    await psql(name('waits'), '-f', `${sql}deploy/task_waits.sql`);
+    assert.equal(await states(moved), expectedStates, 'the script may run twice');
+    assert.deepEqual(await schema('waits'), expected);
+    await sqitch('.', 'waits', 'revert', '-y', '--to', 'spending');
+    assert.equal(await states('waits_for'), `1|${child}\n2|${child}\n3|\n4|`);
+    await migrate('waits');
+    assert.equal(await states(moved), `1|t|${child}\n2|f|${child}\n3|f|\n4|f|`);
   });
 });

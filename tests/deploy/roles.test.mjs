@@ -45,6 +45,7 @@ const RIGHTS = {
   sessions:             ['siud', 's',   '',     ''],
   sign_in_links:        ['siud', '',    '',     ''],
   spending:             ['s',    '',    'siu',  ''],
+  task_waits:           ['sd',   '',    'sid',  ''],
   users:                ['siu',  's',   's',    's'],
   warm_configs:         ['s',    '',    '',     'siud'],
   warm_sandboxes:       ['',     '',    '',     'siud'],

@@ -20,7 +20,7 @@ async function write(path, text) {
 describe('tools', () => {
   test('agent-server 56: the tools that agents can use are listed by name', async () => {
     const names = await must(200, 'GET', '/api/tools/');
-    for (const name of ['terminal', 'file_editor', 'task_tracker', 'task_tool_set', 'task', 'start_child_conversation']) assert.ok(names.includes(name), name);
+    for (const name of ['terminal', 'file_editor', 'task_tracker', 'task_tool_set', 'task', 'delegate', 'start_child_conversation']) assert.ok(names.includes(name), name);
     assert.ok(!names.includes('finish'));
   });
 

@@ -182,7 +182,7 @@ test('hooks that fail, hang, or print too much block nothing, and say what was w
   assert.deepEqual([loud.success, loud.stdout.length], [true, 50000]);
   assert.deepEqual([empty.success, empty.error], [false, 'The hook has no command.']);
   assert.deepEqual([unknown.success, unknown.hook_command], [false, 'reviewer']);
-  assert.match(unknown.error, /of the type "command"/);
+  assert.equal(unknown.error, 'The hook has no prompt.');
   assert.equal(odd.success, true);
   assert.deepEqual([aside.success, aside.exit_code], [true, 0]);
   assert.match(observed(events.find(isResult('terminal'))), /^ran/);
@@ -211,4 +211,64 @@ test('unknown events and members of a hook configuration are refused in words', 
     assert.equal(status, 422, JSON.stringify(json));
     assert.ok(json.detail[0].loc.includes('hook_config'), JSON.stringify(json.detail));
   }
+});
+
+/** A HookConfig with one hook for an event, and a scenario in which its model plays the first steps. */
+const asking = (event, hook) => ({ hook_config: { [event]: [{ matcher: '*', hooks: [hook] }] } });
+const askedBy = (ofHook, ofAgent) => ({ messages }) => {
+  const last = messages.findLastIndex(({ role }) => role === 'user');
+  const steps = textOf(messages[last]).includes('RULE') ? ofHook : ofAgent;
+  return steps[messages.slice(last).filter(({ role }) => role === 'assistant').length];
+};
+const usageOf = async (conversation) => Object.keys((await conversation.info()).stats.usage_to_metrics).sort();
+
+test('a hook of the type prompt asks the model, whose verdict blocks a call', async (t) => {
+  const verdict = JSON.stringify({ decision: 'deny', reason: 'not allowed' });
+  const conversation = await play(t, askedBy([{ text: verdict }], [{ calls: [terminal('touch forbidden')] }, done]), {
+    ...asking('pre_tool_use', { type: 'prompt', name: 'guard', prompt: 'RULE: nothing is forbidden' }), secrets: { WORD: 'opensesame' },
+  });
+  assert.equal(await conversation.ask('go opensesame'), 'finished');
+  const events = await conversation.events();
+  assert.deepEqual(kindsOf(events).slice(3), [
+    'HookExecutionEvent terminal', 'ActionEvent terminal', 'UserRejectObservation terminal', 'MessageEvent agent', 'S(finished)',
+  ]);
+  const [hook] = hooksOf(events);
+  assert.deepEqual([hook.hook_command, hook.stdout, hook.blocked, hook.success, hook.reason, hook.exit_code], ['guard', verdict, true, true, 'not allowed', 0]);
+  assert.deepEqual(await usageOf(conversation), ['agent', 'prompt-hook:guard']);
+  const question = requestsOf(conversation).find(({ messages }) => textOf(messages.at(-1)).includes('RULE'));
+  assert.equal(question.tools, undefined);
+  assert.match(textOf(question.messages.at(-1)), /RULE: nothing is forbidden[^]*"event_type":"PreToolUse"[^]*touch forbidden/);
+  await assertSound(conversation);
+});
+
+test('a hook of the type agent reads files of the workspace before its verdict, and only reads', async (t) => {
+  const dir = folder();
+  const read = { name: 'read_file', arguments: { file_path: `${dir}/CHANGES.md`, summary: 's' } };
+  const verdict = JSON.stringify({ decision: 'deny', reason: 'name the change' });
+  const verdicts = [verdict, '{"decision": "allow"}'];
+  const reading = { calls: [terminal('touch written'), read] };
+  const ofHook = { 0: reading, get 1() { return { text: verdicts.shift() }; } };
+  const conversation = await play(t, askedBy(ofHook, [{ calls: [terminal('echo nothing > CHANGES.md')] }, done]),
+  { ...asking('stop', { type: 'agent', name: 'review', prompt: 'RULE: name the change', tools: ['read_file', 'terminal'] }), ...inFolder(dir) });
+  assert.equal(await conversation.ask('go'), 'finished');
+  const [hook] = hooksOf(await conversation.events());
+  assert.deepEqual([hook.hook_event_type, hook.blocked, hook.reason], ['Stop', true, 'name the change']);
+  assert.deepEqual(await usageOf(conversation), ['agent', 'agent-hook:review']);
+  const questions = requestsOf(conversation).filter(({ messages }) => messages.some((message) => textOf(message).includes('RULE')));
+  assert.deepEqual(questions[0].tools.map((tool) => tool.function.name), ['read_file']);
+  const [refused, content] = questions[1].messages.filter(({ role }) => role === 'tool').map(textOf);
+  assert.match(refused, /There is no tool 'terminal' here/);
+  assert.match(content, /nothing/);
+  const { status } = await request('GET', `${conversation.path}/file/download`, { query: { path: `${dir}/written` } });
+  assert.equal(status, 404);
+  await assertSound(conversation);
+});
+
+test('a model that gives no verdict blocks nothing', async (t) => {
+  const conversation = await play(t, askedBy([{ text: 'never' }], [{ calls: [terminal('echo ran')] }, done]),
+    asking('pre_tool_use', { type: 'prompt', prompt: 'RULE: nothing' }));
+  assert.equal(await conversation.ask('go'), 'finished');
+  const events = await conversation.events();
+  assert.equal(hooksOf(events)[0].error, "The model's answer is no verdict.");
+  assert.match(observed(events.find(isResult('terminal'))), /ran/);
 });

@@ -199,3 +199,65 @@ test('a sub-agent\'s actions are confirmed by the call that creates it', async (
   assert.equal(await parent.rest(['finished', 'error']), 'finished');
   assert.deepEqual((await resultsOf(parent)).map(observed), ['the part is done']);
 });
+
+/** Two sub-agents that run at once: each waits for the file that the other one makes. */
+const TOGETHER = {
+  'part one': [{ calls: [terminal('touch one; until [ -e two ]; do sleep 0.1; done')] }, { text: 'one is done' }],
+  'part two': [{ calls: [terminal('touch two; until [ -e one ]; do sleep 0.1; done')] }, { text: 'two is done' }],
+};
+
+test('sub-agents of one answer run at once; their results are read in the order of the calls', async (t) => {
+  const parent = await begin(t, {
+    ...TOGETHER, '': [{ calls: [taskCall({ prompt: 'part one' }), taskCall({ prompt: 'part two' })] }, { text: 'all done' }],
+  }, { atOnce: 2 });
+  assert.equal(await parent.rest(['finished', 'error']), 'finished');
+  assert.deepEqual((await resultsOf(parent)).map(observed).toSorted(), ['one is done', 'two is done']);
+  const asked = fake.requests.filter(({ body }) => body.model === parent.model).map(({ body }) => body.messages.filter(({ role }) => role === 'tool'));
+  const told = asked.find((tools) => JSON.stringify(tools).includes('task_0000'));
+  assert.deepEqual(told.map(({ content }) => /(one|two) is done/.exec(JSON.stringify(content))[1]), ['one', 'two']);
+  const { usage_to_metrics: costs } = (await parent.info()).stats;
+  assert.deepEqual(Object.keys(costs).sort(), ['agent', 'task:task_00000001', 'task:task_00000002']);
+  await assertSound(parent);
+});
+
+test('delegate gives named sub-agents work at once and returns the answers of all', async (t) => {
+  const delegate = (args) => ({ name: 'delegate', arguments: { security_risk: 'LOW', summary: 's', ...args } });
+  const parent = await begin(t, {
+    ...TOGETHER,
+    '': [
+      { calls: [delegate({ command: 'spawn', ids: ['a', 'b'], agent_types: ['bash-runner'] })] },
+      { calls: [delegate({ command: 'delegate', tasks: { a: 'part one', b: 'part two' } })] },
+      { calls: [delegate({ command: 'delegate', tasks: { c: 'part one' } })] }, { text: 'all done' },
+    ],
+  }, { tools: ['terminal', 'delegate'] });
+  assert.equal(await parent.rest(['finished', 'error']), 'finished');
+  const events = await parent.events();
+  assert.deepEqual(events.find(isAction('delegate')).action, { command: 'spawn', ids: ['a', 'b'], agent_types: ['bash-runner'], kind: 'DelegateAction' });
+  const [spawned, answered, refused] = events.filter(isResult('delegate')).map(({ observation }) => observation);
+  assert.deepEqual([spawned.kind, spawned.command, spawned.is_error], ['DelegateObservation', 'spawn', false]);
+  assert.deepEqual(answered, {
+    content: [{ type: 'text', text: '[Sub-agent: a, status: completed]\none is done\n\n[Sub-agent: b, status: completed]\ntwo is done', cache_prompt: false }],
+    is_error: false, command: 'delegate', kind: 'DelegateObservation',
+  });
+  assert.deepEqual([refused.is_error, refused.content[0].text], [true, 'There is no sub-agent with the id "c": spawn it first.']);
+  const info = await parent.info();
+  assert.deepEqual(Object.keys(info.stats.usage_to_metrics).sort(), ['agent', 'delegate:a', 'delegate:b']);
+  assert.equal(info.sub_conversation_ids.length, 2);
+  assert.deepEqual(info.agent_state, {});
+  await assertSound(parent);
+});
+
+test('an interrupt ends the calls of several sub-agents and all of them at once', async (t) => {
+  const parent = await begin(t, {
+    'part one': [{ calls: [terminal('touch one; sleep 300')] }], 'part two': [{ calls: [terminal('touch two; sleep 300')] }],
+    '': [{ calls: [taskCall({ prompt: 'part one' }), taskCall({ prompt: 'part two' })] }],
+  }, { atOnce: 2 });
+  await appeared(parent, 'one');
+  await appeared(parent, 'two');
+  const children = (await parent.info()).sub_conversation_ids.map((id) => new Conversation(id));
+  await parent.must(200, 'POST', '/interrupt');
+  assert.deepEqual([await parent.rest(['paused']), ...await Promise.all(children.map((child) => child.rest(['paused'])))], ['paused', 'paused', 'paused']);
+  const ends = (await parent.events()).filter(({ kind, tool_name: tool }) => kind !== 'ActionEvent' && tool === 'task');
+  assert.deepEqual(ends.map(({ kind }) => kind), ['AgentErrorEvent', 'AgentErrorEvent']);
+  await assertSound(parent, ...children);
+});

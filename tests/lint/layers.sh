@@ -45,7 +45,7 @@ BEGIN {
     rooms["gateway"] = "core preview feed bash ws"
     rooms["runtime"] = "backend build bwrap docker core egress images lifecycle api"
     rooms["sandbox"] = "core http editor search browser git ports bash files terminal actions legacy"
-    rooms["worker/agent"] = "core sandbox mcp hooks calls llm"
+    rooms["worker/agent"] = "core query sandbox mcp hooks calls llm"
     beneath = "lib/model lib/llm fcgi/agent"
 
     # pattern of a library header, and the layers that may see it

@@ -11,7 +11,7 @@
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/agent_run.h"
-#include "worker/agent/budget.h"
+#include "worker/agent/query/budget.h"
 #include "worker/agent/calls/call_batch.h"
 #include "worker/agent/calls/run_end.h"
 #include "worker/agent/core/agent.h"

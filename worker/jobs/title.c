@@ -24,7 +24,7 @@
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/messages.h"
 #include "worker/agent/core/model.h"
-#include "worker/agent/llm/llm_query.h"
+#include "worker/agent/query/llm_query.h"
 #include "worker/context.h"
 #include "worker/jobs/job.h"
 #include "worker/jobs/job_conversation.h"

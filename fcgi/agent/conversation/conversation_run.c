@@ -127,22 +127,22 @@ static int stop_by_worker(const struct request *request, const struct stop *stop
 static int try_stop(const struct request *request, const struct stop *stop, const struct uuid *id,
                     struct error *err)
 {
-    struct stop_chain chain = {.n = 0};
+    size_t n_asked = 0;
 
-    if (conversation_store_request_stop(request->context->db, id, stop->word, &chain, err) < 0)
+    if (conversation_store_request_stop(request->context->db, id, stop->word, &n_asked, err) < 0)
         return -1;
-    return chain.n > 0 ? stop_by_worker(request, stop, id, err) : stop_here(request, stop, id, err);
+    return n_asked > 0 ? stop_by_worker(request, stop, id, err) : stop_here(request, stop, id, err);
 }
 
 /* One try to interrupt, without a wait for the worker. */
 static int try_interrupt(const struct request *request, const struct uuid *id, struct error *err)
 {
-    struct stop_chain chain = {.n = 0};
+    size_t n_asked = 0;
 
-    if (conversation_store_request_stop(request->context->db, id, stop_interrupt.word, &chain,
+    if (conversation_store_request_stop(request->context->db, id, stop_interrupt.word, &n_asked,
                                         err) < 0)
         return -1;
-    return chain.n > 0 ? 0 : stop_here(request, &stop_interrupt, id, err);
+    return n_asked > 0 ? 0 : stop_here(request, &stop_interrupt, id, err);
 }
 
 int conversation_interrupt_now(const struct request *request, const struct uuid *id,

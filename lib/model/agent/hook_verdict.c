@@ -55,3 +55,20 @@ void hook_verdict_read(struct hook_verdict *verdict, int64_t exit_code, const ch
         return;
     read_object(verdict, said);
 }
+
+bool hook_verdict_read_answer(struct hook_verdict *verdict, const char *answer)
+{
+    json_auto_t *said = NULL;
+    const char *begin = strchr(answer, '{');
+    const char *end = strrchr(answer, '}');
+    struct error no_object = ERROR_INIT;
+
+    if (begin == NULL || end == NULL || end < begin ||
+        json_parse(begin, (size_t)(end - begin) + 1, &said, &no_object) < 0)
+        return false;
+    if (json_object_get(said, "decision") == NULL && json_object_get(said, "continue") == NULL)
+        return false;
+    verdict->is_success = true;
+    read_object(verdict, said);
+    return true;
+}

@@ -38,4 +38,11 @@ void hook_verdict_done(struct hook_verdict *verdict) NONNULL;
 void hook_verdict_read(struct hook_verdict *verdict, int64_t exit_code, const char *out,
                        const char *err) NONNULL;
 
+/*
+ * Reads a verdict from a model's answer: the JSON object in it, whatever text surrounds it, with
+ * the members as above. False, with the verdict as it was, if there is none with "decision" or
+ * "continue".
+ */
+bool hook_verdict_read_answer(struct hook_verdict *verdict, const char *answer) NONNULL MUST_CHECK;
+
 #endif

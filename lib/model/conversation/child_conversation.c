@@ -20,6 +20,15 @@ struct uuid child_conversation_id(const struct uuid *parent_id, const struct uui
     return uuid_from_name(name.text);
 }
 
+struct uuid child_delegate_id(const struct uuid *parent_id, const struct uuid *action_id,
+                              const char *name)
+{
+    CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
+
+    strbuf_appendf(&whole, "%s/%s/%s", parent_id->text, action_id->text, name);
+    return uuid_from_name(whole.text);
+}
+
 int child_conversation_make(const struct keyring *keyring, const struct conversation *parent,
                             const char *title, struct conversation *child_out, struct error *err)
 {

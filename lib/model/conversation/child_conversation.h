@@ -19,6 +19,9 @@ enum { CHILD_TASK_MAX_CHARS = 100000 };
  * any worker continuing the call gets the same one. */
 struct uuid child_conversation_id(const struct uuid *parent_id,
                                   const struct uuid *action_id) NONNULL MUST_CHECK;
+/* The same for a delegate that such a call names. */
+struct uuid child_delegate_id(const struct uuid *parent_id, const struct uuid *action_id,
+                              const char *name) NONNULL MUST_CHECK;
 /*
  * Fills *child_out (as after CONVERSATION_INIT, optionally with an id) with a new conversation of
  * the parent's specification; its owner, parent and sandbox are still to be set. It gets the

@@ -30,6 +30,7 @@ struct strbuf;
 #define AGENT_STATE_SANDBOX "runtime_id"
 #define AGENT_STATE_WORKTREE "worktree"               /* see model/conversation/worktree.h */
 #define AGENT_STATE_TASKS "tasks"                     /* see model/conversation/task.h */
+#define AGENT_STATE_DELEGATES "delegates"             /* as above */
 #define AGENT_STATE_PATH_RULES "activated_path_rules" /* names, see model/prompt/path_rules.h */
 #define AGENT_STATE_SESSION_HOOKS "session_hooks"     /* true once they have run */
 #define AGENT_STATE_PROMPT_HOOKS "prompt_hooks"       /* seq of the last message with them */
@@ -62,10 +63,9 @@ struct conversation {
     bool is_branched;          /* a user navigated back in it: not all events count */
     char *children;            /* ids of conversations it started, "id,id"; NULL: none */
     int64_t snapshot_version;
-    bool is_sub_agent;     /* created by a call of its parent; deleted with it */
-    struct uuid waits_for; /* the sub-agent whose run its own waits or has waited for */
-    bool is_wanted;        /* a run was requested and has not ended */
-    bool is_leased;        /* a worker holds its lease */
+    bool is_sub_agent; /* created by a call of its parent; deleted with it */
+    bool is_wanted;    /* a run was requested and has not ended */
+    bool is_leased;    /* a worker holds its lease */
     int64_t created_at_us;
     int64_t updated_at_us;
     char version[16];   /* of the row as read; "" if not read */

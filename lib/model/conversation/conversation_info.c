@@ -72,6 +72,7 @@ static json_t *shown_agent_state(json_t *agent_state)
     (void)json_object_del(shown, AGENT_STATE_TASK_LIST);
     (void)json_object_del(shown, AGENT_STATE_SANDBOX);
     (void)json_object_del(shown, AGENT_STATE_TASKS);
+    (void)json_object_del(shown, AGENT_STATE_DELEGATES);
     (void)json_object_del(shown, AGENT_STATE_PATH_RULES);
     (void)json_object_del(shown, AGENT_STATE_WORKTREE);
     (void)json_object_del(shown, AGENT_STATE_SESSION_HOOKS);

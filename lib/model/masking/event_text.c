@@ -29,6 +29,8 @@ static const struct texts kinds[] = {
     {"BrowserSetStorageAction", "storage_state/**"},
     {"BrowserTypeAction", "text"},
     {"ClientToolObservation", "content/*/text"},
+    {"DelegateAction", "tasks/**"},
+    {"DelegateObservation", "content/*/text"},
     {"EditAction", "old_string|new_string"},
     {"EditObservation", "content/*/text|old_content|new_content"},
     {"FileEditorAction", "file_text|old_str|new_str"},

@@ -25,7 +25,7 @@ static json_t *description(const struct agent_tool *tool, const struct catalogue
         {"sub_agents", ""},
     };
 
-    if (tool->own->text == TEXT_TOOL_TASK) {
+    if (tool->own->text == TEXT_TOOL_TASK || tool->own->text == TEXT_TOOL_DELEGATE) {
         sub_agents_append_list(catalogue, conversation, &sub_agents);
         values[1].text = sub_agents.text;
     }

@@ -27,3 +27,11 @@ static const struct field task_fields[] = {
     {.name = "resume", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
 const struct object_schema child_task_schema = CLOSED_SCHEMA(task_fields);
+
+static const struct field delegate_fields[] = {
+    {.name = "command", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .words = "spawn|delegate"},
+    {.name = "ids", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
+    {.name = "agent_types", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
+    {.name = "tasks", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
+};
+const struct object_schema child_delegate_schema = CLOSED_SCHEMA(delegate_fields);

@@ -8,5 +8,6 @@
 
 extern const struct object_schema child_start_schema;
 extern const struct object_schema child_task_schema;
+extern const struct object_schema child_delegate_schema;
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/normal_path.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "model/tools/agent_tool.h"
 
 void resource_keys_done(struct resource_keys *keys)
@@ -38,13 +39,24 @@ void resource_keys_add(struct resource_keys *keys, char *key)
     keys->n++;
 }
 
+/* A sub-agent that goes on is used by one call at a time; a new one by no other. */
+static void append_sub_agent(const struct tool *own, const json_t *action, struct strbuf *key)
+{
+    const char *resumed = json_text_or(action, own->resource_member, "");
+
+    if (!text_is_blank(resumed))
+        strbuf_appendf(key, "%s%s", own->resource, resumed);
+}
+
 void resource_keys_add_call(struct resource_keys *keys, const struct agent_tool *tool,
                             const json_t *action)
 {
     CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
     const struct tool *own = tool->own;
 
-    if (own != NULL && own->resource != NULL) {
+    if (own != NULL && own->place == TOOL_IN_SUB_AGENT) {
+        append_sub_agent(own, action, &key);
+    } else if (own != NULL && own->resource != NULL) {
         strbuf_append(&key, own->resource);
         if (own->resource_member != NULL)
             normal_path_append(&key, key.len, json_text_or(action, own->resource_member, ""));

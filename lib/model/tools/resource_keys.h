@@ -2,8 +2,9 @@
  * What a call occupies while it runs: calls that share a key run one after the other, in the order
  * of the model's answer; others may run at once.
  *
- * Keys: file:PATH, terminal:session, browser, and tool:NAME for tools without a resource of their
- * own. A read-only tool without one occupies nothing.
+ * Keys: file:PATH, terminal:session, browser, task:ID for a sub-agent that goes on, and tool:NAME
+ * for tools without a resource of their own. A read-only tool without one occupies nothing, nor
+ * does a call for a new sub-agent.
  * Threading: pure.
  */
 #ifndef DEFT_MODEL_TOOLS_RESOURCE_KEYS_H

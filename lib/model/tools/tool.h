@@ -18,6 +18,7 @@ enum tool_place {
     TOOL_IN_CLIENT,    /* the client gets the call; the agent does not wait for a result */
     TOOL_IN_CHILD,     /* starts another conversation, which the agent does not wait for */
     TOOL_IN_SUB_AGENT, /* starts another conversation; its end is the result */
+    TOOL_IN_DELEGATES, /* starts several; the end of all is the result */
     TOOL_ENDS_RUN,
     TOOL_N_PLACES
 };

@@ -195,7 +195,18 @@ const struct tool tool_table[] = {
      .schema = &child_task_schema,
      .text = TEXT_TOOL_TASK,
      .hints = "dw",
+     .resource = "task:",
+     .resource_member = "resume",
      .spec_names = "task|TaskTool|task_tool_set|TaskToolSet"},
+    {.name = "delegate",
+     .kind = "DelegateTool",
+     .action_kind = "DelegateAction",
+     .observation_kind = "DelegateObservation",
+     .place = TOOL_IN_DELEGATES,
+     .schema = &child_delegate_schema,
+     .text = TEXT_TOOL_DELEGATE,
+     .hints = "dw",
+     .spec_names = "delegate|DelegateTool"},
     {BROWSER_TOOL("browser_navigate", "BrowserNavigate"), .schema = &browser_navigate_schema,
      .text = TEXT_TOOL_BROWSER_NAVIGATE, .hints = "w"},
     {BROWSER_TOOL("browser_click", "BrowserClick"), .schema = &browser_click_schema,
@@ -246,8 +257,8 @@ const struct tool tool_table[] = {
 const size_t tool_table_n = ARRAY_SIZE(tool_table);
 
 const char tool_names_elsewhere[] =
-    "AskOracleTool|ClassifyAndSwitchLLMTool|DelegateTool|PlanningFileEditorTool|SwitchLLMTool|"
-    "TomConsultTool|VisionInspectTool|WorkflowTool|ask_oracle|consult_tom_agent|delegate|"
+    "AskOracleTool|ClassifyAndSwitchLLMTool|PlanningFileEditorTool|SwitchLLMTool|"
+    "TomConsultTool|VisionInspectTool|WorkflowTool|ask_oracle|consult_tom_agent|"
     "inspect_image_with_vision|planning_file_editor|route_task_to_model|switch_llm|"
     "vision_inspect|workflow";
 

@@ -106,7 +106,8 @@ const struct agent_tool *toolset_find(const struct toolset *tools, const char *n
 
 static bool needs_sandbox(enum tool_place place)
 {
-    return place == TOOL_IN_SANDBOX || place == TOOL_IN_CHILD || place == TOOL_IN_SUB_AGENT;
+    return place == TOOL_IN_SANDBOX || place == TOOL_IN_CHILD || place == TOOL_IN_SUB_AGENT ||
+           place == TOOL_IN_DELEGATES;
 }
 
 bool toolset_needs_sandbox(const struct toolset *tools)

@@ -20,6 +20,8 @@
 
 /* With that much contention the worker retries soon anyway. */
 enum { CLAIM_TRIES = 16 };
+/* Each failed attempt found a sub-agent that had been started since the tree was read. */
+enum { STOP_TRIES = 16 };
 
 /* Number of a user's active runs. */
 #define RUNS_OF(user)                                                                              \
@@ -30,26 +32,32 @@ enum { CLAIM_TRIES = 16 };
  * The next conversation to claim. The user's row is locked as well: a concurrent claim of another
  * of that user's conversations waits, and then counts this run, too. NO KEY, here and below: an
  * append started by a worker that lost its lease does not block a claim (it holds a KEY SHARE lock,
- * for deletes). A parent that waits for a sub-agent is skipped while the sub-agent's run is wanted:
- * the end of that run wakes the parent. A run whose model is out of order is skipped until its next
- * attempt is due. A run that was asked to stop needs no slot, and does not wait for its model.
+ * for deletes). A parent that waits for sub-agents is skipped while all of their runs are wanted:
+ * the end of one wakes the parent. One that is to stop is woken when all have ended: they were
+ * asked to stop, too. A run whose model is out of order is skipped until its next attempt is due. A
+ * run that was asked to stop needs no slot, and does not wait for its model.
  */
+#define WAITED_FOR(join)                                                                           \
+    "(SELECT FROM task_waits t " join " JOIN conversations k ON k.id = t.child_id"                 \
+    " AND k.wanted_at IS NOT NULL WHERE t.conversation_id = w.id"
 static const char SQL_NEXT[] =
     "SELECT w.id FROM conversations w JOIN users u ON u.id = w.user_id"
     " WHERE w.wanted_at IS NOT NULL"
     " AND (w.lease_expires_at IS NULL OR w.lease_expires_at <= now())"
-    " AND NOT EXISTS (SELECT 1 FROM conversations k WHERE k.id = w.waits_for"
-    "  AND k.wanted_at IS NOT NULL)"
-    " AND (w.stop_requested IS NOT NULL"
-    "  OR (NOT " OUTAGE_HOLDS_BACK("w") " AND " RUNS_OF(
-        "w.user_id") "   < coalesce(u.run_slots, $1::bigint)))"
-                     " ORDER BY w.wanted_at LIMIT 1 FOR NO KEY UPDATE OF w SKIP LOCKED FOR NO KEY "
-                     "UPDATE OF u";
+    " AND (NOT w.is_suspended OR NOT EXISTS " WAITED_FOR(
+        "") ")"
+            "  OR (w.stop_requested IS NULL AND EXISTS " WAITED_FOR(
+                "LEFT") " AND k.id IS NULL)))"
+                        " AND (w.stop_requested IS NOT NULL"
+                        "  OR (NOT " OUTAGE_HOLDS_BACK("w") " AND " RUNS_OF(
+                            "w.user_id") " < coalesce(u.run_slots, $1::bigint)))"
+                                         " ORDER BY w.wanted_at LIMIT 1 FOR NO KEY UPDATE OF w "
+                                         "SKIP LOCKED FOR NO KEY UPDATE OF u";
 
 /* A separate statement, so that it sees what was committed while waiting for the user's lock. */
 static const char SQL_CLAIM[] =
     "WITH c AS (UPDATE conversations k SET lease_owner = $2::uuid, is_leaf_known = false,"
-    "  lease_fence = k.lease_fence + 1,"
+    "  is_suspended = false, lease_fence = k.lease_fence + 1,"
     "  lease_expires_at = now() + $3::bigint * interval '1 millisecond',"
     "  claim_count = k.claim_count + 1"
     "  FROM users u WHERE k.id = $1::uuid AND u.id = k.user_id"
@@ -77,14 +85,26 @@ static const char SQL_HAND_OVER[] =
     " WHERE id = $1::uuid AND lease_owner = $2::uuid AND lease_fence = $3::bigint RETURNING 1";
 
 /*
- * An interrupt overrides a pause. $3: true: any conversation that wants a run, even one waiting for
- * a slot; false: only one that a worker has, or that waits for a sub-agent.
+ * The conversation, if a worker has it or it waits for sub-agents; those of them that want a run,
+ * even ones that wait for a slot; theirs, and so on. $2: the rows that the transaction has locked.
  */
+static const char SQL_STOP_TREE[] =
+    "WITH RECURSIVE tree (id) AS ("
+    "  SELECT c.id FROM conversations c WHERE c.id = $1::uuid AND c.wanted_at IS NOT NULL"
+    "   AND (c.lease_expires_at > now() OR c.is_suspended)"
+    "  UNION SELECT k.id FROM tree JOIN task_waits t ON t.conversation_id = tree.id"
+    "   JOIN conversations k ON k.id = t.child_id AND k.wanted_at IS NOT NULL)"
+    " SELECT id, id = ANY ($2::uuid[]) FROM tree";
+
+/* In id order, as SQL_RENEW. */
+static const char SQL_LOCK_TREE[] = "SELECT 1 FROM conversations WHERE id = ANY ($1::uuid[])"
+                                    " ORDER BY id FOR NO KEY UPDATE";
+
+/* An interrupt overrides a pause. */
 static const char SQL_REQUEST_STOP[] =
     "UPDATE conversations SET stop_requested ="
     " CASE WHEN stop_requested = 'interrupt' THEN stop_requested ELSE $2 END"
-    " WHERE id = $1::uuid AND wanted_at IS NOT NULL"
-    " AND (lease_expires_at > now() OR waits_for IS NOT NULL OR $3::boolean) RETURNING waits_for";
+    " WHERE id = ANY ($1::uuid[])";
 
 static const char SQL_IS_WANTED[] =
     "SELECT 1 FROM conversations WHERE id = $1::uuid AND wanted_at IS NOT NULL";
@@ -93,11 +113,11 @@ static const char SQL_CHECK_QUOTA[] = RUN_QUOTA_QUERY;
 
 static const char SQL_QUEUE_PLACE[] =
     "SELECT 1 + (SELECT count(*) FROM conversations b WHERE b.user_id = c.user_id"
-    "  AND b.wanted_at < c.wanted_at AND b.waits_for IS NULL"
+    "  AND b.wanted_at < c.wanted_at AND NOT b.is_suspended"
     "  AND (b.lease_expires_at IS NULL OR b.lease_expires_at <= now()))"
     " FROM conversations c JOIN users u ON u.id = c.user_id"
     " WHERE c.id = $1::uuid AND c.wanted_at IS NOT NULL"
-    " AND (c.lease_expires_at IS NULL OR c.lease_expires_at <= now()) AND c.waits_for IS NULL"
+    " AND (c.lease_expires_at IS NULL OR c.lease_expires_at <= now()) AND NOT c.is_suspended"
     " AND " RUNS_OF("c.user_id") " >= coalesce(u.run_slots, $2::bigint)";
 
 void claim_done(struct claim *claim)
@@ -267,45 +287,82 @@ int conversation_store_hand_over(struct db *db, const struct lease *lease, struc
     return rc;
 }
 
-/*
- * Follows waits_for downwards, locking each row before reading the next, so that no child can be
- * added in between.
- */
-static int request_stops(struct db_tx *tx, const struct uuid *id, const char *kind,
-                         struct stop_chain *chain, struct error *err)
+/* The conversations of a tree, as an array for a statement. */
+static void fill_array(const PGresult *tree, struct strbuf *ids)
 {
-    struct uuid next = *id;
+    strbuf_reset(ids);
+    db_array_begin(ids);
+    for (int i = 0; i < PQntuples(tree); i++)
+        db_array_add(ids, PQgetvalue(tree, i, 0));
+    db_array_end(ids);
+}
 
-    while (uuid_is_set(&next) && chain->n < ARRAY_SIZE(chain->ids)) {
-        CLEANUP(db_rows_done) PGresult *rows = NULL;
-
-        if (db_tx_query(tx, SQL_REQUEST_STOP, DB_PARAMS(next.text, kind, db_flag(chain->n > 0)),
-                        &rows, err) < 0)
-            return -1;
-        if (PQntuples(rows) == 0)
-            return 0;
-        chain->ids[chain->n++] = next;
-        next = db_cell_uuid(rows, 0, 0);
+static bool is_locked_whole(const PGresult *tree)
+{
+    for (int i = 0; i < PQntuples(tree); i++) {
+        if (!db_bool(tree, i, 1))
+            return false;
     }
+    return true;
+}
+
+/*
+ * Reads the tree, locks it, and reads it again: a conversation whose row is locked begins to wait
+ * for no further one. Returns the rows in *tree_out, which the caller clears. ERROR_CONFLICT if it
+ * grew in between.
+ */
+static int lock_tree(struct db_tx *tx, const struct uuid *id, PGresult **tree_out,
+                     struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *seen = NULL;
+    CLEANUP(db_rows_done) PGresult *locked = NULL;
+    CLEANUP(db_rows_done) PGresult *tree = NULL;
+    CLEANUP(strbuf_done) struct strbuf ids = STRBUF_INIT;
+
+    if (db_tx_query(tx, SQL_STOP_TREE, DB_PARAMS(id->text, "{}"), &seen, err) < 0)
+        return -1;
+    fill_array(seen, &ids);
+    if (db_tx_query(tx, SQL_LOCK_TREE, DB_PARAMS(ids.text), &locked, err) < 0 ||
+        db_tx_query(tx, SQL_STOP_TREE, DB_PARAMS(id->text, ids.text), &tree, err) < 0)
+        return -1;
+    if (!is_locked_whole(tree))
+        return error_set(err, ERROR_CONFLICT, "a sub-agent was started at the same time");
+    *tree_out = TAKE_PTR(tree);
     return 0;
 }
 
-int conversation_store_request_stop(struct db *db, const struct uuid *id, const char *kind,
-                                    struct stop_chain *chain_out, struct error *err)
+static int try_request_stop(struct db *db, const struct uuid *id, const char *kind,
+                            PGresult **tree_out, struct error *err)
 {
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
-    struct stop_chain chain = {.n = 0};
+    CLEANUP(db_rows_done) PGresult *updated = NULL;
+    CLEANUP(strbuf_done) struct strbuf ids = STRBUF_INIT;
     int rc = 0;
 
-    if (db_tx_begin(db, &tx, err) < 0 || request_stops(&tx, id, kind, &chain, err) < 0)
-        return error_wrap(err, "asking %s to stop", id->text);
+    if (db_tx_begin(db, &tx, err) < 0 || lock_tree(&tx, id, tree_out, err) < 0)
+        return -1;
+    fill_array(*tree_out, &ids);
+    if (db_tx_query(&tx, SQL_REQUEST_STOP, DB_PARAMS(ids.text, kind), &updated, err) < 0)
+        return -1;
     rc = db_tx_commit(&tx, err);
-    for (size_t i = 0; db_hint_is_due(rc, err) && i < chain.n; i++)
-        db_hint(db, 1U << HINT_CONTROL | 1U << HINT_WORK, chain.ids[i].text);
-    if (rc < 0)
-        return error_wrap(err, "asking %s to stop", id->text);
-    *chain_out = chain;
-    return 0;
+    for (int i = 0; db_hint_is_due(rc, err) && i < PQntuples(*tree_out); i++)
+        db_hint(db, 1U << HINT_CONTROL | 1U << HINT_WORK, PQgetvalue(*tree_out, i, 0));
+    return rc;
+}
+
+int conversation_store_request_stop(struct db *db, const struct uuid *id, const char *kind,
+                                    size_t *n_out, struct error *err)
+{
+    int rc = -1;
+
+    for (int i = 0; i < STOP_TRIES && rc < 0 && (i == 0 || err->code == ERROR_CONFLICT); i++) {
+        CLEANUP(db_rows_done) PGresult *tree = NULL;
+
+        rc = try_request_stop(db, id, kind, &tree, err);
+        if (rc == 0)
+            *n_out = (size_t)PQntuples(tree);
+    }
+    return rc < 0 ? error_wrap(err, "asking %s to stop", id->text) : 0;
 }
 
 int conversation_store_wait_stopped(struct db *db, const struct uuid *id, int64_t deadline_ms,

@@ -53,9 +53,8 @@ int conversation_row_read(const PGresult *rows, int row, int column,
     read.is_branched = db_bool(rows, row, column + 21);
     read.children = db_dup(rows, row, column + 22);
     read.is_sub_agent = db_bool(rows, row, column + 23);
-    read.waits_for = db_cell_uuid(rows, row, column + 24);
-    read.is_begun = db_bool(rows, row, column + 25);
-    read.stats_hash = db_number(rows, row, column + 26);
+    read.is_begun = db_bool(rows, row, column + 24);
+    read.stats_hash = db_number(rows, row, column + 25);
     read.has_stats_hash = true;
     if (status == NULL || !status_from_string(status, &read.status))
         return error_set(err, ERROR_INTERNAL, "unknown status in the database");

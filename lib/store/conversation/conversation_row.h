@@ -31,7 +31,7 @@ struct error;
     " branch.from_seq IS NOT NULL,"                                                                \
     " (SELECT string_agg(k.id::text, ',' ORDER BY k.created_at, k.id) FROM conversations k"        \
     "   WHERE k.parent_id = c.id),"                                                                \
-    " c.is_sub_agent, c.waits_for,"                                                                \
+    " c.is_sub_agent,"                                                                             \
     " " CONVERSATION_TALK " AND e.seq >= coalesce(branch.from_seq, 0)) OR"                         \
     " " CONVERSATION_TALK " AND e.seq <= branch.parent_seq), hashtextextended(c.stats, 0)"
 #define CONVERSATION_LEAF                                                                          \
@@ -47,7 +47,7 @@ struct error;
     "    AND e.seq >= coalesce(branch.from_seq, 0) ORDER BY e.seq DESC LIMIT 1), "                 \
     "(" CONVERSATION_LEAF                                                                          \
     "    AND e.seq <= branch.parent_seq ORDER BY e.seq DESC LIMIT 1)) AS id) leaf ON true"
-#define CONVERSATION_N_COLUMNS 27
+#define CONVERSATION_N_COLUMNS 26
 
 /* Fills conversation_out (as after CONVERSATION_INIT) from a row, its columns from `column` on. */
 int conversation_row_read(const PGresult *rows, int row, int column,

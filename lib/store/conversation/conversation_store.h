@@ -76,12 +76,14 @@ struct conversation_write {
     struct job_hold hold;      /* for GUARD_JOB */
     const char *status;        /* execution_status */
     bool want_run;             /* wanted_at = now() unless set */
-    bool end_run;       /* wanted_at, stop_requested, waits_for, lease cleared; claim_count = 0 */
+    bool end_run;       /* wanted_at, stop_requested, lease, waits cleared; claim_count = 0 */
     bool bump_snapshot; /* subscribers get a full_state */
-    bool made_progress; /* claim_count = 0, waits_for cleared */
+    bool made_progress; /* claim_count = 0 */
     const char *stats;  /* JSON text; NULL: unchanged */
     int64_t cost_nanos; /* of the model call that they are new by; workers only */
     const json_t *agent_state;
+    const struct uuid *ended_waits; /* sub-agents whose results these events are */
+    size_t n_ended_waits;
     const json_t *spec;
     const char *title;
     const char *first_title; /* only if there is no title: a client may have set one by now */
@@ -201,19 +203,13 @@ int conversation_store_list_sub_agents(struct db *db, const struct uuid *id,
                                        struct uuid_list *ids_out,
                                        struct error *err) NONNULL MUST_CHECK;
 
-/* Conversations that were asked to stop together: each waits for the run of the next to end. */
-struct stop_chain {
-    struct uuid ids[CHILD_DEPTH_MAX + 1];
-    size_t n;
-};
 /*
- * Requests a stop ("pause" or "interrupt") from the worker that has it, and of the sub-agents that
- * it waits for. chain_out->n = 0, with nothing written, when no worker has it and it waits for no
- * sub-agent: then the caller writes the pause itself (GUARD_NO_LEASE).
+ * Requests a stop ("pause" or "interrupt") from the worker that has it, and of all sub-agents that
+ * it waits for, with theirs. *n_out: how many were asked; 0, with nothing written, when no worker
+ * has it and it waits for no sub-agent: then the caller writes the pause itself (GUARD_NO_LEASE).
  */
 int conversation_store_request_stop(struct db *db, const struct uuid *id, const char *kind,
-                                    struct stop_chain *chain_out,
-                                    struct error *err) NONNULL MUST_CHECK;
+                                    size_t *n_out, struct error *err) NONNULL MUST_CHECK;
 /*
  * Waits, woken by hints, until no run is requested any more; ERROR_TIMEOUT after deadline_ms
  * (clock_monotonic_ms()). Holds a connection for the whole wait.

@@ -93,7 +93,7 @@ static const char SQL_APPEND_MANY[] =
     "   stop_requested = CASE WHEN $13::boolean THEN NULL ELSE c.stop_requested END,"              \
     "   lease_owner = CASE WHEN $13::boolean THEN NULL ELSE c.lease_owner END,"                    \
     "   lease_expires_at = CASE WHEN $13::boolean THEN NULL ELSE c.lease_expires_at END,"          \
-    "   waits_for = CASE WHEN $13::boolean OR $15::boolean THEN NULL ELSE c.waits_for END,"        \
+    "   is_suspended = c.is_suspended AND NOT $13::boolean,"                                       \
     "   claim_count = CASE WHEN $13::boolean OR $15::boolean THEN 0 ELSE c.claim_count END,"       \
     "   snapshot_version = c.snapshot_version + $14::int,"                                         \
     "   stats = coalesce($16, c.stats),"                                                           \
@@ -124,14 +124,20 @@ static const char SQL_APPEND_MANY[] =
 
 static const char SQL_WRITE[] = WRITE_BEGINNING WRITE_END;
 
+/* Also ends waits for sub-agents: all of them with the run, else those of the results. */
+#define END_WAITS                                                                                  \
+    "), over AS (DELETE FROM task_waits t USING updated u WHERE t.conversation_id = $1::uuid"      \
+    "  AND ($13::boolean OR t.child_id = ANY ($33::uuid[]))"
+static const char SQL_WRITE_AND_END_WAITS[] = WRITE_BEGINNING END_WAITS WRITE_END;
+
 /*
  * Also books what the model call whose stats are written has cost. A statement of its own, since
  * only workers may.
  */
-static const char SQL_WRITE_AND_BOOK[] = WRITE_BEGINNING
+static const char SQL_WRITE_AND_BOOK[] = WRITE_BEGINNING END_WAITS
     "), booked AS ("
     "  INSERT INTO spending AS s (user_id, day, conversation_id, cost_nanos)"
-    "  SELECT u.user_id, (now() AT TIME ZONE 'UTC')::date, $1::uuid, $33::bigint FROM updated u"
+    "  SELECT u.user_id, (now() AT TIME ZONE 'UTC')::date, $1::uuid, $34::bigint FROM updated u"
     "  ON CONFLICT (user_id, day, conversation_id)"
     "   DO UPDATE SET cost_nanos = s.cost_nanos + EXCLUDED.cost_nanos" WRITE_END;
 
@@ -228,20 +234,25 @@ static const char *replaced_version(const struct conversation *conversation,
     return replaces && conversation->version[0] != '\0' ? conversation->version : NULL;
 }
 
-/* The statements' parameters, of which the 33rd is for booking, and the texts that some of them
+/* The statements' parameters, of which not all have the last ones, and the texts that some of them
  * borrow. */
 struct write_params {
     char *agent_state;
     char *spec;
     char *spec_info;
     char *payload;
+    struct strbuf ended_waits;
     struct db_int fence;
     struct db_int seq;
     struct db_int job_id;
     struct db_int stats_hash;
     struct db_int cost;
-    const char *values[33];
+    const char *values[34];
 };
+
+/* clang-format off */
+#define WRITE_PARAMS_INIT {.ended_waits = STRBUF_INIT}
+/* clang-format on */
 
 static void write_params_done(struct write_params *params)
 {
@@ -249,6 +260,15 @@ static void write_params_done(struct write_params *params)
     mem_free(params->spec);
     mem_free(params->spec_info);
     mem_free(params->payload);
+    strbuf_done(&params->ended_waits);
+}
+
+static void fill_ended_waits(struct strbuf *array, const struct conversation_write *write)
+{
+    db_array_begin(array);
+    for (size_t i = 0; i < write->n_ended_waits; i++)
+        db_array_add(array, write->ended_waits[i].text);
+    db_array_end(array);
 }
 
 static void fill_params(struct write_params *params, const struct conversation *conversation,
@@ -268,6 +288,7 @@ static void fill_params(struct write_params *params, const struct conversation *
     params->job_id = db_int(write->hold.id);
     params->stats_hash = db_int(conversation->stats_hash);
     params->cost = db_int(write->cost_nanos);
+    fill_ended_waits(&params->ended_waits, write);
     memcpy(params->values,
            DB_PARAMS(conversation->id.text, has_lease ? write->lease->owner.text : NULL,
                      has_lease ? params->fence.text : NULL, params->seq.text, arrays->id.text,
@@ -281,23 +302,37 @@ static void fill_params(struct write_params *params, const struct conversation *
                      params->payload, db_uuid(&write->job.key),
                      has_job ? params->job_id.text : NULL, has_job ? write->hold.owner.text : NULL,
                      params->spec_info, db_uuid(&arrays->leaf),
-                     replaces_stats ? params->stats_hash.text : NULL, params->cost.text)
+                     replaces_stats ? params->stats_hash.text : NULL, params->ended_waits.text,
+                     params->cost.text)
                .values,
            sizeof(params->values));
 }
 
-static const char *statement_of(const struct conversation_write *write)
+/* How much a write does in addition to events and row. */
+enum write_extent { WRITE_ALONE, WRITE_ENDS_WAITS, WRITE_BOOKS, WRITE_N_EXTENTS };
+
+static enum write_extent extent_of(const struct conversation_write *write)
 {
-    return write->cost_nanos > 0 ? SQL_WRITE_AND_BOOK : SQL_WRITE;
+    if (write->cost_nanos > 0)
+        return WRITE_BOOKS;
+    return write->end_run || write->n_ended_waits > 0 ? WRITE_ENDS_WAITS : WRITE_ALONE;
 }
 
-/* Without the cost where nothing is booked. */
+static const char *statement_of(const struct conversation_write *write)
+{
+    static const char *const statements[WRITE_N_EXTENTS] = {SQL_WRITE, SQL_WRITE_AND_END_WAITS,
+                                                            SQL_WRITE_AND_BOOK};
+
+    return statements[extent_of(write)];
+}
+
+/* Each extent has one parameter more than the one before. */
 static struct db_params values_of(const struct write_params *params,
                                   const struct conversation_write *write)
 {
-    size_t n = ARRAY_SIZE(params->values);
+    size_t n = ARRAY_SIZE(params->values) - (WRITE_BOOKS - extent_of(write));
 
-    return (struct db_params){params->values, write->cost_nanos > 0 ? n : n - 1};
+    return (struct db_params){params->values, n};
 }
 
 static int send_write(struct db_tx *tx, struct db *db, struct conversation *conversation,
@@ -305,7 +340,7 @@ static int send_write(struct db_tx *tx, struct db *db, struct conversation *conv
                       struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
-    CLEANUP(write_params_done) struct write_params params = {.agent_state = NULL};
+    CLEANUP(write_params_done) struct write_params params = WRITE_PARAMS_INIT;
     struct db_params values = values_of(&params, write);
     const char *sql = statement_of(write);
     int rc = 0;
@@ -326,7 +361,7 @@ int conversation_write_in(struct db_tx *tx, struct conversation *conversation,
                           struct error *err)
 {
     CLEANUP(event_insert_done) struct event_insert arrays = EVENT_INSERT_INIT;
-    CLEANUP(write_params_done) struct write_params params = {.agent_state = NULL};
+    CLEANUP(write_params_done) struct write_params params = WRITE_PARAMS_INIT;
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     assert(write->guard != GUARD_NO_LEASE);
@@ -341,7 +376,7 @@ int conversation_write_ask(struct db_async *async, const struct conversation *co
                            struct async_statement *statement, struct error *err)
 {
     CLEANUP(event_insert_done) struct event_insert arrays = EVENT_INSERT_INIT;
-    CLEANUP(write_params_done) struct write_params params = {.agent_state = NULL};
+    CLEANUP(write_params_done) struct write_params params = WRITE_PARAMS_INIT;
 
     assert(write->guard == GUARD_NONE);
     if (event_insert_fill(&arrays, conversation, events, err) < 0)

@@ -8,7 +8,7 @@
 #include "store/conversation/conversation_store.h"
 #include "store/db/db_query.h"
 
-/* A stop request also locks this row before it reads waits_for. */
+/* A stop request also locks this row before it reads who runs it. */
 static const char SQL_HOLD[] =
     "SELECT coalesce(stop_requested, '') FROM conversations WHERE id = $1::uuid"
     " AND lease_owner = $2::uuid AND lease_fence = $3::bigint AND lease_expires_at > now()"

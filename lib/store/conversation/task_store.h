@@ -1,13 +1,16 @@
 /*
- * Sub-agents: conversations whose run another run waits for. While it waits, the parent has no
- * lease and no thread; when the sub-agent's run ends, in whatever way, the parent can be claimed
- * again.
+ * Sub-agents: conversations whose runs another run waits for. A run gives work to several, and then
+ * waits for all of them without a lease and without a thread. It can be claimed again when the run
+ * of one has ended, in whatever way.
  *
  * Ownership: everything is borrowed. Threading: no state; any thread.
- * Decision: docs/decisions/0025-tasks-give-way.md
+ * Decision: docs/decisions/0025-tasks-give-way.md, 0102-waits-for-several-sub-agents.md
  */
 #ifndef DEFT_STORE_CONVERSATION_TASK_STORE_H
 #define DEFT_STORE_CONVERSATION_TASK_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include <jansson.h>
 
@@ -23,34 +26,40 @@ struct event_list;
 struct lease;
 struct strbuf;
 
-/* A run that is to wait. */
-struct task_wait {
-    const struct lease *lease; /* released */
-    const json_t *agent_state; /* the row's new state; NULL: unchanged */
-    struct uuid child_id;
-};
-
-/* The sub-agent's task; without events and want_run it is running already. */
+/* Work for a sub-agent, given by a run. */
 struct task_work {
+    const struct lease *lease; /* of the run */
+    const json_t *agent_state; /* the new state of its row; NULL: unchanged */
     struct conversation *child;
-    struct event_list *events;
+    struct event_list *events; /* of the child */
     const struct conversation_write *write;
 };
 
 /*
- * Assigns the task and starts to wait for it, atomically. The sub-agent takes over the parent's
- * place in the queue and among its user's runs. A child that is not stored yet is stored;
- * task_store_wait_again() is for one that has its task.
- * Errors: ERROR_STALE when the lease is lost; ERROR_CANCELLED when the parent was asked to stop:
+ * Gives the work and begins to wait for its end, atomically; the run keeps its lease. The sub-agent
+ * has at least its parent's place in the queue. task_store_begin() stores a new child,
+ * task_store_go_on() writes to an existing one.
+ * Errors: ERROR_STALE when the lease is lost; ERROR_CANCELLED when the run was asked to stop:
  * stop_out says how ("pause", "interrupt"); ERROR_CONFLICT when another writer wrote to the child
- * since it was read; ERROR_INVALID when a new child's id is taken.
+ * since it was read; ERROR_INVALID when a new child's id is taken. Repeating a call
+ * with a new agent_state whose commit had an unknown outcome gives the work once.
  */
-int task_store_begin(struct db *db, const struct task_wait *wait, const struct task_work *work,
-                     char stop_out[STOP_WORD_BYTES], struct error *err) NONNULL MUST_CHECK;
-int task_store_go_on(struct db *db, const struct task_wait *wait, const struct task_work *work,
-                     char stop_out[STOP_WORD_BYTES], struct error *err) NONNULL MUST_CHECK;
-int task_store_wait_again(struct db *db, const struct task_wait *wait,
-                          char stop_out[STOP_WORD_BYTES], struct error *err) NONNULL MUST_CHECK;
+int task_store_begin(struct db *db, const struct task_work *work, char stop_out[STOP_WORD_BYTES],
+                     struct error *err) NONNULL MUST_CHECK;
+int task_store_go_on(struct db *db, const struct task_work *work, char stop_out[STOP_WORD_BYTES],
+                     struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * Releases the lease until the run of one of these n sub-agents has ended; all of them, if the run
+ * was asked to stop. Waits for others are forgotten. ERROR_STALE when the lease is lost.
+ */
+int task_store_suspend(struct db *db, const struct lease *lease, const struct uuid *child_ids,
+                       size_t n, struct error *err) NONNULL MUST_CHECK;
+
+/* Sets *is_waited_out: whether the conversation's run waits, or waited, for that sub-agent's, and
+ * has not stored its result. */
+int task_store_is_waited_for(struct db *db, const struct uuid *id, const struct uuid *child_id,
+                             bool *is_waited_out, struct error *err) NONNULL MUST_CHECK;
 
 /*
  * A sub-agent's outcome: the event with its last message since the last one to it, and the event

@@ -16,7 +16,7 @@
 #include "support/json_path.h"
 #include "support/pg.h"
 #include "support/sql.h"
-#include "worker/agent/budget.h"
+#include "worker/agent/query/budget.h"
 #include "worker/run_fixture.h"
 
 #define DOLLAR INT64_C(1000000000)

@@ -233,12 +233,12 @@ static void sub_agent_that_somebody_stops_is_told_as_that(void **state)
 static void request_stop(struct run_fixture *fixture, const struct uuid *id, const char *kind,
                          size_t n)
 {
-    struct stop_chain chain = {.n = 0};
+    size_t n_asked = 0;
     struct error err = ERROR_INIT;
 
-    assert_int_equal(conversation_store_request_stop(fixture->context.db, id, kind, &chain, &err),
+    assert_int_equal(conversation_store_request_stop(fixture->context.db, id, kind, &n_asked, &err),
                      0);
-    assert_int_equal(chain.n, n);
+    assert_int_equal(n_asked, n);
 }
 
 static void pause_reaches_the_sub_agent_and_both_go_on(void **state)
@@ -344,6 +344,172 @@ static void sub_agents_go_three_deep_and_no_more(void **state)
     assert_task(*state, &line[0], "\"text\":\"told\"");
 }
 
+/* --- several at once --- */
+
+#define AT_ONCE(limit) "{\"agent\": {\"tool_concurrency_limit\": " limit "}}"
+
+/* A run whose answer calls n sub-agents, up to where it waits; *ids_out: those that were started.
+ */
+static struct uuid call_several(struct run_fixture *fixture, const char *calls, const char *more,
+                                struct uuid *ids_out, size_t n)
+{
+    CLEANUP(conversation_done) struct conversation row = CONVERSATION_INIT;
+    CLEANUP(strbuf_done) struct strbuf script = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    struct uuid id = UUID_INIT;
+
+    strbuf_appendf(&script,
+                   "{\"turns\": [], \"later\": [{\"match\": [\"the part\"], \"steps\": [" SAYS(
+                       "found it") "]}, {\"steps\": [" CALLS("%s") ", " CALLS(FINISH) "]}]}",
+                   calls);
+    id = run_new_conversation(fixture, script.text, more);
+    run_to_end(fixture, &id);
+    assert_row(fixture, &id, "running/wanted/-");
+    assert_int_equal(conversation_store_load_any(fixture->context.db, &id, &row, &err), 0);
+    assert_int_equal(strlen(row.children), n * 37 - 1);
+    for (size_t i = 0; i < n; i++) {
+        row.children[i * 37 + 36] = '\0';
+        assert_true(uuid_parse(&row.children[i * 37], &ids_out[i]));
+    }
+    return id;
+}
+
+/* Sub-agents have the same place in the queue. */
+static void run_first(struct run_fixture *fixture, const struct uuid *id)
+{
+    run_put_first(id);
+    run_to_end(fixture, id);
+}
+
+static void delete_run(struct run_fixture *fixture, const struct uuid *id)
+{
+    const struct conversation_scope scope = {.user_id = fixture->user_id};
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(conversation_store_delete(fixture->context.db, &scope, id, &err), 0);
+}
+
+#define TWO_TASKS TASK("") ", " TASK("")
+#define ONE_TOLD " S(stats) Observation(task)"
+
+static void sub_agents_of_an_answer_run_at_once(void **state)
+{
+    struct uuid children[2];
+    struct uuid id = call_several(*state, TWO_TASKS, AT_ONCE("2"), children, 2);
+
+    assert_row(*state, &children[0], "running/wanted/-");
+    assert_row(*state, &children[1], "running/wanted/-");
+    run_first(*state, &children[1]);
+    run_first(*state, &id);
+    /* The first result is stored when it comes; the model is asked when both are there. */
+    assert_log(*state, &id, BEGINNING "S(stats) Action(task) Action(task)" ONE_TOLD);
+    assert_row(*state, &id, "running/wanted/-");
+    run_first(*state, &children[0]);
+    run_first(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(task) Action(task)" ONE_TOLD ONE_TOLD " " FINISHED);
+    assert_row(*state, &id, "finished/-/-");
+}
+
+static void no_more_sub_agents_run_than_the_limit(void **state)
+{
+    struct uuid one[1];
+    struct uuid two[2];
+    struct uuid id = call_several(*state, TWO_TASKS, "{}", one, 1);
+
+    run_first(*state, &one[0]);
+    run_first(*state, &id);
+    assert_row(*state, &id, "running/wanted/-");
+    delete_run(*state, &id);
+    id = call_several(*state, TWO_TASKS ", " TASK(""), AT_ONCE("2"), two, 2);
+    run_first(*state, &two[0]);
+    run_first(*state, &id);
+    {
+        CLEANUP(conversation_done) struct conversation row = CONVERSATION_INIT;
+        struct run_fixture *fixture = *state;
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(conversation_store_load_any(fixture->context.db, &id, &row, &err), 0);
+        assert_int_equal(strlen(row.children), 3 * 37 - 1);
+    }
+    delete_run(*state, &id);
+}
+
+/* Calls that the run itself drives do not run next to sub-agents. */
+static void other_calls_of_the_answer_wait_for_the_sub_agents(void **state)
+{
+    struct uuid children[2];
+    struct uuid id = call_several(*state,
+                                  CALL("think", "{\"thought\": \"a\"}") ", " TWO_TASKS ", " CALL(
+                                      "think", "{\"thought\": \"b\"}"),
+                                  AT_ONCE("4"), children, 2);
+
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(think) Action(task) Action(task) Action(think)"
+                         " Observation(think)");
+    for (size_t i = 0; i < 2; i++)
+        run_first(*state, &children[i]);
+    run_first(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(think) Action(task) Action(task) Action(think)"
+                         " Observation(think)" ONE_TOLD ONE_TOLD " Observation(think) " FINISHED);
+}
+
+static void interrupt_ends_all_calls_and_all_sub_agents(void **state)
+{
+    struct uuid children[2];
+    struct uuid id = call_several(*state, TWO_TASKS, AT_ONCE("2"), children, 2);
+
+    request_stop(*state, &id, "interrupt", 3);
+    for (size_t i = 0; i < 2; i++) {
+        run_first(*state, &children[i]);
+        assert_row(*state, &children[i], "paused/-/-");
+    }
+    run_first(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(task) Action(task) AgentError(task) AgentError(task)"
+                         " S(paused) Interrupt");
+}
+
+/* One has ended by then: its result stays, and the other one goes on. */
+static void pause_of_several_keeps_what_has_ended(void **state)
+{
+    struct uuid children[2];
+    struct uuid id = call_several(*state, TWO_TASKS, AT_ONCE("2"), children, 2);
+
+    run_first(*state, &children[0]);
+    request_stop(*state, &id, "pause", 2);
+    run_first(*state, &children[1]);
+    assert_row(*state, &children[1], "paused/-/-");
+    run_first(*state, &id);
+    assert_row(*state, &id, "paused/-/-");
+    run_again(*state, &id);
+    run_first(*state, &id);
+    assert_row(*state, &id, "running/wanted/-");
+    run_first(*state, &children[1]);
+    assert_row(*state, &children[1], "finished/-/-");
+    run_first(*state, &id);
+    assert_row(*state, &id, "finished/-/-");
+}
+
+static void deleted_one_of_several_is_told_in_words(void **state)
+{
+    struct run_fixture *fixture = *state;
+    const struct conversation_scope scope = {.user_id = fixture->user_id};
+    struct error err = ERROR_INIT;
+    struct uuid children[2];
+    struct uuid id = call_several(fixture, TWO_TASKS, AT_ONCE("2"), children, 2);
+
+    assert_int_equal(conversation_store_delete(fixture->context.db, &scope, &children[0], &err), 0);
+    run_first(fixture, &id);
+    assert_task(fixture, &id, "The sub-agent's conversation was deleted");
+    assert_row(fixture, &id, "running/wanted/-");
+    run_first(fixture, &children[1]);
+    run_first(fixture, &id);
+    assert_task(fixture, &id, "found it");
+    assert_row(fixture, &id, "finished/-/-");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +527,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(task_goes_on_by_its_name),
         cmocka_unit_test(wrong_calls_are_told_in_words),
         cmocka_unit_test(sub_agents_go_three_deep_and_no_more),
+        cmocka_unit_test(sub_agents_of_an_answer_run_at_once),
+        cmocka_unit_test(no_more_sub_agents_run_than_the_limit),
+        cmocka_unit_test(other_calls_of_the_answer_wait_for_the_sub_agents),
+        cmocka_unit_test(interrupt_ends_all_calls_and_all_sub_agents),
+        cmocka_unit_test(pause_of_several_keeps_what_has_ended),
+        cmocka_unit_test(deleted_one_of_several_is_told_in_words),
     };
 
     (void)argc;

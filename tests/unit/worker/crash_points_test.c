@@ -69,9 +69,12 @@ static void each_point_is_passed_as_often_as_its_step_is_taken(void **state)
         {child, CRASH_CHILD_COMMITTED, 1},
         {task, CRASH_CHILD_BEFORE_COMMIT, 1},
         {task, CRASH_CHILD_COMMITTED, 1},
+        {task, CRASH_WAIT_BEFORE_COMMIT, 1},
+        {task, CRASH_WAIT_COMMITTED, 1},
         {task, CRASH_OBS_BEFORE_COMMIT, 2},
         {task, CRASH_OBS_COMMITTED, 1},
         {bad_task, CRASH_CHILD_BEFORE_COMMIT, 0},
+        {bad_task, CRASH_WAIT_BEFORE_COMMIT, 0},
         {bad_task, CRASH_OBS_BEFORE_COMMIT, 2},
         {bad_task, CRASH_OBS_COMMITTED, 1},
     };

@@ -72,6 +72,7 @@ worker_delivery_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
 worker_hooks_test_SOURCES = \
 	tests/unit/worker/hooks/call_hooks_test.c \
 	tests/unit/worker/hooks/child_hooks_test.c \
+	tests/unit/worker/hooks/hook_model_test.c \
 	tests/unit/worker/hooks/hook_run_test.c \
 	tests/unit/worker/hooks/hooks_test.c tests/unit/worker/hooks/hooks_test.h \
 	tests/unit/worker/hooks/message_hooks_test.c \
@@ -110,6 +111,7 @@ worker_sender_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
 worker_step_test_SOURCES = \
 	tests/unit/worker/step_test.c tests/unit/worker/step_test.h \
 	tests/unit/worker/calls/run_end_test.c \
+	tests/unit/worker/calls/delegate_call_test.c \
 	tests/unit/worker/calls/start_child_test.c \
 	tests/unit/worker/calls/task_call_test.c \
 	tests/unit/worker/crash_points_test.c \

@@ -161,12 +161,12 @@ static void request_to_stop_reaches_the_run(void **state)
     struct run_fixture *fixture = *state;
     struct pool *pool = open_pool(fixture);
     struct uuid id = run_new_conversation(fixture, SLOW, "{}");
-    struct stop_chain chain = {.n = 0};
+    size_t n_asked = 0;
     struct error err = ERROR_INIT;
 
     pool_claim_work(pool);
     wait_until_held(pool, &id);
-    check(conversation_store_request_stop(fixture->context.db, &id, "interrupt", &chain, &err),
+    check(conversation_store_request_stop(fixture->context.db, &id, "interrupt", &n_asked, &err),
           &err);
     pool_renew_leases(pool);
     wait_until_empty(pool);
@@ -179,7 +179,7 @@ static void lease_of_a_run_is_extended(void **state)
     struct run_fixture *fixture = *state;
     struct pool *pool = open_pool(fixture);
     struct uuid id = run_new_conversation(fixture, SLOW, "{}");
-    struct stop_chain chain = {.n = 0};
+    size_t n_asked = 0;
     struct error err = ERROR_INIT;
 
     pool_claim_work(pool);
@@ -189,7 +189,7 @@ static void lease_of_a_run_is_extended(void **state)
     assert_row(fixture, &id, "running/wanted/-");
     pool_renew_leases(pool);
     assert_row(fixture, &id, "running/wanted/leased");
-    check(conversation_store_request_stop(fixture->context.db, &id, "interrupt", &chain, &err),
+    check(conversation_store_request_stop(fixture->context.db, &id, "interrupt", &n_asked, &err),
           &err);
     pool_renew_leases(pool);
     wait_until_empty(pool);
@@ -278,10 +278,10 @@ static void draining_pool_hands_over_its_run_and_its_job(void **state)
 
 static void interrupt(struct run_fixture *fixture, const struct uuid *id)
 {
-    struct stop_chain chain = {.n = 0};
+    size_t n_asked = 0;
     struct error err = ERROR_INIT;
 
-    check(conversation_store_request_stop(fixture->context.db, id, "interrupt", &chain, &err),
+    check(conversation_store_request_stop(fixture->context.db, id, "interrupt", &n_asked, &err),
           &err);
 }
 

@@ -310,11 +310,11 @@ static void request_to_stop_reaches_a_run(void **state)
     struct run_fixture *fixture = *state;
     struct uuid id = run_new_conversation(fixture, SLOW, "{}");
     struct program program = serve();
-    struct stop_chain chain = {.n = 0};
+    size_t n_asked = 0;
     struct error err = ERROR_INIT;
 
     assert_true(program_await(&program, "run.claimed"));
-    if (conversation_store_request_stop(fixture->context.db, &id, "interrupt", &chain, &err) < 0)
+    if (conversation_store_request_stop(fixture->context.db, &id, "interrupt", &n_asked, &err) < 0)
         fail_msg("%s", err.message);
     assert_true(program_await(&program, "run.ended"));
     stop(&program, SIGINT);

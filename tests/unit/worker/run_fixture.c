@@ -146,7 +146,7 @@ static json_t *start_request(const char *name, const char *more)
                    " \"usage_id\": \"agent\", \"num_retries\": 1},"
                    " \"tools\": [{\"name\": \"terminal\"}, {\"name\": \"file_editor\"},"
                    " {\"name\": \"task_tracker\"}, {\"name\": \"start_child_conversation\"},"
-                   " {\"name\": \"task_tool_set\"}]},"
+                   " {\"name\": \"task_tool_set\"}, {\"name\": \"delegate\"}]},"
                    " \"workspace\": {\"working_dir\": \"/workspace/project\"},"
                    " \"initial_message\": {\"role\": \"user\", \"content\":"
                    " [{\"type\": \"text\", \"text\": \"go\"}]}}",
@@ -266,6 +266,18 @@ void run_expire_lease(const struct uuid *id)
     test_sql(sql.text);
 }
 
+void run_put_first(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET wanted_at = least(wanted_at, (SELECT min(wanted_at) -"
+                   " interval '1 second' FROM conversations)) WHERE id = '%s' AND wanted_at IS NOT"
+                   " NULL",
+                   id->text);
+    test_sql(sql.text);
+}
+
 void claimed_agent_begin(struct claimed_agent *claimed, struct run_fixture *fixture,
                          const struct uuid *id)
 {
@@ -280,7 +292,13 @@ void claimed_agent_begin(struct claimed_agent *claimed, struct run_fixture *fixt
 void claimed_agent_begin_pending(struct claimed_agent *claimed, struct run_fixture *fixture,
                                  const char *script)
 {
-    struct uuid id = run_new_conversation(fixture, script, "{}");
+    claimed_agent_begin_pending_in(claimed, fixture, script, "{}");
+}
+
+void claimed_agent_begin_pending_in(struct claimed_agent *claimed, struct run_fixture *fixture,
+                                    const char *script, const char *more)
+{
+    struct uuid id = run_new_conversation(fixture, script, more);
 
     stub_refuse_start(fixture->stub, "no room");
     run_to_end(fixture, &id);

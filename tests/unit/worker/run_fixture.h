@@ -52,6 +52,8 @@ struct claimed_agent {
     struct run_control control;
     struct agent agent;
 };
+/* Puts the conversation's run before all others. */
+void run_put_first(const struct uuid *id) NONNULL;
 /* Claims the conversation and loads its history. */
 void claimed_agent_begin(struct claimed_agent *claimed, struct run_fixture *fixture,
                          const struct uuid *id) NONNULL;
@@ -59,6 +61,9 @@ void claimed_agent_begin(struct claimed_agent *claimed, struct run_fixture *fixt
  */
 void claimed_agent_begin_pending(struct claimed_agent *claimed, struct run_fixture *fixture,
                                  const char *script) NONNULL;
+/* more: members of the start request, JSON. */
+void claimed_agent_begin_pending_in(struct claimed_agent *claimed, struct run_fixture *fixture,
+                                    const char *script, const char *more) NONNULL;
 /* Deletes the conversation, so that it waits for no other test's run. */
 void claimed_agent_end(struct claimed_agent *claimed) NONNULL;
 

@@ -59,6 +59,7 @@ int main(int argc, char **argv)
     n_failed += llm_response_tests();
     n_failed += condense_step_tests();
     n_failed += crash_points_tests();
+    n_failed += delegate_call_tests();
     n_failed += delta_stream_tests();
     n_failed += llm_step_tests();
     n_failed += fallback_tests();

@@ -44,6 +44,7 @@ int64_t step_number(struct claimed_agent *claimed, const char *column) NONNULL;
 int llm_response_tests(void);
 int condense_step_tests(void);
 int crash_points_tests(void);
+int delegate_call_tests(void);
 int delta_stream_tests(void);
 int llm_step_tests(void);
 int fallback_tests(void);

@@ -176,7 +176,10 @@ static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stu
 {
     const json_t *args = json_object_get(request, "args");
     bool is_editor = text_equal(json_text_or(request, "tool", ""), "file_editor");
-    const char *kind = is_editor ? "FileEditorObservation" : "TerminalObservation";
+    bool is_grep = text_equal(json_text_or(request, "tool", ""), "grep");
+    const char *kind = is_grep     ? "GrepObservation"
+                       : is_editor ? "FileEditorObservation"
+                                   : "TerminalObservation";
     const char *command = json_text_or(args, is_editor ? "path" : "command", "");
     size_t n_before = stub->n_interrupts;
     size_t n_releases = stub->n_releases;

@@ -8,6 +8,7 @@
 #include "model/limits.h"
 #include "worker/agent/calls/call_plan.h"
 #include "worker/agent/calls/pending_call.h"
+#include "worker/agent/calls/sub_agent_work.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
@@ -28,9 +29,10 @@ struct call_batch {
     struct call_plan plan;
     struct running_call running[TOOL_CONCURRENCY_MAX];
     size_t n_running;
-    struct server_talks talks; /* of the running calls at servers */
-    bool is_begun;             /* a call was started */
-    bool must_wait;            /* no call may start before a running one has ended */
+    struct server_talks talks;    /* of the running calls at servers */
+    struct sub_agent_waits waits; /* of the running calls for sub-agents */
+    bool is_begun;                /* a call was started */
+    bool must_wait;               /* no call may start before a running one has ended */
 };
 
 static void plan_waiting(struct call_batch *batch)
@@ -99,6 +101,10 @@ static int start_call(struct call_batch *batch, size_t at, struct error *err)
     batch->must_wait = begun.is_early;
     if (batch->must_wait)
         planned->progress = CALL_WAITING;
+    if (begun.waits.n > 0 || begun.waits.is_paused) {
+        planned->progress = CALL_RUNNING;
+        sub_agent_waits_add(&batch->waits, &begun.waits);
+    }
     if (begun.in_sandbox == NULL && begun.at_server == NULL)
         return 0;
     planned->progress = CALL_RUNNING;
@@ -203,13 +209,23 @@ static int end_call(struct call_batch *batch, struct error *err)
     return 0;
 }
 
+/* No call runs here any more: the run waits for sub-agents, unless it is to stop at once. */
+static int wait_for_sub_agents(struct call_batch *batch, struct error *err)
+{
+    bool is_waiting = batch->waits.n > 0 || batch->waits.is_paused;
+
+    if (!is_waiting || call_batch_stops(run_control_stop(batch->agent->control)))
+        return 0;
+    return sub_agent_work_wait(batch->agent, &batch->waits, err);
+}
+
 static int run_calls(struct call_batch *batch, struct error *err)
 {
     while (!batch->agent->is_over) {
         if (start_calls(batch, err) < 0)
             return -1;
         if (batch->n_running == 0)
-            return 0;
+            return wait_for_sub_agents(batch, err);
         if (end_call(batch, err) < 0)
             return -1;
     }

@@ -1,5 +1,7 @@
 #include "worker/agent/calls/call_plan.h"
 
+#include <stdbool.h>
+
 #include "base/mem.h"
 
 /* Calls behind the first open one that may overtake it: an answer may have thousands. */
@@ -36,6 +38,12 @@ static size_t count_running(const struct call_plan *plan)
     return n;
 }
 
+static bool exclude_each_other(const struct planned_call *a, const struct planned_call *b)
+{
+    return a->company != b->company || a->company == COMPANY_OF_NONE ||
+           resource_keys_overlap(&a->keys, &b->keys);
+}
+
 /* True if the call need not wait for one before it. */
 static bool may_start(const struct call_plan *plan, size_t index)
 {
@@ -44,8 +52,7 @@ static bool may_start(const struct call_plan *plan, size_t index)
     for (size_t i = plan->n_over; i < index; i++) {
         const struct planned_call *earlier = &plan->calls[i];
 
-        if (earlier->progress != CALL_OVER && (call->runs_alone || earlier->runs_alone ||
-                                               resource_keys_overlap(&call->keys, &earlier->keys)))
+        if (earlier->progress != CALL_OVER && exclude_each_other(call, earlier))
             return false;
     }
     return true;

@@ -1,7 +1,8 @@
 /*
  * Which calls of an answer may run at once: up to a limit, those that share no resource. Calls that
- * share one keep their order; some calls run alone, after all before them and before all after
- * them. With a limit of one, calls run in order.
+ * share one keep their order. Calls for sub-agents run at once only with each other, and some calls
+ * run alone: after all before them and before all after them. With a limit of one, calls run in
+ * order.
  *
  * Ownership: the caller owns the calls; call_plan_done() releases the plan and the calls' keys.
  * Threading: pure.
@@ -10,7 +11,6 @@
 #ifndef DEFT_WORKER_AGENT_CALLS_CALL_PLAN_H
 #define DEFT_WORKER_AGENT_CALLS_CALL_PLAN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/attr.h"
@@ -18,9 +18,12 @@
 
 enum call_progress { CALL_WAITING, CALL_RUNNING, CALL_OVER };
 
+/* Which other calls may run at the same time. */
+enum call_company { COMPANY_OF_CALLS, COMPANY_OF_SUB_AGENTS, COMPANY_OF_NONE };
+
 struct planned_call {
     struct resource_keys keys;
-    bool runs_alone;
+    enum call_company company;
     enum call_progress progress;
 };
 

@@ -22,6 +22,7 @@
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/calls/call_plan.h"
+#include "worker/agent/calls/delegate_call.h"
 #include "worker/agent/calls/run_end.h"
 #include "worker/agent/calls/start_child.h"
 #include "worker/agent/calls/task_call.h"
@@ -302,7 +303,12 @@ static int start_child(struct agent *agent, struct pending_call *call, struct er
 
 static int run_sub_agent(struct agent *agent, struct pending_call *call, struct error *err)
 {
-    return task_call_run(agent, call->action, err);
+    return task_call_run(agent, call->action, &call->begun.waits, err);
+}
+
+static int run_delegates(struct agent *agent, struct pending_call *call, struct error *err)
+{
+    return delegate_call_run(agent, call->action, &call->begun.waits, err);
 }
 
 static int reject_unknown(struct agent *agent, size_t action, struct error *err)
@@ -365,7 +371,7 @@ static int (*const runners[TOOL_N_PLACES])(struct agent *agent, struct pending_c
     [TOOL_IN_SANDBOX] = begin_in_sandbox, [TOOL_IN_WORKER] = run_in_worker,
     [TOOL_AT_SERVER] = begin_at_server,   [TOOL_IN_CLIENT] = hand_to_client,
     [TOOL_IN_CHILD] = start_child,        [TOOL_IN_SUB_AGENT] = run_sub_agent,
-    [TOOL_ENDS_RUN] = run_finish,
+    [TOOL_IN_DELEGATES] = run_delegates,  [TOOL_ENDS_RUN] = run_finish,
 };
 
 static void add_server_key(struct resource_keys *keys, const char *server)
@@ -376,16 +382,27 @@ static void add_server_key(struct resource_keys *keys, const char *server)
     resource_keys_add(keys, strbuf_take(&key));
 }
 
+static enum call_company company_of(enum tool_place place)
+{
+    static const enum call_company companies[TOOL_N_PLACES] = {
+        [TOOL_IN_CHILD] = COMPANY_OF_NONE,
+        [TOOL_IN_SUB_AGENT] = COMPANY_OF_SUB_AGENTS,
+        [TOOL_IN_DELEGATES] = COMPANY_OF_NONE,
+        [TOOL_ENDS_RUN] = COMPANY_OF_NONE,
+    };
+
+    return companies[place];
+}
+
 void pending_call_plan(const struct agent *agent, size_t action, struct planned_call *planned)
 {
     const struct agent_tool *tool = tool_of(agent, action);
 
     resource_keys_done(&planned->keys);
-    planned->runs_alone = false;
+    planned->company = COMPANY_OF_CALLS;
     if (tool == NULL)
         return;
-    planned->runs_alone = tool->place == TOOL_IN_CHILD || tool->place == TOOL_IN_SUB_AGENT ||
-                          tool->place == TOOL_ENDS_RUN;
+    planned->company = company_of(tool->place);
     resource_keys_add_call(&planned->keys, tool,
                            json_object_get(agent->history.items[action].json, "action"));
     if (tool->place == TOOL_AT_SERVER &&

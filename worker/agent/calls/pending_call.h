@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/attr.h"
+#include "worker/agent/calls/sub_agent_work.h"
 
 struct agent;
 struct error;
@@ -17,32 +18,34 @@ struct sandbox_tool_call;
 struct server_call;
 struct server_talks;
 
-/* A call that was begun and has no result yet; both NULL if it has, or was not begun. */
+/* A call that was begun and has no result yet; all empty if it has, or was not begun. */
 struct begun_call {
     struct sandbox_tool_call *in_sandbox;
     struct server_call *at_server;
+    struct sub_agent_waits waits;
     bool is_early; /* not begun: see sandbox_call_is_early() */
 };
 
 /* clang-format off */
-#define BEGUN_CALL_INIT {NULL, NULL, false}
+#define BEGUN_CALL_INIT {.is_early = false}
 /* clang-format on */
 
 /* Ends a call at a server; one in the sandbox continues there. */
 void begun_call_done(struct begun_call *call);
 
 /*
- * Sets what the call at that index of the history occupies, and whether it runs alone, from the
- * agent's tools as they are now.
+ * Sets what the call at that index of the history occupies, and which calls may run with it, from
+ * the agent's tools as they are now.
  */
 void pending_call_plan(const struct agent *agent, size_t action,
                        struct planned_call *planned) NONNULL;
 /*
  * Runs pending->items[at], an index into the history, and stores the result; or sends it to the
- * sandbox, or to a server in that group: then *begun_out has it, for pending_call_end(). A `finish`
- * ends the run, unless the user has sent a message since the model was asked; the calls after it
- * get an error each. Errors: as event_writer_append(); ERROR_CANCELLED after a stop request;
- * ERROR_UNAVAILABLE if no sandbox is available, with a message for the user.
+ * sandbox, or to a server in that group: then *begun_out has it, for pending_call_end(); or gives
+ * it to a sub-agent, for sub_agent_work_wait(). A `finish` ends the run, unless the user has sent a
+ * message since the model was asked; the calls after it get an error each. Errors: as
+ * event_writer_append(); ERROR_CANCELLED after a stop request; ERROR_UNAVAILABLE if no sandbox is
+ * available, with a message for the user.
  */
 int pending_call_begin(struct agent *agent, const struct index_list *pending, size_t at,
                        struct server_talks *talks, struct begun_call *begun_out,

@@ -16,12 +16,11 @@ struct agent;
 struct conversation;
 struct error;
 
-/* After the sub-agent's run: its last message, or why there is none. */
+/* After the sub-agent's run: its last message, or why there is none. child: NULL: it was deleted.
+ */
 int task_result_store(struct agent *agent, size_t action, const json_t *task,
-                      const struct conversation *child, struct error *err) NONNULL MUST_CHECK;
-/* The sub-agent's conversation was deleted. */
-int task_result_deleted(struct agent *agent, size_t action, const json_t *task,
-                        struct error *err) NONNULL MUST_CHECK;
+                      const struct conversation *child, struct error *err)
+    __attribute__((nonnull(1, 3, 5))) MUST_CHECK;
 /* No task was started; words: the reason, for the model. */
 int task_result_refuse(struct agent *agent, size_t action, const char *words,
                        struct error *err) NONNULL MUST_CHECK;

@@ -15,6 +15,7 @@
 #include "store/conversation/conversation_store.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/secret_list.h"
+#include "worker/agent/hooks/hook_model.h"
 #include "worker/agent/sandbox/own_action.h"
 #include "worker/agent/sandbox/sandbox.h"
 
@@ -31,6 +32,7 @@ enum {
 };
 
 #define TYPE_COMMAND "command"
+#define TYPE_AGENT "agent"
 
 /* One hook to run. All borrowed. */
 struct hook_job {
@@ -193,19 +195,43 @@ static int run_command(struct agent *agent, const struct hook_job *job, struct e
     return 0;
 }
 
+/* What a model answers is shown as standard output. */
+static int ask_model(struct agent *agent, const struct hook_job *job, struct execution *execution,
+                     struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
+    const struct model_hook question = {
+        .hook = job->hook,
+        .is_agent = text_equal(json_text_or(job->hook, "type", ""), TYPE_AGENT),
+        .event_name = hook_event_name(job->occasion->event),
+        .input_text = job->input_text,
+        .id = job->id,
+        .timeout_s = timeout_s_of(job->hook)};
+
+    if (hook_model_ask(agent, &question, &answer, &execution->error, err) < 0)
+        return -1;
+    append_clipped(&execution->out, answer.text);
+    if (execution->error.len > 0)
+        return 0;
+    if (hook_verdict_read_answer(&execution->verdict, answer.text))
+        execution->exit_code = 0;
+    else
+        strbuf_append(&execution->error, "The model's answer is no verdict.");
+    return 0;
+}
+
 static int execute(struct agent *agent, const struct hook_job *job, struct execution *execution,
                    struct error *err)
 {
     const char *type = json_text_or(job->hook, "type", TYPE_COMMAND);
 
     execution->command = json_text_or(job->hook, "command", "");
-    if (text_equal(type, TYPE_COMMAND)) {
-        if (run_command(agent, job, execution, err) < 0)
-            return -1;
-    } else {
-        strbuf_appendf(&execution->error,
-                       "deft runs hooks of the type \"command\", not of the type \"%s\".", type);
+    if (!text_equal(type, TYPE_COMMAND)) {
+        execution->command = "";
+        return ask_model(agent, job, execution, err);
     }
+    if (run_command(agent, job, execution, err) < 0)
+        return -1;
     if (execution->error.len == 0)
         hook_verdict_read(&execution->verdict, execution->exit_code, execution->out.text,
                           execution->err.text);

@@ -445,10 +445,12 @@ int llm_response_store(struct agent *agent, const struct llm_reply *reply, struc
 
     if (event_writer_refresh_row(agent, err) < 0)
         return -1;
-    stats_add(agent->stats, &reply->usage);
     call_verdicts_init(&verdicts, reply->call_problem != NULL ? 0 : reply->n_calls,
                        &agent->answer_id);
-    if (ask_hooks(agent, reply, &verdicts, err) < 0) {
+    rc = ask_hooks(agent, reply, &verdicts, err);
+    /* After what the hooks' own models cost, which is stored by itself. */
+    stats_add(agent->stats, &reply->usage);
+    if (rc < 0) {
         if (err->code != ERROR_STALE)
             store_cost(agent, reply);
         return -1;

@@ -17,7 +17,7 @@
 #include "worker/agent/core/model.h"
 #include "worker/agent/core/secret_lookup.h"
 #include "worker/agent/llm/delta_stream.h"
-#include "worker/agent/llm/llm_query.h"
+#include "worker/agent/query/llm_query.h"
 #include "worker/context.h"
 
 #define USAGE_ID "condenser"

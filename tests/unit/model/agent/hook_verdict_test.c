@@ -53,9 +53,46 @@ static void exit_code_and_output_decide(void **state)
     }
 }
 
+static void object_in_a_models_answer_decides(void **state)
+{
+    static const struct {
+        const char *answer;
+        bool is_verdict;
+        bool is_blocked;
+        const char *reason;
+        const char *context;
+    } cases[] = {
+        {"{\"decision\":\"deny\",\"reason\":\" no \"}", true, true, "no", ""},
+        {"{\"decision\":\"allow\",\"additionalContext\":\"tabs\"}", true, false, "", "tabs"},
+        {"Well:\n```json\n{\"decision\":\"deny\"}\n```\n", true, true, "", ""},
+        {"{\"continue\":false}", true, true, "", ""},
+        {"{\"continue\":true}", true, false, "", ""},
+        {"{\"reason\":\"no\"}", false, false, "", ""},
+        {"{\"decision\":\"deny\"", false, false, "", ""},
+        {"}{", false, false, "", ""},
+        {"deny", false, false, "", ""},
+        {"", false, false, "", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(hook_verdict_done) struct hook_verdict verdict = HOOK_VERDICT_INIT;
+
+        if (hook_verdict_read_answer(&verdict, cases[i].answer) != cases[i].is_verdict)
+            fail_msg("'%s'", cases[i].answer);
+        assert_int_equal(verdict.is_success, cases[i].is_verdict);
+        assert_int_equal(verdict.is_blocked, cases[i].is_blocked);
+        assert_string_equal(verdict.reason.text, cases[i].reason);
+        assert_string_equal(verdict.context.text, cases[i].context);
+    }
+}
+
 int hook_verdict_tests(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(exit_code_and_output_decide)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exit_code_and_output_decide),
+        cmocka_unit_test(object_in_a_models_answer_decides),
+    };
 
     return cmocka_run_group_tests_name("model/hook_verdict", tests, NULL, NULL);
 }

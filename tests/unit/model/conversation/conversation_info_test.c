@@ -88,7 +88,8 @@ static void a_conversation_without_specification_has_all_members(void **state)
     " 'sub_conversation_ids': ['x', 'y']"
 
 #define AGENT_STATE                                                                                \
-    "{'mine': 1, 'task_list': [], 'runtime_id': 'r', 'tasks': [], 'worktree': 'pending'}"
+    "{'mine': 1, 'task_list': [], 'runtime_id': 'r', 'tasks': [], 'delegates': [], 'worktree': "   \
+    "'pending'}"
 
 static void make(struct conversation *conversation)
 {

@@ -50,6 +50,34 @@ static void numbers_of_tasks_are_hexadecimal(void **state)
     assert_string_equal(task_id(task), "task_00000010");
 }
 
+static void delegates_are_apart_from_tasks(void **state)
+{
+    const struct uuid first = uuid_of(CHILD_A);
+    const struct uuid second = uuid_of(CHILD_B);
+    const struct uuid call = uuid_of(CALL_A);
+    json_auto_t *agent_state = json_object();
+    json_t *delegate = NULL;
+
+    (void)state;
+    assert_int_equal(delegate_count(agent_state), 0);
+    assert_null(delegate_find(agent_state, "docs"));
+    delegate_add(agent_state, "docs", &first, "explorer");
+    delegate_add(agent_state, "tests", &second, "tester");
+    assert_int_equal(delegate_count(agent_state), 2);
+    delegate = delegate_find(agent_state, "tests");
+    assert_string_equal(task_id(delegate), "tests");
+    assert_string_equal(task_subagent(delegate), "tester");
+    assert_string_equal(task_conversation_id(delegate).text, CHILD_B);
+    assert_string_equal(task_call(delegate), "");
+    task_set_call(delegate, &call);
+    assert_string_equal(task_call(delegate), CALL_A);
+    assert_true(task_allowance(delegate) == 0);
+    task_set_allowance(delegate, 1.5);
+    assert_true(task_allowance(delegate) == 1.5);
+    assert_null(task_find(agent_state, "tests"));
+    assert_null(task_of_call(agent_state, &call));
+}
+
 static void tasks_are_found_by_name_and_by_their_last_call(void **state)
 {
     const struct uuid first = uuid_of(CHILD_A);
@@ -91,6 +119,7 @@ int task_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_are_numbered_and_keep_their_conversation),
         cmocka_unit_test(numbers_of_tasks_are_hexadecimal),
+        cmocka_unit_test(delegates_are_apart_from_tasks),
         cmocka_unit_test(tasks_are_found_by_name_and_by_their_last_call),
         cmocka_unit_test(a_damaged_task_has_no_members),
     };

@@ -65,6 +65,7 @@ static void free_text_of_each_kind_is_visited(void **state)
         OBSERVATION("{'kind':'MCPToolObservation'," CONTENT ",'tool_name':'kept'}"),
         OBSERVATION("{'kind':'StartChildConversationObservation'," CONTENT
                     ",'title':'free','conversation_id':'kept'}"),
+        OBSERVATION("{'kind':'DelegateObservation'," CONTENT ",'command':'kept'}"),
         OBSERVATION("{'kind':'TaskObservation'," CONTENT ",'task_id':'kept','status':'kept'}"),
         OBSERVATION("{'kind':'TaskTrackerObservation'," CONTENT ",'command':'kept','task_list':"
                     "[{'title':'free','notes':'free','status':'kept'}]}"),
@@ -97,6 +98,7 @@ static void free_text_of_each_action_is_visited(void **state)
         "{'kind':'FinishAction','message':'free'}",
         "{'kind':'MCPToolAction','data':{'a':'free','b':[{'c':'free'}]}}",
         "{'kind':'StartChildConversationAction','task':'free','title':'free'}",
+        "{'kind':'DelegateAction','command':'kept','ids':['kept'],'tasks':{'kept':'free'}}",
         "{'kind':'TaskAction','description':'free','prompt':'free','subagent_type':'kept'}",
         "{'kind':'TaskTrackerAction','command':'kept',"
         " 'task_list':[{'title':'free','notes':'free','status':'kept'}]}",

@@ -15,6 +15,8 @@ static void agent_with_all_tools(struct conversation *conversation)
     json_put(conversation->spec, "has_browser", json_true());
     json_push(json_object_get(conversation_agent(conversation), "tools"),
               json_of("{'name': 'browser_tool_set', 'params': {}}"));
+    json_push(json_object_get(conversation_agent(conversation), "tools"),
+              json_of("{'name': 'task_tool_set', 'params': {}}"));
     json_put(conversation->spec, "client_tools",
              json_of("[{'name': 'paint', 'parameters': {'type': 'object'}},"
                      " {'name': 'look', 'parameters': {'type': 'object'},"
@@ -33,6 +35,9 @@ static void calls_occupy_what_their_tools_use(void **state)
         {"file_editor", "{'path': '/w//x/./../a/'}", "file:/w/a"},
         {"file_editor", "{'path': '/../../a.b/..c'}", "file:/a.b/..c"},
         {"file_editor", "{'path': ''}", "file:"},
+        {"task", "{'prompt': 'p'}", ""},
+        {"task", "{'prompt': 'p', 'resume': ' '}", ""},
+        {"task", "{'prompt': 'p', 'resume': 'task_00000001'}", "task:task_00000001"},
         {"browser_click", "{'index': 1}", "browser"},
         {"browser_get_state", "{}", "browser"},
         {"task_tracker", "{}", "tool:task_tracker"},

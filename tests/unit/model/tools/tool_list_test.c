@@ -31,7 +31,8 @@ static const char *place_name(enum tool_place place)
     static const char *const names[TOOL_N_PLACES] = {
         [TOOL_IN_SANDBOX] = "sandbox",     [TOOL_IN_WORKER] = "worker",
         [TOOL_IN_CLIENT] = "client",       [TOOL_IN_CHILD] = "child",
-        [TOOL_IN_SUB_AGENT] = "sub-agent", [TOOL_ENDS_RUN] = "end",
+        [TOOL_IN_SUB_AGENT] = "sub-agent", [TOOL_IN_DELEGATES] = "sub-agents",
+        [TOOL_ENDS_RUN] = "end",
     };
 
     return names[place];
@@ -63,7 +64,8 @@ static void append_tool(const struct toolset *tools, size_t i, struct strbuf *ou
 
 #define ALL_TOOLS                                                                                  \
     "[{'name': 'terminal'}, {'name': 'file_editor'}, {'name': 'task_tracker'},"                    \
-    " {'name': 'start_child_conversation'}, {'name': 'task_tool_set'}, {'name': 'glob'},"          \
+    " {'name': 'start_child_conversation'}, {'name': 'task_tool_set'}, {'name': 'delegate'},"      \
+    " {'name': 'glob'},"                                                                           \
     " {'name': 'grep'}, {'name': 'read_file'}, {'name': 'write_file'}, {'name': 'edit'},"          \
     " {'name': 'list_directory'}, {'name': 'apply_patch'}, {'name': 'invoke_skill'},"              \
     " {'name': 'browser_tool_set'}]"
@@ -104,6 +106,8 @@ static void names_of_specifications_mean_tools(void **state)
         {"TaskTool", "task"},
         {"task_tool_set", "task"},
         {"TaskToolSet", "task"},
+        {"delegate", "delegate"},
+        {"DelegateTool", "delegate"},
         {"browser_tool_set", "browser_navigate"},
         {"browser_click", "browser_click"},
         {"finish", "finish"},
@@ -159,7 +163,6 @@ static void tools_of_others_may_be_named(void **state)
     static const char *const elsewhere[] = {
         "AskOracleTool",
         "ClassifyAndSwitchLLMTool",
-        "DelegateTool",
         "PlanningFileEditorTool",
         "SwitchLLMTool",
         "TomConsultTool",
@@ -167,7 +170,6 @@ static void tools_of_others_may_be_named(void **state)
         "WorkflowTool",
         "ask_oracle",
         "consult_tom_agent",
-        "delegate",
         "inspect_image_with_vision",
         "planning_file_editor",
         "route_task_to_model",
@@ -196,11 +198,11 @@ static void the_list_of_names_has_sets_once(void **state)
     (void)state;
     assert_json_is(without, "['terminal', 'file_editor', 'task_tracker', 'glob', 'grep',"
                             " 'read_file', 'write_file', 'edit', 'list_directory', 'apply_patch',"
-                            " 'start_child_conversation', 'task_tool_set', 'task']");
+                            " 'start_child_conversation', 'task_tool_set', 'task', 'delegate']");
     assert_json_is(with, "['terminal', 'file_editor', 'task_tracker', 'glob', 'grep', 'read_file', "
                          "'write_file', 'edit', 'list_directory',"
                          " 'apply_patch', 'start_child_conversation',"
-                         " 'task_tool_set', 'task', 'browser_tool_set']");
+                         " 'task_tool_set', 'task', 'delegate', 'browser_tool_set']");
 }
 
 static void some_tools_need_a_sandbox(void **state)
@@ -214,6 +216,7 @@ static void some_tools_need_a_sandbox(void **state)
         {"[{'name': 'terminal'}]", true},
         {"[{'name': 'start_child_conversation'}]", true},
         {"[{'name': 'task'}]", true},
+        {"[{'name': 'delegate'}]", true},
         {"[{'name': 'browser_tool_set'}]", false},
     };
 

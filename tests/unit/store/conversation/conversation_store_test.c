@@ -135,7 +135,7 @@ static void pause_without_a_worker_is_refused_while_one_has_it(void **state)
     struct conversation_write pause = {
         .guard = GUARD_NO_LEASE, .status = "paused", .end_run = true};
     struct error err = ERROR_INIT;
-    struct stop_chain chain = {.n = 0};
+    size_t n_asked = 0;
     CLEANUP(claim_done) struct claim claim = store_claim(fixture, &made);
 
     assert_string_equal(claim.lease.conversation_id.text, made.id.text);
@@ -143,15 +143,15 @@ static void pause_without_a_worker_is_refused_while_one_has_it(void **state)
     assert_int_equal(conversation_store_write(fixture->db, &made, &events, &pause, &err), -1);
     assert_int_equal(err.code, ERROR_STALE);
     assert_int_equal(
-        conversation_store_request_stop(fixture->db, &made.id, "interrupt", &chain, &err), 0);
-    assert_int_equal(chain.n, 1);
-    assert_int_equal(conversation_store_request_stop(fixture->db, &made.id, "pause", &chain, &err),
-                     0);
-    assert_int_equal(chain.n, 1);
+        conversation_store_request_stop(fixture->db, &made.id, "interrupt", &n_asked, &err), 0);
+    assert_int_equal(n_asked, 1);
+    assert_int_equal(
+        conversation_store_request_stop(fixture->db, &made.id, "pause", &n_asked, &err), 0);
+    assert_int_equal(n_asked, 1);
     store_expire_lease(&made.id);
-    assert_int_equal(conversation_store_request_stop(fixture->db, &made.id, "pause", &chain, &err),
-                     0);
-    assert_int_equal(chain.n, 0);
+    assert_int_equal(
+        conversation_store_request_stop(fixture->db, &made.id, "pause", &n_asked, &err), 0);
+    assert_int_equal(n_asked, 0);
     assert_int_equal(conversation_store_write(fixture->db, &made, &events, &pause, &err), 0);
 }
 

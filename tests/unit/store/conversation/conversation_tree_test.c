@@ -227,6 +227,11 @@ static void end_is_what_came_since_the_last_message_to_it(void **state)
 
 /* --- a sub-agent that has worked already --- */
 
+#define WAITS_FOR                                                                                  \
+    "(SELECT string_agg(child_id::text, ',') FROM task_waits WHERE conversation_id = id) = '%s'"
+#define WAITS_FOR_NONE                                                                             \
+    "NOT EXISTS (SELECT FROM task_waits WHERE conversation_id = id) AND lease_owner IS NOT NULL"
+
 struct pair {
     struct claim parent;
     struct conversation child;
@@ -254,19 +259,22 @@ static void sub_agent_that_goes_on_gets_its_task_and_the_parents_place(void **st
     json_auto_t *agent_state = json_loads("{\"task\": 1}", 0, NULL);
     const struct conversation_write write = {
         .guard = GUARD_NONE, .status = "running", .want_run = true};
-    const struct task_work work = {&pair.child, &events, &write};
-    const struct task_wait wait = {
-        .lease = &pair.parent.lease, .agent_state = agent_state, .child_id = pair.child.id};
+    const struct task_work work = {.lease = &pair.parent.lease,
+                                   .agent_state = agent_state,
+                                   .child = &pair.child,
+                                   .events = &events,
+                                   .write = &write};
     CLEANUP(strbuf_done) struct strbuf waits = STRBUF_INIT;
     char stop[STOP_WORD_BYTES] = "";
     struct error err = ERROR_INIT;
 
     event_add_pause(&events);
     set_row(&pair.parent.conversation.id, "updated_at = now() - interval '1 hour'");
-    assert_done(task_store_go_on(fixture->db, &wait, &work, stop, &err), &err);
+    assert_done(task_store_go_on(fixture->db, &work, stop, &err), &err);
     assert_string_equal(stop, "");
     strbuf_appendf(&waits,
-                   "waits_for = '%s' AND lease_owner IS NULL AND lease_expires_at IS NULL AND"
+                   WAITS_FOR
+                   " AND lease_owner IS NOT NULL AND NOT is_suspended AND"
                    " claim_count = 0 AND agent_state::jsonb = '{\"task\": 1}' AND"
                    " updated_at > now() - interval '10 minutes' AND wanted_at IS NOT NULL",
                    pair.child.id.text);
@@ -276,23 +284,55 @@ static void sub_agent_that_goes_on_gets_its_task_and_the_parents_place(void **st
     store_assert_gapless(fixture, &pair.child.id, 1);
 }
 
-/* It keeps a better place than its parent's, and a state that is not given stays. */
-static void wait_for_one_that_runs_changes_the_parent_alone(void **state)
+/* It keeps a better place than its parent's. */
+static void suspension_changes_the_parent_alone(void **state)
 {
     const struct store_fixture *fixture = *state;
     CLEANUP(pair_done) struct pair pair = make_pair(fixture);
-    const struct task_wait wait = {.lease = &pair.parent.lease, .child_id = pair.child.id};
     CLEANUP(strbuf_done) struct strbuf waits = STRBUF_INIT;
-    char stop[STOP_WORD_BYTES] = "";
     struct error err = ERROR_INIT;
 
     set_row(&pair.child.id, "wanted_at = '2019-01-01T00:00:00Z'");
-    set_row(&pair.parent.conversation.id, "agent_state = '{\"kept\": 1}'");
-    assert_done(task_store_wait_again(fixture->db, &wait, stop, &err), &err);
-    strbuf_appendf(&waits, "waits_for = '%s' AND agent_state = '{\"kept\": 1}'",
+    set_row(&pair.parent.conversation.id,
+            "agent_state = '{\"kept\": 1}', updated_at = now() - interval '1 hour'");
+    assert_done(task_store_suspend(fixture->db, &pair.parent.lease, &pair.child.id, 1, &err), &err);
+    strbuf_appendf(&waits,
+                   WAITS_FOR " AND lease_owner IS NULL AND lease_expires_at IS NULL AND"
+                             " is_suspended AND claim_count = 0 AND agent_state = '{\"kept\": 1}'"
+                             " AND updated_at > now() - interval '10 minutes'",
                    pair.child.id.text);
     assert_true(row_is(&pair.parent.conversation.id, waits.text));
     assert_true(row_is(&pair.child.id, "wanted_at = '2019-01-01T00:00:00Z'"));
+}
+
+/* The commit of the first attempt was done, but its answer was lost. */
+static void work_that_is_given_again_is_given_once(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(pair_done) struct pair pair = make_pair(fixture);
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    CLEANUP(event_list_done) struct event_list again = EVENT_LIST_INIT;
+    json_auto_t *agent_state = json_loads("{\"task\": 1}", 0, NULL);
+    const struct conversation_write write = {.guard = GUARD_NONE, .want_run = true};
+    struct task_work work = {.lease = &pair.parent.lease,
+                             .agent_state = agent_state,
+                             .child = &pair.child,
+                             .events = &events,
+                             .write = &write};
+    size_t n_asked = 0;
+    char stop[STOP_WORD_BYTES] = "";
+    struct error err = ERROR_INIT;
+
+    event_add_pause(&events);
+    event_add_pause(&again);
+    assert_done(task_store_go_on(fixture->db, &work, stop, &err), &err);
+    /* A stop that came after it does not make it undone. */
+    assert_done(conversation_store_request_stop(fixture->db, &pair.parent.conversation.id, "pause",
+                                                &n_asked, &err),
+                &err);
+    work.events = &again;
+    assert_done(task_store_go_on(fixture->db, &work, stop, &err), &err);
+    store_assert_gapless(fixture, &pair.child.id, 1);
 }
 
 /* Another client wrote to the child since it was read: the parent does not wait. */
@@ -304,8 +344,8 @@ static void task_for_a_child_that_changed_is_refused_whole(void **state)
     CLEANUP(event_list_done) struct event_list others = EVENT_LIST_INIT;
     const struct conversation_write write = {.guard = GUARD_NONE, .want_run = true};
     const struct conversation_write plain = {.guard = GUARD_NONE};
-    const struct task_work work = {&pair.child, &events, &write};
-    const struct task_wait wait = {.lease = &pair.parent.lease, .child_id = pair.child.id};
+    const struct task_work work = {
+        .lease = &pair.parent.lease, .child = &pair.child, .events = &events, .write = &write};
     struct conversation seen = pair.child;
     char stop[STOP_WORD_BYTES] = "";
     struct error err = ERROR_INIT;
@@ -313,10 +353,9 @@ static void task_for_a_child_that_changed_is_refused_whole(void **state)
     event_add_pause(&events);
     event_add_pause(&others);
     assert_done(conversation_store_write(fixture->db, &seen, &others, &plain, &err), &err);
-    assert_int_equal(task_store_go_on(fixture->db, &wait, &work, stop, &err), -1);
+    assert_int_equal(task_store_go_on(fixture->db, &work, stop, &err), -1);
     assert_int_equal(err.code, ERROR_CONFLICT);
-    assert_true(row_is(&pair.parent.conversation.id, "waits_for IS NULL AND lease_owner IS NOT"
-                                                     " NULL"));
+    assert_true(row_is(&pair.parent.conversation.id, WAITS_FOR_NONE));
     store_assert_gapless(fixture, &pair.child.id, 1);
 }
 
@@ -326,15 +365,15 @@ static void child_whose_id_is_taken_is_not_begun(void **state)
     CLEANUP(pair_done) struct pair pair = make_pair(fixture);
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     const struct conversation_write write = {.guard = GUARD_NONE, .want_run = true};
-    const struct task_work work = {&pair.child, &events, &write};
-    const struct task_wait wait = {.lease = &pair.parent.lease, .child_id = pair.child.id};
+    const struct task_work work = {
+        .lease = &pair.parent.lease, .child = &pair.child, .events = &events, .write = &write};
     char stop[STOP_WORD_BYTES] = "";
     struct error err = ERROR_INIT;
 
-    assert_int_equal(task_store_begin(fixture->db, &wait, &work, stop, &err), -1);
+    assert_int_equal(task_store_begin(fixture->db, &work, stop, &err), -1);
     assert_int_equal(err.code, ERROR_INVALID);
     assert_non_null(strstr(err.message, "already exists"));
-    assert_true(row_is(&pair.parent.conversation.id, "waits_for IS NULL"));
+    assert_true(row_is(&pair.parent.conversation.id, WAITS_FOR_NONE));
 }
 
 int main(int argc, char **argv)
@@ -347,7 +386,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(start_of_nothing_is_not_undone),
         cmocka_unit_test(end_is_what_came_since_the_last_message_to_it),
         cmocka_unit_test(sub_agent_that_goes_on_gets_its_task_and_the_parents_place),
-        cmocka_unit_test(wait_for_one_that_runs_changes_the_parent_alone),
+        cmocka_unit_test(suspension_changes_the_parent_alone),
+        cmocka_unit_test(work_that_is_given_again_is_given_once),
         cmocka_unit_test(task_for_a_child_that_changed_is_refused_whole),
         cmocka_unit_test(child_whose_id_is_taken_is_not_begun),
     };

@@ -21,7 +21,7 @@
 /* The row before each write. */
 #define ROW                                                                                        \
     "execution_status = 'paused', wanted_at = '2020-01-01T00:00:00Z', stop_requested = 'pause',"   \
-    " waits_for = '" ID "', claim_count = 4, snapshot_version = 5, stats = '{\"old\": 1}',"        \
+    " is_suspended = true, claim_count = 4, snapshot_version = 5, stats = '{\"old\": 1}',"         \
     " agent_state = '{\"old\": 2}', spec = '{\"old\": 3}', title = 'old', secrets = 'old',"        \
     " last_user_message_id = '" ID "', spec_info = 'old'"
 
@@ -29,7 +29,7 @@ enum column {
     STATUS,
     WANTED,
     STOP,
-    WAITS_FOR,
+    IS_SUSPENDED,
     CLAIM_COUNT,
     SNAPSHOT,
     STATS,
@@ -46,7 +46,7 @@ static const char *const unchanged[N_COLUMNS] = {
     [STATUS] = "execution_status = 'paused'",
     [WANTED] = "wanted_at = '2020-01-01T00:00:00Z'",
     [STOP] = "stop_requested = 'pause'",
-    [WAITS_FOR] = "waits_for = '0f8fad5b-d9cb-469f-a165-70867728950e'",
+    [IS_SUSPENDED] = "is_suspended",
     [CLAIM_COUNT] = "claim_count = 4",
     [SNAPSHOT] = "snapshot_version = 5",
     [STATS] = "stats = '{\"old\": 1}'",
@@ -118,6 +118,22 @@ static void assert_columns(const struct uuid *id, const struct expected *changed
     assert_row(id, "updated_at > now() - interval '10 minutes'");
 }
 
+static void add_wait(const struct uuid *id, const struct uuid *child_id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "INSERT INTO task_waits VALUES ('%s', '%s')", id->text, child_id->text);
+    test_sql(sql.text);
+}
+
+static int count_waits(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "SELECT count(*) FROM task_waits WHERE conversation_id = '%s'", id->text);
+    return (int)test_sql_count(sql.text);
+}
+
 static void each_member_changes_what_it_names(void **state)
 {
     json_auto_t *object = json_loads("{\"new\": 1}", 0, NULL);
@@ -131,11 +147,10 @@ static void each_member_changes_what_it_names(void **state)
         {{.end_run = true},
          {{WANTED, "wanted_at IS NULL"},
           {STOP, "stop_requested IS NULL"},
-          {WAITS_FOR, "waits_for IS NULL"},
+          {IS_SUSPENDED, "NOT is_suspended"},
           {CLAIM_COUNT, "claim_count = 0"}}},
         {{.bump_snapshot = true}, {{SNAPSHOT, "snapshot_version = 6"}}},
-        {{.made_progress = true},
-         {{WAITS_FOR, "waits_for IS NULL"}, {CLAIM_COUNT, "claim_count = 0"}}},
+        {{.made_progress = true}, {{CLAIM_COUNT, "claim_count = 0"}}},
         {{.stats = "{\"new\": 1}"}, {{STATS, "stats = '{\"new\": 1}'"}}},
         {{.agent_state = object}, {{AGENT_STATE, "agent_state = '{\"new\":1}'"}}},
         {{.spec = object},
@@ -164,6 +179,40 @@ static void each_member_changes_what_it_names(void **state)
         row = load(fixture, &made.id);
         assert_same(&copy, &row);
         store_assert_gapless(fixture, &made.id, 1);
+    }
+}
+
+/* A result ends the waits for its sub-agents; the end of the run ends all. */
+static void waits_end_with_their_results_or_with_the_run(void **state)
+{
+    static const struct {
+        bool end_run;
+        size_t n_ended;
+        int64_t cost_nanos;
+        int n_left;
+    } cases[] = {
+        {false, 0, 0, 3}, {false, 2, 0, 1}, {true, 0, 0, 0}, {false, 1, 7, 2}, {true, 0, 7, 0}};
+    const struct store_fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+        CLEANUP(conversation_done) struct conversation other = store_create(fixture);
+        CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+        const struct uuid ids[] = {uuid_random(), uuid_random(), uuid_random()};
+        const struct conversation_write write = {.end_run = cases[i].end_run,
+                                                 .cost_nanos = cases[i].cost_nanos,
+                                                 .ended_waits = ids,
+                                                 .n_ended_waits = cases[i].n_ended};
+        struct error err = ERROR_INIT;
+
+        for (size_t k = 0; k < 3; k++) {
+            add_wait(&made.id, &ids[k]);
+            add_wait(&other.id, &ids[k]);
+        }
+        event_add_pause(&events);
+        assert_done(conversation_store_write(fixture->db, &made, &events, &write, &err), &err);
+        assert_int_equal(count_waits(&made.id), cases[i].n_left);
+        assert_int_equal(count_waits(&other.id), 3);
     }
 }
 
@@ -428,6 +477,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_member_changes_what_it_names),
+        cmocka_unit_test(waits_end_with_their_results_or_with_the_run),
         cmocka_unit_test(run_and_title_are_set_where_there_is_none),
         cmocka_unit_test(job_of_a_write_is_queued_with_it),
         cmocka_unit_test(end_of_a_run_frees_the_lease),

@@ -198,8 +198,8 @@ static void run_that_is_handed_over_or_waits_is_told(void **state)
     CLEANUP(claim_done) struct claim first = store_claim(fixture, &made);
     CLEANUP(claim_done) struct claim second = {.conversation = CONVERSATION_INIT};
     const struct conversation_write write = {.status = "running", .want_run = true};
-    const struct task_work work = {&child, &events, &write};
-    const struct task_wait wait = {.lease = &second.lease, .child_id = child.id};
+    const struct task_work work = {
+        .lease = &second.lease, .child = &child, .events = &events, .write = &write};
     char stop[STOP_WORD_BYTES] = "";
     struct error err = ERROR_INIT;
 
@@ -213,7 +213,8 @@ static void run_that_is_handed_over_or_waits_is_told(void **state)
     child.parent_id = made.id;
     child.is_sub_agent = true;
     add_message(&events);
-    assert_done(task_store_begin(fixture->db, &wait, &work, stop, &err), &err);
+    assert_done(task_store_begin(fixture->db, &work, stop, &err), &err);
+    assert_done(task_store_suspend(fixture->db, &second.lease, &child.id, 1, &err), &err);
     assert_told_true(fixture, &made.id);
     assert_told_true(fixture, &child.id);
 }

@@ -297,7 +297,7 @@ static void run_that_waits_has_a_place_in_its_users_queue(void **state)
         add(fixture, "wanted_at = " AGO("2 minutes") ", lease_owner = gen_random_uuid(),"
                                                      " lease_expires_at = " AGO("1 second"));
     CLEANUP(conversation_done) struct conversation waits =
-        add(fixture, "wanted_at = " AGO("3 minutes") ", waits_for = gen_random_uuid()");
+        add(fixture, "wanted_at = " AGO("3 minutes") ", is_suspended = true");
     CLEANUP(conversation_done) struct conversation idle = add(fixture, "wanted_at = NULL");
     CLEANUP(conversation_done) struct conversation others =
         add(&other, "wanted_at = " AGO("9 minutes"));
@@ -336,8 +336,7 @@ static void user_may_request_as_many_runs_as_run_and_wait(void **state)
     const struct store_fixture other = another_user(fixture);
     CLEANUP(conversation_done) struct conversation runs = add(fixture, LEASED);
     CLEANUP(conversation_done) struct conversation waits = add(fixture, "wanted_at = now()");
-    CLEANUP(conversation_done) struct conversation gives_way =
-        add(fixture, "waits_for = gen_random_uuid()");
+    CLEANUP(conversation_done) struct conversation gives_way = add(fixture, "is_suspended = true");
     CLEANUP(conversation_done) struct conversation idle = add(fixture, "wanted_at = NULL");
     struct store_fixture nobody = *fixture;
 
@@ -361,11 +360,12 @@ static void user_may_request_as_many_runs_as_run_and_wait(void **state)
 
 static size_t request_stop(const struct store_fixture *fixture, const struct conversation *of)
 {
-    struct stop_chain chain = {.n = 0};
+    size_t n_asked = 0;
     struct error err = ERROR_INIT;
 
-    assert_done(conversation_store_request_stop(fixture->db, &of->id, "pause", &chain, &err), &err);
-    return chain.n;
+    assert_done(conversation_store_request_stop(fixture->db, &of->id, "pause", &n_asked, &err),
+                &err);
+    return n_asked;
 }
 
 static void only_a_run_that_somebody_has_is_asked_to_stop(void **state)
@@ -375,7 +375,7 @@ static void only_a_run_that_somebody_has_is_asked_to_stop(void **state)
         size_t n;
     } cases[] = {
         {LEASED, 1},
-        {"waits_for = gen_random_uuid()", 1},
+        {"is_suspended = true", 1},
         {"wanted_at = now()", 0},
         {"lease_owner = gen_random_uuid(), lease_expires_at = " AGO("1 second"), 0},
         {"wanted_at = NULL, " LEASED, 0},
@@ -398,8 +398,10 @@ static void stop_reaches_a_sub_agent_that_waits_for_a_slot(void **state)
     CLEANUP(conversation_done) struct conversation parent = add(fixture, "wanted_at = now()");
     CLEANUP(strbuf_done) struct strbuf waits = STRBUF_INIT;
 
-    strbuf_appendf(&waits, "waits_for = '%s'", child.id.text);
-    set_row(&parent, waits.text);
+    strbuf_appendf(&waits, "INSERT INTO task_waits VALUES ('%s', '%s')", parent.id.text,
+                   child.id.text);
+    test_sql(waits.text);
+    set_row(&parent, "is_suspended = true");
     assert_int_equal(request_stop(fixture, &parent), 2);
     assert_true(row_is(&child, "stop_requested = 'pause'"));
 }

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "store/conversation/task_store.h"
@@ -55,20 +56,37 @@ static struct conversation new_child(const struct store_fixture *fixture,
     return child;
 }
 
-/* The claimed run begins to wait for a new sub-agent, whose id comes back. */
-static struct uuid begin_wait(const struct store_fixture *fixture, const struct claim *claim)
+/* The claimed run gives work to a new sub-agent, whose id comes back. */
+static struct uuid begin_work(const struct store_fixture *fixture, const struct claim *claim)
 {
     CLEANUP(conversation_done) struct conversation child =
         new_child(fixture, &claim->conversation.id);
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     const struct conversation_write write = {.status = "running", .want_run = true};
-    const struct task_work work = {&child, &events, &write};
-    const struct task_wait wait = {.lease = &claim->lease, .child_id = child.id};
+    const struct task_work work = {
+        .lease = &claim->lease, .child = &child, .events = &events, .write = &write};
     char stop[STOP_WORD_BYTES] = "";
     struct error err = ERROR_INIT;
 
-    assert_done(task_store_begin(fixture->db, &wait, &work, stop, &err), &err);
+    assert_done(task_store_begin(fixture->db, &work, stop, &err), &err);
     return child.id;
+}
+
+static void suspend(const struct store_fixture *fixture, const struct claim *claim,
+                    const struct uuid *children, size_t n)
+{
+    struct error err = ERROR_INIT;
+
+    assert_done(task_store_suspend(fixture->db, &claim->lease, children, n, &err), &err);
+}
+
+/* The claimed run waits for a new sub-agent, whose id comes back. */
+static struct uuid begin_wait(const struct store_fixture *fixture, const struct claim *claim)
+{
+    struct uuid child = begin_work(fixture, claim);
+
+    suspend(fixture, claim, &child, 1);
+    return child;
 }
 
 static void end_run(const struct store_fixture *fixture, struct claim *claim)
@@ -96,6 +114,16 @@ static struct pair make_pair(const struct store_fixture *fixture)
     return (struct pair){made.id, begin_wait(fixture, &claim)};
 }
 
+static bool is_waited_for(const struct store_fixture *fixture, const struct pair *pair)
+{
+    struct error err = ERROR_INIT;
+    bool is_waited = false;
+
+    assert_done(
+        task_store_is_waited_for(fixture->db, &pair->parent, &pair->child, &is_waited, &err), &err);
+    return is_waited;
+}
+
 static void delete_it(const struct store_fixture *fixture, const struct uuid *id)
 {
     struct error err = ERROR_INIT;
@@ -113,9 +141,10 @@ static void end_of_the_sub_agent_wakes_who_waits(void **state)
     assert_none_waits(fixture);
     end_run(fixture, &child);
     parent = claim_next(fixture, &pair.parent);
-    assert_string_equal(parent.conversation.waits_for.text, pair.child.text);
     assert_int_equal(parent.claim_count, 1);
+    assert_true(is_waited_for(fixture, &pair));
     end_run(fixture, &parent);
+    assert_false(is_waited_for(fixture, &pair));
     assert_none_waits(fixture);
     delete_it(fixture, &pair.parent);
 }
@@ -209,14 +238,13 @@ static void stop_reaches_all_who_wait_for_each_other(void **state)
     struct uuid grandchild = begin_wait(fixture, &first);
     CLEANUP(claim_done) struct claim last = {.claim_count = 0};
     CLEANUP(claim_done) struct claim child = {.claim_count = 0};
-    struct stop_chain chain = {.n = 0};
+    size_t n_asked = 0;
     struct error err = ERROR_INIT;
 
     assert_done(
-        conversation_store_request_stop(fixture->db, &pair.parent, "interrupt", &chain, &err),
+        conversation_store_request_stop(fixture->db, &pair.parent, "interrupt", &n_asked, &err),
         &err);
-    assert_int_equal(chain.n, 3);
-    assert_string_equal(chain.ids[2].text, grandchild.text);
+    assert_int_equal(n_asked, 3);
     /* Without a slot, too: what is to stop runs nothing. */
     assert_true(try_claim(fixture, 0, &last));
     assert_string_equal(last.conversation.id.text, grandchild.text);
@@ -235,15 +263,15 @@ static void run_that_is_to_stop_does_not_begin_to_wait(void **state)
     CLEANUP(conversation_done) struct conversation child = new_child(fixture, &made.id);
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     const struct conversation_write write = {.status = "running", .want_run = true};
-    const struct task_work work = {&child, &events, &write};
-    const struct task_wait wait = {.lease = &claim.lease, .child_id = child.id};
-    struct stop_chain chain = {.n = 0};
+    const struct task_work work = {
+        .lease = &claim.lease, .child = &child, .events = &events, .write = &write};
+    size_t n_asked = 0;
     char stop[STOP_WORD_BYTES] = "";
     struct error err = ERROR_INIT;
 
-    assert_done(conversation_store_request_stop(fixture->db, &made.id, "pause", &chain, &err),
+    assert_done(conversation_store_request_stop(fixture->db, &made.id, "pause", &n_asked, &err),
                 &err);
-    assert_int_equal(task_store_begin(fixture->db, &wait, &work, stop, &err), -1);
+    assert_int_equal(task_store_begin(fixture->db, &work, stop, &err), -1);
     assert_int_equal(err.code, ERROR_CANCELLED);
     assert_string_equal(stop, "pause");
     assert_int_equal(conversation_store_check(fixture->db, &fixture->scope, &child.id, &err), -1);
@@ -255,14 +283,158 @@ static void lost_lease_begins_no_wait(void **state)
     struct store_fixture *fixture = *state;
     struct pair pair = make_pair(fixture);
     CLEANUP(claim_done) struct claim lost = claim_next(fixture, &pair.child);
-    const struct task_wait wait = {.lease = &lost.lease, .child_id = pair.parent};
-    char stop[STOP_WORD_BYTES] = "";
     struct error err = ERROR_INIT;
 
     lost.lease.fence--;
-    assert_int_equal(task_store_wait_again(fixture->db, &wait, stop, &err), -1);
+    assert_int_equal(task_store_suspend(fixture->db, &lost.lease, &pair.parent, 1, &err), -1);
     assert_int_equal(err.code, ERROR_STALE);
     delete_it(fixture, &pair.parent);
+}
+
+/* --- several sub-agents --- */
+
+/* A run that waits for two; the caller deletes the parent. */
+struct family {
+    struct uuid parent;
+    struct uuid children[2];
+};
+
+static struct family make_family(const struct store_fixture *fixture)
+{
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = claim_next(fixture, &made.id);
+    struct family family = {.parent = made.id};
+
+    for (size_t i = 0; i < 2; i++)
+        family.children[i] = begin_work(fixture, &claim);
+    suspend(fixture, &claim, family.children, 2);
+    return family;
+}
+
+static bool is_suspended(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "SELECT count(*) FROM conversations WHERE id = '%s' AND is_suspended",
+                   id->text);
+    return test_sql_count(sql.text) == 1;
+}
+
+static void run_stays_leased_until_it_is_suspended(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = claim_next(fixture, &made.id);
+    struct uuid first = begin_work(fixture, &claim);
+    CLEANUP(claim_done) struct claim child = claim_next(fixture, &first);
+    CLEANUP(claim_done) struct claim again = {.claim_count = 0};
+
+    assert_none_waits(fixture);
+    /* Its worker died: another one takes it at once, and begins the rest. */
+    store_expire_lease(&made.id);
+    again = claim_next(fixture, &made.id);
+    suspend(fixture, &again, &first, 1);
+    assert_none_waits(fixture);
+    delete_it(fixture, &made.id);
+}
+
+static void end_of_either_sub_agent_wakes_the_run(void **state)
+{
+    struct store_fixture *fixture = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct family family = make_family(fixture);
+        CLEANUP(claim_done) struct claim first = {.claim_count = 0};
+        CLEANUP(claim_done) struct claim second = {.claim_count = 0};
+        CLEANUP(claim_done) struct claim parent = {.claim_count = 0};
+
+        assert_true(try_claim(fixture, SLOTS, &first));
+        assert_true(try_claim(fixture, SLOTS, &second));
+        assert_none_waits(fixture);
+        end_run(fixture, i == 0 ? &first : &second);
+        parent = claim_next(fixture, &family.parent);
+        assert_false(is_suspended(&family.parent));
+        /* It waits for the other one only. */
+        suspend(fixture, &parent, i == 0 ? &second.conversation.id : &first.conversation.id, 1);
+        assert_none_waits(fixture);
+        delete_it(fixture, &family.parent);
+    }
+}
+
+static void stop_waits_for_all_sub_agents(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct family family = make_family(fixture);
+    CLEANUP(claim_done) struct claim first = {.claim_count = 0};
+    CLEANUP(claim_done) struct claim second = {.claim_count = 0};
+    CLEANUP(claim_done) struct claim parent = {.claim_count = 0};
+    size_t n_asked = 0;
+    struct error err = ERROR_INIT;
+
+    assert_done(
+        conversation_store_request_stop(fixture->db, &family.parent, "pause", &n_asked, &err),
+        &err);
+    assert_int_equal(n_asked, 3);
+    assert_true(try_claim(fixture, 0, &first));
+    assert_true(try_claim(fixture, 0, &second));
+    assert_string_equal(second.stop_requested, "pause");
+    end_run(fixture, &first);
+    assert_none_waits(fixture);
+    end_run(fixture, &second);
+    parent = claim_next(fixture, &family.parent);
+    assert_string_equal(parent.stop_requested, "pause");
+    delete_it(fixture, &family.parent);
+}
+
+/* Its worker has it: it has stored one result and gives more work. */
+static void stop_of_a_run_that_has_begun_to_wait_reaches_its_sub_agents(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = claim_next(fixture, &made.id);
+    struct uuid child = begin_work(fixture, &claim);
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    size_t n_asked = 0;
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_request_stop(fixture->db, &made.id, "interrupt", &n_asked, &err),
+                &err);
+    assert_int_equal(n_asked, 2);
+    strbuf_appendf(&sql,
+                   "SELECT count(*) FROM conversations WHERE id = '%s' AND stop_requested ="
+                   " 'interrupt'",
+                   child.text);
+    assert_int_equal(test_sql_count(sql.text), 1);
+    /* It may wait still: the stop is there when it is claimed. */
+    suspend(fixture, &claim, &child, 1);
+    delete_it(fixture, &made.id);
+}
+
+static void each_of_several_counts_as_a_run_and_one_slot_is_enough(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct family family = make_family(fixture);
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    const struct run_seeker seeker = {.user_id = &fixture->user_id};
+    const struct run_limits three = {.n_slots = 1, .n_queued = 2};
+    const struct run_limits two = {.n_slots = 1, .n_queued = 1};
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_check_room(fixture->db, &seeker, &three, &err), &err);
+    assert_int_equal(conversation_store_check_room(fixture->db, &seeker, &two, &err), -1);
+    strbuf_appendf(&sql, "UPDATE conversations SET wanted_at = now() WHERE id = '%s'",
+                   family.parent.text);
+    test_sql(sql.text);
+    for (size_t i = 0; i < 3; i++) {
+        CLEANUP(claim_done) struct claim next = {.claim_count = 0};
+        CLEANUP(claim_done) struct claim none = {.claim_count = 0};
+
+        assert_true(try_claim(fixture, 1, &next));
+        assert_int_equal(text_equal(next.conversation.id.text, family.parent.text), i == 2);
+        assert_false(try_claim(fixture, 1, &none));
+        end_run(fixture, &next);
+    }
+    delete_it(fixture, &family.parent);
 }
 
 /* --- races --- */
@@ -270,7 +442,7 @@ static void lost_lease_begins_no_wait(void **state)
 struct stopper {
     const struct store_fixture *fixture;
     struct uuid id;
-    struct stop_chain chain;
+    size_t n_asked;
     pthread_t thread;
 };
 
@@ -280,7 +452,7 @@ static void *stop_it(void *argument)
     struct error err = ERROR_INIT;
 
     assert_done(conversation_store_request_stop(stopper->fixture->db, &stopper->id, "pause",
-                                                &stopper->chain, &err),
+                                                &stopper->n_asked, &err),
                 &err);
     return NULL;
 }
@@ -297,18 +469,18 @@ static void stop_and_wait_at_the_same_moment_leave_nobody_running(void **state)
         CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
         CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
         const struct conversation_write write = {.status = "running", .want_run = true};
-        const struct task_work work = {&child, &events, &write};
-        const struct task_wait wait = {.lease = &claim.lease, .child_id = child.id};
+        const struct task_work work = {
+            .lease = &claim.lease, .child = &child, .events = &events, .write = &write};
         struct stopper stopper = {.fixture = fixture, .id = made.id};
         char stop[STOP_WORD_BYTES] = "";
         struct error err = ERROR_INIT;
         int rc = 0;
 
         assert_int_equal(pthread_create(&stopper.thread, NULL, stop_it, &stopper), 0);
-        rc = task_store_begin(fixture->db, &wait, &work, stop, &err);
+        rc = task_store_begin(fixture->db, &work, stop, &err);
         assert_int_equal(pthread_join(stopper.thread, NULL), 0);
         assert_true(rc == 0 || err.code == ERROR_CANCELLED);
-        assert_int_equal(stopper.chain.n, rc == 0 ? 2 : 1);
+        assert_int_equal(stopper.n_asked, rc == 0 ? 2 : 1);
         strbuf_appendf(&sql,
                        "SELECT count(*) FROM conversations WHERE id IN ('%s', '%s')"
                        " AND wanted_at IS NOT NULL AND stop_requested IS NULL",
@@ -318,18 +490,51 @@ static void stop_and_wait_at_the_same_moment_leave_nobody_running(void **state)
     }
 }
 
+/* It is stored after the stop has read the tree and before it has the locks. */
+static void sub_agent_that_starts_during_a_stop_is_reached(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = claim_next(fixture, &made.id);
+    CLEANUP(conversation_done) struct conversation child = store_create_wanted(fixture);
+    CLEANUP(strbuf_done) struct strbuf hold = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf wait = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf stopped = STRBUF_INIT;
+    struct stopper stopper = {.fixture = fixture, .id = made.id};
+    struct test_tx *tx = test_tx_begin();
+
+    strbuf_appendf(&hold, "SELECT 1 FROM conversations WHERE id = '%s' FOR NO KEY UPDATE",
+                   made.id.text);
+    strbuf_appendf(&wait, "INSERT INTO task_waits VALUES ('%s', '%s')", made.id.text,
+                   child.id.text);
+    strbuf_appendf(&stopped,
+                   "SELECT count(*) FROM conversations WHERE id IN ('%s', '%s')"
+                   " AND stop_requested = 'pause'",
+                   made.id.text, child.id.text);
+    test_tx_sql(tx, hold.text);
+    assert_int_equal(pthread_create(&stopper.thread, NULL, stop_it, &stopper), 0);
+    test_wait_blocked();
+    test_tx_sql(tx, wait.text);
+    test_tx_commit(tx);
+    assert_int_equal(pthread_join(stopper.thread, NULL), 0);
+    assert_int_equal(stopper.n_asked, 2);
+    assert_int_equal(test_sql_count(stopped.text), 2);
+    delete_it(fixture, &made.id);
+    delete_it(fixture, &child.id);
+}
+
 static void assert_begins_no_wait(const struct store_fixture *fixture, const struct lease *lease)
 {
     CLEANUP(conversation_done) struct conversation child =
         new_child(fixture, &lease->conversation_id);
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     const struct conversation_write write = {.status = "running", .want_run = true};
-    const struct task_work work = {&child, &events, &write};
-    const struct task_wait wait = {.lease = lease, .child_id = child.id};
+    const struct task_work work = {
+        .lease = lease, .child = &child, .events = &events, .write = &write};
     char stop[STOP_WORD_BYTES] = "";
     struct error err = ERROR_INIT;
 
-    assert_int_equal(task_store_begin(fixture->db, &wait, &work, stop, &err), -1);
+    assert_int_equal(task_store_begin(fixture->db, &work, stop, &err), -1);
     assert_int_equal(err.code, ERROR_STALE);
 }
 
@@ -362,7 +567,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(stop_reaches_all_who_wait_for_each_other),
         cmocka_unit_test(run_that_is_to_stop_does_not_begin_to_wait),
         cmocka_unit_test(lost_lease_begins_no_wait),
+        cmocka_unit_test(run_stays_leased_until_it_is_suspended),
+        cmocka_unit_test(end_of_either_sub_agent_wakes_the_run),
+        cmocka_unit_test(stop_waits_for_all_sub_agents),
+        cmocka_unit_test(stop_of_a_run_that_has_begun_to_wait_reaches_its_sub_agents),
+        cmocka_unit_test(each_of_several_counts_as_a_run_and_one_slot_is_enough),
         cmocka_unit_test(stop_and_wait_at_the_same_moment_leave_nobody_running),
+        cmocka_unit_test(sub_agent_that_starts_during_a_stop_is_reached),
         cmocka_unit_test(wait_is_refused_by_a_wrong_owner_fence_or_time_each),
     };
 

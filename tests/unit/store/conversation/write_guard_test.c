@@ -117,13 +117,13 @@ static void renewal_checks_fence_and_owner_each(void **state)
 static const char *stop_of(const struct store_fixture *fixture, const struct claim *claim,
                            const char *kind, struct held_lease *held)
 {
-    struct stop_chain chain = {.n = 0};
+    size_t n_asked = 0;
     struct error err = ERROR_INIT;
 
     assert_done(
-        conversation_store_request_stop(fixture->db, &claim->conversation.id, kind, &chain, &err),
+        conversation_store_request_stop(fixture->db, &claim->conversation.id, kind, &n_asked, &err),
         &err);
-    assert_int_equal(chain.n, 1);
+    assert_int_equal(n_asked, 1);
     *held =
         (struct held_lease){.conversation_id = claim->conversation.id, .fence = claim->lease.fence};
     assert_done(conversation_store_renew(fixture->db, &claim->lease.owner, held, 1, &err), &err);

@@ -224,15 +224,15 @@ static void request_to_stop_tells_the_worker(void **state)
     struct hint_fixture *fixture = *state;
     CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture->plain);
     CLEANUP(claim_done) struct claim claim = {.conversation = CONVERSATION_INIT};
-    struct stop_chain chain = {.n = 0};
+    size_t n_asked = 0;
     struct error err = ERROR_INIT;
 
-    assert_done(conversation_store_request_stop(fixture->db, &made.id, "pause", &chain, &err),
+    assert_done(conversation_store_request_stop(fixture->db, &made.id, "pause", &n_asked, &err),
                 &err);
-    assert_int_equal(chain.n, 0);
+    assert_int_equal(n_asked, 0);
     assert_int_equal(hint_fixture_heard(fixture, &made.id), 0);
     claim = store_claim(fixture->plain, &made);
-    assert_done(conversation_store_request_stop(fixture->db, &made.id, "pause", &chain, &err),
+    assert_done(conversation_store_request_stop(fixture->db, &made.id, "pause", &n_asked, &err),
                 &err);
     assert_int_equal(hint_fixture_heard(fixture, &made.id), CONTROL | WORK);
 }
@@ -353,17 +353,20 @@ static unsigned hints_of_wait(const struct hint_fixture *fixture, enum family wh
     CLEANUP(conversation_done) struct conversation child = store_new_conversation(fixture->plain);
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     const struct conversation_write write = {.status = "running", .want_run = true};
-    const struct task_work work = {&child, &events, &write};
-    const struct task_wait wait = {.lease = &claim.lease, .child_id = child.id};
+    const struct task_work work = {
+        .lease = &claim.lease, .child = &child, .events = &events, .write = &write};
     char stop[STOP_WORD_BYTES] = "";
     unsigned kinds = 0;
     struct error err = ERROR_INIT;
 
     child.is_sub_agent = true;
-    assert_done(task_store_begin(fixture->db, &wait, &work, stop, &err), &err);
+    assert_done(task_store_begin(fixture->db, &work, stop, &err), &err);
     kinds = hint_fixture_heard(fixture, who == PARENT ? &parent.id : &child.id);
+    assert_done(task_store_suspend(fixture->db, &claim.lease, &child.id, 1, &err), &err);
+    /* Its sub-agent may have ended: a worker looks. */
+    assert_int_equal(hint_fixture_heard(fixture, &parent.id), EVENTS | WORK);
     /* The lease is released now. */
-    assert_int_equal(task_store_wait_again(fixture->db, &wait, stop, &err), -1);
+    assert_int_equal(task_store_suspend(fixture->db, &claim.lease, &child.id, 1, &err), -1);
     assert_int_equal(err.code, ERROR_STALE);
     assert_int_equal(hint_fixture_heard(fixture, &parent.id), 0);
     return kinds;
@@ -522,18 +525,18 @@ static void lost_answers_about_runs_tell_too(void **state)
     CLEANUP(conversation_done) struct conversation idle = store_create(fixture->plain);
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     const struct conversation_write write = {.status = "running", .want_run = true};
-    const struct task_work work = {&child, &events, &write};
-    const struct task_wait wait = {.lease = &claim.lease, .child_id = child.id};
-    struct stop_chain chain = {.n = 0};
+    const struct task_work work = {
+        .lease = &claim.lease, .child = &child, .events = &events, .write = &write};
+    size_t n_asked = 0;
     char stop[STOP_WORD_BYTES] = "";
     struct error err = ERROR_INIT;
 
     child.is_sub_agent = true;
     lose_answers("conversations");
-    assert_int_equal(task_store_begin(fixture->db, &wait, &work, stop, &err), -1);
+    assert_int_equal(task_store_begin(fixture->db, &work, stop, &err), -1);
     assert_int_equal(hint_fixture_heard(fixture, &child.id), EVENTS | WORK);
-    assert_int_equal(conversation_store_request_stop(fixture->db, &made.id, "pause", &chain, &err),
-                     -1);
+    assert_int_equal(
+        conversation_store_request_stop(fixture->db, &made.id, "pause", &n_asked, &err), -1);
     assert_int_equal(hint_fixture_heard(fixture, &made.id), CONTROL | WORK);
     assert_int_equal(conversation_store_hand_over(fixture->db, &claim.lease, &err), -1);
     assert_int_equal(hint_fixture_heard(fixture, &made.id), WORK);

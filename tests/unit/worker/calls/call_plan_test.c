@@ -9,15 +9,23 @@
 #include "base/strbuf.h"
 #include "worker/worker_test.h"
 
+static enum call_company company_of(char call)
+{
+    if (call >= '0' && call <= '9')
+        return COMPANY_OF_SUB_AGENTS;
+    return call >= 'A' && call <= 'Z' ? COMPANY_OF_NONE : COMPANY_OF_CALLS;
+}
+
 /*
- * A plan of calls, each a letter: its resource; '-': none; an upper-case letter runs alone.
+ * A plan of calls, each a letter: its resource; '-': none; an upper-case letter runs alone; a digit
+ * is for a sub-agent, 0 without a resource.
  */
 static void begin(struct call_plan *plan, const char *calls, size_t limit)
 {
     call_plan_init(plan, strlen(calls), limit);
     for (size_t i = 0; i < plan->n; i++) {
-        plan->calls[i].runs_alone = calls[i] >= 'A' && calls[i] <= 'Z';
-        if (calls[i] != '-')
+        plan->calls[i].company = company_of(calls[i]);
+        if (calls[i] != '-' && calls[i] != '0')
             resource_keys_add(&plan->calls[i].keys, mem_dup_bytes(&calls[i], 1));
     }
 }
@@ -100,6 +108,24 @@ static void call_that_runs_alone_divides_the_others(void **state)
     assert_starts(&plan, "34");
 }
 
+static void sub_agents_run_at_once_with_each_other_only(void **state)
+{
+    CLEANUP(call_plan_done) struct call_plan plan = {.n = 0};
+
+    (void)state;
+    begin(&plan, "a0101-", 8);
+    assert_starts(&plan, "0");
+    finish(&plan, 0);
+    assert_starts(&plan, "123");
+    finish(&plan, 1);
+    finish(&plan, 3);
+    assert_starts(&plan, "");
+    finish(&plan, 2);
+    assert_starts(&plan, "4");
+    finish(&plan, 4);
+    assert_starts(&plan, "5");
+}
+
 /* A long answer of calls for one resource, and its end. */
 static void thousands_of_calls_are_planned_in_order(void **state)
 {
@@ -146,6 +172,7 @@ int call_plan_tests(void)
         cmocka_unit_test(calls_that_share_a_resource_keep_their_order),
         cmocka_unit_test(no_more_run_than_the_limit),
         cmocka_unit_test(call_that_runs_alone_divides_the_others),
+        cmocka_unit_test(sub_agents_run_at_once_with_each_other_only),
         cmocka_unit_test(calls_overtake_within_a_window),
         cmocka_unit_test(thousands_of_calls_are_planned_in_order),
     };

@@ -3,6 +3,8 @@
  */
 #include "worker/agent/calls/task_call.h"
 
+#include <string.h>
+
 #include "base/json.h"
 #include "model/conversation/child_conversation.h"
 #include "model/conversation/conversation.h"
@@ -10,6 +12,8 @@
 #include "support/json_path.h"
 #include "support/sql.h"
 #include "worker/agent/agent_run.h"
+#include "worker/agent/calls/call_batch.h"
+#include "worker/agent/calls/sub_agent_work.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
@@ -25,13 +29,19 @@ static size_t last_call(const struct agent *agent)
     return pending.items[pending.n - 1];
 }
 
-/* An agent whose last call is that; an earlier one waits for a sandbox. */
-static void begin(struct claimed_agent *claimed, void **state, const char *call)
+/* An agent whose last calls are those; an earlier one waits for a sandbox. */
+static void begin_in(struct claimed_agent *claimed, void **state, const char *calls,
+                     const char *more)
 {
     CLEANUP(strbuf_done) struct strbuf script = STRBUF_INIT;
 
-    strbuf_appendf(&script, CALLS(COMMAND("x") ", %s"), call);
-    claimed_agent_begin_pending(claimed, *state, script.text);
+    strbuf_appendf(&script, CALLS(COMMAND("x") ", %s"), calls);
+    claimed_agent_begin_pending_in(claimed, *state, script.text, more);
+}
+
+static void begin(struct claimed_agent *claimed, void **state, const char *call)
+{
+    begin_in(claimed, state, call, "{}");
 }
 
 /* The run is over: its conversation is claimed anew. */
@@ -42,6 +52,7 @@ static void claim_again(struct claimed_agent *claimed)
 
     agent_done(&claimed->agent);
     run_control_done(&claimed->control);
+    run_put_first(&id);
     claimed_agent_begin(claimed, fixture, &id);
 }
 
@@ -75,11 +86,27 @@ static void set_status(const struct uuid *id, const char *status)
     test_sql(sql.text);
 }
 
+/* A step of the call; the run waits for its sub-agent, if that runs. */
+static int try_call(struct claimed_agent *claimed, size_t action, struct error *err)
+{
+    struct sub_agent_waits waits = {.n = 0};
+
+    if (task_call_run(&claimed->agent, action, &waits, err) < 0)
+        return -1;
+    return waits.n > 0 || waits.is_paused ? sub_agent_work_wait(&claimed->agent, &waits, err) : 0;
+}
+
 static void run_call(struct claimed_agent *claimed, size_t action)
 {
     struct error err = ERROR_INIT;
 
-    step_check(task_call_run(&claimed->agent, action, &err), &err);
+    step_check(try_call(claimed, action, &err), &err);
+}
+
+/* Number of sub-agents that the run waits for. */
+static int64_t count_waits(struct claimed_agent *claimed)
+{
+    return step_number(claimed, "(SELECT count(*) FROM task_waits t WHERE t.conversation_id = id)");
 }
 
 static void assert_seen(struct claimed_agent *claimed, const char *path, const char *expected)
@@ -115,12 +142,12 @@ static void sub_agent_is_stored_and_waited_for(void **state)
     assert_string_equal(child.parent_id.text, claimed.agent.conversation.id.text);
     assert_string_equal(child.runtime_session, "u-test");
     load(*state, &claimed.agent.lease.conversation_id, &parent);
-    assert_string_equal(parent.waits_for.text, id.text);
+    assert_int_equal(count_waits(&claimed), 1);
+    assert_int_equal(step_number(&claimed, "is_suspended::int"), 1);
     json_append_text(&tasks, json_object_get(parent.agent_state, AGENT_STATE_TASKS));
     assert_json_at(tasks.text, "[0].task_id", "\"task_00000001\"");
     assert_json_at(tasks.text, "[1]", NULL);
-    /* What is stored is not yet that of the run that has ended. */
-    assert_null(json_object_get(claimed.agent.conversation.agent_state, AGENT_STATE_TASKS));
+    assert_non_null(json_object_get(claimed.agent.conversation.agent_state, AGENT_STATE_TASKS));
     claimed_agent_end(&claimed);
 }
 
@@ -180,6 +207,7 @@ static void each_end_of_a_sub_agent_has_its_words(void **state)
         assert_non_null(history_find_result(&claimed.agent.history, action));
         /* That was progress. */
         assert_int_equal(step_number(&claimed, "claim_count"), 0);
+        assert_int_equal(count_waits(&claimed), 0);
         assert_seen(&claimed, "content[0].text", cases[i].text);
         assert_seen(&claimed, "status", cases[i].told);
         assert_seen(&claimed, "is_error", cases[i].is_error);
@@ -227,7 +255,8 @@ static void sub_agent_that_was_stopped_with_its_caller_runs_again(void **state)
 
         begin_ended(&claimed, state, statuses[i]);
         child = child_of(&claimed);
-        claimed.agent.conversation.waits_for = (struct uuid)UUID_INIT;
+        /* As the end of its caller's run does. */
+        test_sql("DELETE FROM task_waits");
         run_call(&claimed, last_call(&claimed.agent));
         assert_true(claimed.agent.is_over);
         load(*state, &child, &row);
@@ -245,7 +274,7 @@ static void pause_of_both_stores_no_result(void **state)
 
     begin_ended(&claimed, state, "paused");
     run_control_request(&claimed.control, STOP_PAUSE);
-    assert_int_equal(task_call_run(&claimed.agent, last_call(&claimed.agent), &err), -1);
+    assert_int_equal(try_call(&claimed, last_call(&claimed.agent), &err), -1);
     assert_int_equal(err.code, ERROR_CANCELLED);
     assert_false(claimed.agent.is_over);
     claimed_agent_end(&claimed);
@@ -268,7 +297,7 @@ static void sub_agent_under_way_is_waited_for_again(void **state)
     run_call(&claimed, last_call(&claimed.agent));
     assert_true(claimed.agent.is_over);
     assert_step_row(&claimed, "running/wanted/-");
-    assert_int_equal(step_number(&claimed, "(waits_for IS NOT NULL)::int"), 1);
+    assert_int_equal(count_waits(&claimed), 1);
     claimed_agent_end(&claimed);
 }
 
@@ -288,7 +317,7 @@ static void stop_requested_in_the_meantime_is_taken_up(void **state)
         strbuf_appendf(&sql, "UPDATE conversations SET stop_requested = '%s' WHERE id = '%s'",
                        cases[i].word, claimed.agent.lease.conversation_id.text);
         test_sql(sql.text);
-        assert_int_equal(task_call_run(&claimed.agent, last_call(&claimed.agent), &err), -1);
+        assert_int_equal(try_call(&claimed, last_call(&claimed.agent), &err), -1);
         assert_int_equal(err.code, ERROR_CANCELLED);
         assert_int_equal(run_control_stop(&claimed.control), cases[i].stop);
         assert_false(claimed.agent.is_over);
@@ -304,7 +333,7 @@ static void wait_needs_the_lease(void **state)
     begin(&claimed, state, TASK(""));
     run_expire_lease(&claimed.agent.lease.conversation_id);
     /* It is still ours: the step is decided again. */
-    assert_int_equal(task_call_run(&claimed.agent, last_call(&claimed.agent), &err), -1);
+    assert_int_equal(try_call(&claimed, last_call(&claimed.agent), &err), -1);
     assert_int_equal(err.code, ERROR_CONFLICT);
     assert_step_row(&claimed, "running/wanted/leased");
     run_call(&claimed, last_call(&claimed.agent));
@@ -425,6 +454,156 @@ static void task_whose_conversation_was_deleted_is_not_resumed(void **state)
     claimed_agent_end(&claimed);
 }
 
+/* --- several at once --- */
+
+/* The children of the run, in the order in which they were started. */
+static void children_of(struct claimed_agent *claimed, struct uuid ids[2])
+{
+    CLEANUP(conversation_done) struct conversation row = CONVERSATION_INIT;
+
+    load(claimed->fixture, &claimed->agent.lease.conversation_id, &row);
+    assert_non_null(row.children);
+    assert_int_equal(strlen(row.children), 2 * 36 + 1);
+    row.children[36] = '\0';
+    assert_true(uuid_parse(row.children, &ids[0]));
+    assert_true(uuid_parse(&row.children[37], &ids[1]));
+}
+
+/* Two calls whose sub-agents run, and the run waits for both. */
+static void begin_two(struct claimed_agent *claimed, void **state, const char *overrides)
+{
+    struct sub_agent_waits waits = {.n = 0};
+    struct error err = ERROR_INIT;
+
+    begin_in(claimed, state, TASK("") ", " TASK(""), overrides);
+    for (size_t i = 1; i <= 2; i++) {
+        size_t action = last_call(&claimed->agent) - 2 + i;
+
+        step_check(task_call_run(&claimed->agent, action, &waits, &err), &err);
+        assert_int_equal(waits.n, i);
+        assert_step_row(claimed, "running/wanted/leased");
+    }
+    step_check(sub_agent_work_wait(&claimed->agent, &waits, &err), &err);
+}
+
+static void run_waits_for_two_and_stores_each_result_once(void **state)
+{
+    struct claimed_agent claimed;
+    struct uuid ids[2];
+
+    begin_two(&claimed, state, "{}");
+    assert_true(claimed.agent.is_over);
+    assert_int_equal(count_waits(&claimed), 2);
+    children_of(&claimed, ids);
+    set_status(&ids[1], "finished");
+    claim_again(&claimed);
+    run_call(&claimed, last_call(&claimed.agent));
+    assert_false(claimed.agent.is_over);
+    assert_seen(&claimed, "task_id", "\"task_00000002\"");
+    assert_int_equal(count_waits(&claimed), 1);
+    run_call(&claimed, last_call(&claimed.agent));
+    assert_true(claimed.agent.is_over);
+    assert_int_equal(count_waits(&claimed), 1);
+    set_status(&ids[0], "finished");
+    claim_again(&claimed);
+    run_call(&claimed, last_call(&claimed.agent));
+    assert_seen(&claimed, "task_id", "\"task_00000001\"");
+    assert_int_equal(count_waits(&claimed), 0);
+    claimed_agent_end(&claimed);
+}
+
+#define BUDGET(more)                                                                               \
+    "{\"agent\": {" more "\"llm\": {\"input_cost_per_token\": 0, \"output_cost_per_token\": 0}},"  \
+    " \"max_budget_per_run\": 6.0}"
+
+/* What is left is shared by those that run at once. */
+static void sub_agents_at_once_share_the_budget(void **state)
+{
+    static const struct {
+        const char *overrides;
+        const char *budgets[2];
+    } cases[] = {
+        {BUDGET("\"tool_concurrency_limit\": 2, "), {"3.0", "3.0"}},
+        {BUDGET("\"tool_concurrency_limit\": 5, "), {"3.0", "3.0"}},
+        {BUDGET(""), {"6.0", "0.0"}},
+        {"{}", {"null", "null"}},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct claimed_agent claimed;
+        struct uuid ids[2];
+
+        begin_two(&claimed, state, cases[i].overrides);
+        children_of(&claimed, ids);
+        for (size_t k = 0; k < 2; k++) {
+            CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
+            CLEANUP(strbuf_done) struct strbuf spec = STRBUF_INIT;
+
+            load(*state, &ids[k], &child);
+            json_append_text(&spec, child.spec);
+            assert_json_at(spec.text, "max_budget_per_run", cases[i].budgets[k]);
+        }
+        claimed_agent_end(&claimed);
+    }
+}
+
+/* One is paused, the other is still in its step: the run waits for that one. */
+static void pause_waits_for_the_sub_agent_that_still_runs(void **state)
+{
+    struct claimed_agent claimed;
+    struct sub_agent_waits waits = {.n = 0};
+    struct uuid ids[2];
+    struct error err = ERROR_INIT;
+
+    begin_two(&claimed, state, "{}");
+    children_of(&claimed, ids);
+    set_status(&ids[0], "paused");
+    claim_again(&claimed);
+    run_control_request(&claimed.control, STOP_PAUSE);
+    for (size_t i = 0; i < 2; i++)
+        step_check(task_call_run(&claimed.agent, last_call(&claimed.agent) - i, &waits, &err),
+                   &err);
+    assert_int_equal(waits.n, 1);
+    assert_string_equal(waits.ids[0].text, ids[1].text);
+    assert_true(waits.is_paused);
+    claimed_agent_end(&claimed);
+}
+
+/* The run that is to stop at once ends its calls itself. */
+static void interrupted_run_does_not_wait(void **state)
+{
+    struct claimed_agent claimed;
+    CLEANUP(index_list_done) struct index_list tasks = INDEX_LIST_INIT;
+    struct error err = ERROR_INIT;
+
+    begin_in(&claimed, state, TASK("") ", " TASK(""),
+             "{\"agent\": {\"tool_concurrency_limit\": 2}}");
+    index_list_add(&tasks, last_call(&claimed.agent) - 1);
+    index_list_add(&tasks, last_call(&claimed.agent));
+    run_control_request(&claimed.control, STOP_INTERRUPT);
+    step_check(call_batch_run(&claimed.agent, &tasks, &err), &err);
+    assert_false(claimed.agent.is_over);
+    assert_step_row(&claimed, "running/wanted/leased");
+    assert_int_equal(count_waits(&claimed), 1);
+    claimed_agent_end(&claimed);
+}
+
+/* A call that has no sub-agent yet gets none while the run is to pause. */
+static void pause_begins_no_sub_agent(void **state)
+{
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state, TASK(""));
+    run_control_request(&claimed.control, STOP_PAUSE);
+    assert_int_equal(try_call(&claimed, last_call(&claimed.agent), &err), -1);
+    assert_int_equal(err.code, ERROR_CANCELLED);
+    assert_int_equal(step_number(&claimed, "(SELECT count(*) FROM conversations k WHERE"
+                                           " k.parent_id = conversations.id)"),
+                     0);
+    claimed_agent_end(&claimed);
+}
+
 int task_call_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +621,11 @@ int task_call_tests(void)
         cmocka_unit_test(task_that_cannot_go_on_is_refused),
         cmocka_unit_test(task_of_another_conversation_is_not_resumed),
         cmocka_unit_test(task_whose_conversation_was_deleted_is_not_resumed),
+        cmocka_unit_test(run_waits_for_two_and_stores_each_result_once),
+        cmocka_unit_test(sub_agents_at_once_share_the_budget),
+        cmocka_unit_test(pause_waits_for_the_sub_agent_that_still_runs),
+        cmocka_unit_test(interrupted_run_does_not_wait),
+        cmocka_unit_test(pause_begins_no_sub_agent),
     };
 
     return cmocka_run_group_tests_name("worker/task_call", tests, run_fixture_set_up,

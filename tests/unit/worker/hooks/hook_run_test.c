@@ -431,13 +431,13 @@ static void event_that_would_be_too_large_is_cut(void **state)
     asked_done(&asked);
 }
 
-static void command_of_an_event_that_would_be_too_large_is_cut(void **state)
+static void name_of_an_event_that_would_be_too_large_is_cut(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
     struct asked asked;
 
     strbuf_append(&config, "{\"hook_config\": {\"user_prompt_submit\": [{\"hooks\":"
-                           " [{\"type\": \"agent\", \"command\": \"");
+                           " [{\"type\": \"agent\", \"name\": \"");
     append_repeated(&config, "x", 1000000);
     strbuf_append(&config, "\"}]}]}}");
     ask(&asked, state, config.text, &prompt);
@@ -472,11 +472,10 @@ static void hook_that_fails_blocks_nothing_and_says_why(void **state)
         {RUNS(" "), "\"command\"", "-1", "\"The hook has no command.\"", 0},
         {"{\"name\": \"mine\"}", "\"mine\"", "-1", "\"The hook has no command.\"", 0},
         {"{\"type\": \"agent\", \"name\": \"reviewer\"}", "\"reviewer\"", "-1",
-         "\"deft runs hooks of the type \\\"command\\\", not of the type \\\"agent\\\".\"", 0},
-        {"{\"type\": \"prompt\"}", "\"prompt\"", "-1",
-         "\"deft runs hooks of the type \\\"command\\\", not of the type \\\"prompt\\\".\"", 0},
-        {"{\"type\": \"prompt\", \"command\": \"three\"}", "\"three\"", "-1",
-         "\"deft runs hooks of the type \\\"command\\\", not of the type \\\"prompt\\\".\"", 0},
+         "\"The hook has no prompt.\"", 0},
+        {"{\"type\": \"prompt\"}", "\"prompt\"", "-1", "\"The hook has no prompt.\"", 0},
+        {"{\"type\": \"prompt\", \"command\": \"three\"}", "\"prompt\"", "-1",
+         "\"The hook has no prompt.\"", 0},
     };
     struct run_fixture *fixture = *state;
 
@@ -710,7 +709,7 @@ int hook_run_tests(void)
         cmocka_unit_test(streams_are_cut_at_their_limit_of_characters),
         cmocka_unit_test(input_that_is_too_large_is_left_out_of_the_event),
         cmocka_unit_test(event_that_would_be_too_large_is_cut),
-        cmocka_unit_test(command_of_an_event_that_would_be_too_large_is_cut),
+        cmocka_unit_test(name_of_an_event_that_would_be_too_large_is_cut),
         cmocka_unit_test(texts_of_all_hooks_together_have_a_limit),
         cmocka_unit_test(hook_that_fails_blocks_nothing_and_says_why),
         cmocka_unit_test(members_of_other_types_are_not_taken),

@@ -5,8 +5,8 @@
  * Threading: the agent's thread.
  * Decision:  docs/decisions/0086-errors-and-budgets.md, 0095-budgets-of-users.md
  */
-#ifndef DEFT_WORKER_AGENT_BUDGET_H
-#define DEFT_WORKER_AGENT_BUDGET_H
+#ifndef DEFT_WORKER_AGENT_QUERY_BUDGET_H
+#define DEFT_WORKER_AGENT_QUERY_BUDGET_H
 
 #include "base/attr.h"
 

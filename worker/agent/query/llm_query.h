@@ -3,8 +3,8 @@
  *
  * Threading: the agent's thread; a stop request reaches it through the agent's control.
  */
-#ifndef DEFT_WORKER_AGENT_LLM_LLM_QUERY_H
-#define DEFT_WORKER_AGENT_LLM_LLM_QUERY_H
+#ifndef DEFT_WORKER_AGENT_QUERY_LLM_QUERY_H
+#define DEFT_WORKER_AGENT_QUERY_LLM_QUERY_H
 
 #include <jansson.h>
 

@@ -1,11 +1,10 @@
-#include "worker/agent/llm/llm_query.h"
+#include "worker/agent/query/llm_query.h"
 
 #include "llm/llm.h"
 #include "llm/llm_prompt.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/model.h"
 #include "worker/agent/core/run_control.h"
-#include "worker/agent/llm/outage.h"
 #include "worker/context.h"
 
 static void cancel_call(void *call)
@@ -36,7 +35,7 @@ int llm_query_run(struct agent *agent, const struct llm_query *query, struct llm
         .usage_id = query->usage_id,
         .conversation_id = agent->lease.conversation_id.text,
         .listener = query->listener,
-        .is_single_attempt = outage_lasts(agent),
+        .is_single_attempt = agent->n_model_waits > 0,
     };
     int rc = 0;
 

@@ -1,4 +1,4 @@
-#include "worker/agent/budget.h"
+#include "worker/agent/query/budget.h"
 
 #include <stdint.h>
 

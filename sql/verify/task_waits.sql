@@ -1,0 +1,3 @@
+-- Verify deft_schema:task_waits on pg
+SELECT conversation_id, child_id FROM task_waits WHERE false;
+SELECT is_suspended FROM conversations WHERE false;

@@ -16,6 +16,7 @@
 #include "sandbox/actions/repository_tool.h"
 #include "sandbox/actions/tool_session.h"
 #include "sandbox/browser/browser.h"
+#include "sandbox/checkpoint/checkpoint_tool.h"
 #include "sandbox/core/action_server.h"
 #include "sandbox/http/server_request.h"
 #include "sandbox/terminal/env_script.h"
@@ -32,10 +33,9 @@ struct tool_name {
 };
 
 static const struct tool_name tools[] = {
-    {"terminal", ACTION_TERMINAL},
-    {"file_editor", ACTION_FILE_EDITOR},
-    {"repository", ACTION_REPOSITORY},
-    {"hook", ACTION_HOOK},
+    {"terminal", ACTION_TERMINAL},     {"file_editor", ACTION_FILE_EDITOR},
+    {"repository", ACTION_REPOSITORY}, {"hook", ACTION_HOOK},
+    {"checkpoint", ACTION_CHECKPOINT},
 };
 
 struct actions *actions_new(struct action_server *server)
@@ -215,6 +215,8 @@ static int check_args(enum action_tool tool, const json_t *args, struct error *e
         return repository_tool_check(args, err);
     case ACTION_HOOK:
         return hook_tool_check(args, err);
+    case ACTION_CHECKPOINT:
+        return checkpoint_tool_check(args, err);
     case ACTION_FILE_EDITOR:
     case ACTION_FILE_TOOL:
         break;
@@ -245,8 +247,8 @@ static int read_tool(const json_t *body, struct action_spec *spec, struct error 
     }
     return error_set(
         err, ERROR_INVALID,
-        "tool must be terminal, file_editor, repository, hook, one of browser_*, glob, grep, "
-        "read_file, write_file, edit, list_directory or apply_patch");
+        "tool must be terminal, file_editor, repository, hook, checkpoint, one of browser_*, glob, "
+        "grep, read_file, write_file, edit, list_directory or apply_patch");
 }
 
 /* The caller owns *body_out, which spec->body borrows. */

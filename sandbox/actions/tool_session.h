@@ -31,6 +31,7 @@ enum action_tool {
     ACTION_REPOSITORY,
     ACTION_FILE_TOOL, /* see file_tool.h */
     ACTION_HOOK,
+    ACTION_CHECKPOINT,
 };
 
 /* The contents of a PUT. */

@@ -194,12 +194,15 @@ static void parts_go_with_the_whole(void **state)
     test_sql(DISCARDED(ADD_BRANCH(
         "2") ";"
              " INSERT INTO condensed_views SELECT id, 1, 0, 0, '{}' FROM conversations LIMIT 1;"
+             " INSERT INTO checkpoints (conversation_id, seq, runtime_session, runtime_id, details)"
+             "  SELECT conversation_id, 1, 's', 'r', '{}' FROM branches;"
              " UPDATE conversations SET parent_id = (SELECT conversation_id FROM branches)"
              "  WHERE id <> (SELECT conversation_id FROM branches);"
              " DELETE FROM conversations WHERE id = (SELECT conversation_id FROM "
              "branches);" ASSERT_THAT(
                  "NOT EXISTS (SELECT 1 FROM branches) AND NOT EXISTS (SELECT 1 FROM"
-                 " condensed_views) AND (SELECT count(*) FROM conversations"
+                 " condensed_views) AND NOT EXISTS (SELECT 1 FROM checkpoints)"
+                 " AND (SELECT count(*) FROM conversations"
                  " WHERE parent_id IS NULL) = 1")));
     test_sql(DISCARDED(
         "INSERT INTO webhooks (id) VALUES ('w');"
@@ -242,12 +245,12 @@ static void each_process_may_do_what_it_needs(void **state)
         const char *tables;
     } cases[] = {
         {"deft_fcgi", "SELECT",
-         "api_keys branches budget_extensions conversations documents events jobs"
+         "api_keys branches budget_extensions checkpoints conversations documents events jobs"
          " mcp_grant_tokens mcp_grants mcp_sign_ins preview_passes preview_sessions"
          " runtime_keys runtimes secret_reads server_init sessions sign_in_links spending"
          " users warm_configs webhook_cursors webhooks"},
         {"deft_fcgi", "INSERT",
-         "api_keys branches budget_extensions conversations documents events jobs"
+         "api_keys branches budget_extensions checkpoints conversations documents events jobs"
          " mcp_grant_tokens mcp_grants mcp_sign_ins preview_passes preview_sessions"
          " runtime_keys secret_reads server_init sessions sign_in_links users"
          " webhook_cursors webhook_leftovers"},
@@ -265,11 +268,13 @@ static void each_process_may_do_what_it_needs(void **state)
         {"deft_gateway", "UPDATE", "conversations"},
         {"deft_gateway", "DELETE", ""},
         {"deft_worker", "SELECT",
-         "branches budget_extensions condensed_views conversations documents events jobs"
+         "branches budget_extensions checkpoints condensed_views conversations documents events"
+         " jobs"
          " mcp_grant_tokens mcp_grants server_init spending users webhook_cursors"
          " webhook_leftovers webhooks"},
         {"deft_worker", "INSERT",
-         "condensed_views conversations events jobs mcp_grant_tokens mcp_grants spending"
+         "checkpoints condensed_views conversations events jobs mcp_grant_tokens mcp_grants"
+         " spending"
          " webhook_cursors webhooks"},
         {"deft_worker", "UPDATE",
          "condensed_views conversations jobs mcp_grants spending webhook_cursors"

@@ -23,6 +23,7 @@
 #include "worker/agent/llm/condense.h"
 #include "worker/agent/llm/llm_step.h"
 #include "worker/agent/mcp/server_listing.h"
+#include "worker/agent/run_files.h"
 #include "worker/agent/run_hooks.h"
 #include "worker/agent/sandbox/project_reading.h"
 #include "worker/agent/sandbox/sandbox.h"
@@ -177,6 +178,8 @@ static int step(struct agent *agent, struct error *err)
     /* A step is an answer and its calls: a pause takes effect after them. */
     if (call_batch_stops(stop) || (stop == STOP_PAUSE && pending.n == 0))
         return end_as_asked(agent, stop, err);
+    if (run_files_restore(agent, &is_settled, err) < 0 || is_settled)
+        return is_settled ? 0 : -1;
     if (agent->conversation.status == STATUS_FINISHED)
         return end_finished(agent, err);
     if (pending.n > 0)

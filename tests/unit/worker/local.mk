@@ -12,7 +12,7 @@ WORKER_TEST_LIBS = libworkertest.a libworker.a libtestsupport.a libtestcatalogue
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \
-	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_hooks_test worker_jobs_test worker_mcp_test worker_pool_test worker_process_test worker_run_test worker_sender_test worker_step_test \
+	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_checkpoint_run_test worker_child_run_test worker_delivery_test worker_hooks_test worker_jobs_test worker_mcp_test worker_pool_test worker_process_test worker_run_test worker_sender_test worker_step_test \
 	worker_worktree_job_test
 worker_test_SOURCES = \
 	tests/unit/worker/core/run_control_test.c \
@@ -54,6 +54,9 @@ worker_agent_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
 worker_run_test_SOURCES = tests/unit/worker/run_test.c
 worker_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_run_test_LDADD = $(WORKER_TEST_LIBS)
+worker_checkpoint_run_test_SOURCES = tests/unit/worker/checkpoint_run_test.c
+worker_checkpoint_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_checkpoint_run_test_LDADD = $(WORKER_TEST_LIBS)
 worker_calls_at_once_test_SOURCES = tests/unit/worker/calls_at_once_test.c
 worker_calls_at_once_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_calls_at_once_test_LDADD = $(WORKER_TEST_LIBS)

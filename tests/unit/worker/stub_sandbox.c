@@ -60,6 +60,10 @@ struct stub {
     json_t *program_order;
     json_t *hook_answers; /* {command: what it answers}; NULL: none */
     json_t *hook_orders;  /* [{"id", "order"}]; NULL: none */
+    json_t *checkpoint;   /* the reply of /checkpoints/take; NULL: {} */
+    json_t *restore;      /* the observation of the tool "checkpoint"; NULL: without members */
+    json_t *missing;      /* ids of the next /checkpoints/missing; NULL: none */
+    struct strbuf checkpoints;
 };
 
 struct connection {
@@ -148,6 +152,43 @@ static json_t *hook_reply_locked(struct stub *stub, const char *command) REQUIRE
     return reply;
 }
 
+static void note_checkpoint_locked(struct stub *stub, const char *what, const json_t *request)
+    REQUIRES(stub -> lock)
+{
+    strbuf_appendf(&stub->checkpoints, "%s ", what);
+    json_append_text(&stub->checkpoints, request);
+    strbuf_append_char(&stub->checkpoints, '\n');
+}
+
+static json_t *restore_reply_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
+{
+    json_t *reply = NULL;
+
+    note_checkpoint_locked(stub, "restore", json_object_get(request, "args"));
+    if (json_object_get(stub->restore, "state") != NULL)
+        return json_deep_copy(stub->restore);
+    reply = stub_json("{s:s, s:{s:s, s:b, s:[]}}", "state", "finished", "observation", "kind",
+                      "CheckpointObservation", "is_error", 0, "content");
+    if (stub->restore != NULL)
+        (void)json_object_update(json_object_get(reply, "observation"), stub->restore);
+    return reply;
+}
+
+static json_t *checkpoint_reply_locked(struct stub *stub, const char *what, const json_t *request)
+    REQUIRES(stub -> lock)
+{
+    json_t *reply = json_object();
+
+    note_checkpoint_locked(stub, what, request);
+    if (text_equal(what, "take") && stub->checkpoint != NULL)
+        (void)json_object_update(reply, stub->checkpoint);
+    if (text_equal(what, "missing"))
+        json_put(reply, "ids", stub->missing != NULL ? TAKE_PTR(stub->missing) : json_array());
+    if (text_equal(what, "read"))
+        json_put(reply, "objects", stub_json("[{s:s, s:s}]", "id", "an object", "data", ""));
+    return reply;
+}
+
 /* Runs a command; the lock is given up while it sleeps. */
 static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
 {
@@ -167,6 +208,8 @@ static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stu
     while (clock_monotonic_ms() < until_ms && stub->n_interrupts == n_before &&
            stub->n_releases == n_releases && !stub->is_stopping)
         (void)condition_wait_until(&stub->changed, &stub->lock, until_ms);
+    if (text_equal(json_text_or(request, "tool", ""), "checkpoint"))
+        return restore_reply_locked(stub, request);
     if (is_hook(request) ||
         json_object_get(json_object_get(stub->hook_answers, command), "state") != NULL)
         return hook_reply_locked(stub, command);
@@ -219,6 +262,14 @@ static json_t *get_action_locked(struct stub *stub, const char *id) REQUIRES(stu
     if (action == NULL)
         return stub_json("{s:s}", "state", "unknown");
     return action->reply == NULL ? stub_json("{s:s}", "state", "running") : kept_reply(action);
+}
+
+/* The sandbox of the session "other" is another one. */
+static json_t *show_other_locked(const struct stub *stub) REQUIRES(stub -> lock)
+{
+    return stub_json("{s:s, s:s, s:s, s:s, s:s}", "status", "running", "url", stub->url,
+                     "session_api_key", "owners-key", "call_key", "stub-key", "runtime_id",
+                     STUB_OTHER_RUNTIME);
 }
 
 static json_t *show_locked(const struct stub *stub) REQUIRES(stub -> lock)
@@ -293,7 +344,9 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
 {
     if (text_equal(http->path, "/start"))
         return start_locked(stub, request);
-    if (text_starts_with(http->path, "/sessions/"))
+    if (text_starts_with(http->path, "/sessions/" STUB_OTHER_SESSION))
+        return show_other_locked(stub);
+    if (text_starts_with(http->path, "/sessions/") || text_equal(http->path, "/resume"))
         return show_locked(stub);
     if (text_equal(http->path, "/actions/acknowledge")) {
         stub->n_acknowledged += json_array_size(json_object_get(request, "ids"));
@@ -312,6 +365,8 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
     }
     if (text_equal(http->path, "/files/collect"))
         return read_files_locked(stub);
+    if (text_starts_with(http->path, "/checkpoints/"))
+        return checkpoint_reply_locked(stub, http->path + strlen("/checkpoints/"), request);
     if (text_equal(http->path, "/programs/talk"))
         return run_program_locked(stub, request);
     if (text_ends_with(http->path, "/interrupt")) {
@@ -325,7 +380,8 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
 
 static bool is_of_sandbox(const struct http *http)
 {
-    return !text_equal(http->path, "/start") && !text_starts_with(http->path, "/sessions/");
+    return !text_equal(http->path, "/start") && !text_equal(http->path, "/resume") &&
+           !text_starts_with(http->path, "/sessions/");
 }
 
 static void wait_while_hung_locked(struct stub *stub) REQUIRES(stub -> lock)
@@ -433,6 +489,7 @@ struct stub *stub_start(void)
 
     lock_init(&stub->lock);
     condition_init(&stub->changed);
+    stub->checkpoints = (struct strbuf)STRBUF_INIT;
     stub->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (stub->listen_fd < 0 || bind(stub->listen_fd, (struct sockaddr *)&address, len) < 0 ||
         listen(stub->listen_fd, 64) < 0 ||
@@ -467,6 +524,10 @@ void stub_stop(struct stub *stub)
     json_decref(stub->program_order);
     json_decref(stub->hook_answers);
     json_decref(stub->hook_orders);
+    json_decref(stub->checkpoint);
+    json_decref(stub->restore);
+    json_decref(stub->missing);
+    strbuf_done(&stub->checkpoints);
     mem_free(stub);
 }
 
@@ -511,6 +572,29 @@ static void set_reply(struct stub *stub, json_t **reply_io, const char *text)
     lock_take(&stub->lock);
     json_decref(*reply_io);
     *reply_io = reply;
+    lock_release(&stub->lock);
+}
+
+void stub_set_checkpoint(struct stub *stub, const char *reply)
+{
+    set_reply(stub, &stub->checkpoint, reply);
+}
+
+void stub_set_restore(struct stub *stub, const char *reply)
+{
+    set_reply(stub, &stub->restore, reply);
+}
+
+void stub_set_missing(struct stub *stub, const char *ids)
+{
+    set_reply(stub, &stub->missing, ids);
+}
+
+void stub_take_checkpoints(struct stub *stub, struct strbuf *out)
+{
+    lock_take(&stub->lock);
+    strbuf_append_bytes(out, stub->checkpoints.text, stub->checkpoints.len);
+    strbuf_reset(&stub->checkpoints);
     lock_release(&stub->lock);
 }
 
@@ -629,6 +713,16 @@ void stub_release(struct stub *stub)
 size_t stub_n_runs(struct stub *stub)
 {
     return read_count(stub, &stub->n_runs);
+}
+
+bool stub_has_action(struct stub *stub, const char *id)
+{
+    bool has = false;
+
+    lock_take(&stub->lock);
+    has = find_locked(stub, id) != NULL;
+    lock_release(&stub->lock);
+    return has;
 }
 
 size_t stub_n_running(struct stub *stub)

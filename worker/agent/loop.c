@@ -201,6 +201,18 @@ static int step(struct agent *agent, struct error *err)
     return is_settled ? 0 : llm_step_run(agent, err);
 }
 
+/*
+ * A sandbox that was used before will be used again: its address is known by the time that the
+ * model is asked, so that the checkpoint of its files is taken meanwhile.
+ */
+static void wake_known_sandbox(struct agent *agent)
+{
+    if (agent->sandbox != NULL && run_control_stop(agent->control) == STOP_NONE &&
+        agent->conversation.status != STATUS_FINISHED &&
+        json_object_get(agent->conversation.agent_state, AGENT_STATE_SANDBOX) != NULL)
+        sandbox_begin(agent->sandbox);
+}
+
 /* Sets the status to `running`, unless the request for the run has already done so. */
 static int begin(struct agent *agent, struct error *err)
 {
@@ -215,6 +227,7 @@ static int begin(struct agent *agent, struct error *err)
     agent->must_condense = model_view_owes_condensation(&agent->history);
     if (agent->n_claims > CLAIMS_MAX)
         return end_given_up(agent, err);
+    wake_known_sandbox(agent);
     if (agent->conversation.status == STATUS_RUNNING ||
         agent->conversation.status == STATUS_FINISHED)
         return 0;

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
@@ -104,6 +105,44 @@ static void turn_that_may_change_files_has_one_checkpoint(void **state)
     assert_listed(fixture, &id, "items[2]", NULL);
 }
 
+/* The model takes its time; the sandbox is known, since it was asked for the workspace's files. */
+static void checkpoint_is_taken_while_the_model_answers(void **state)
+{
+    struct run_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf requests = STRBUF_INIT;
+    struct background_run run;
+    int64_t deadline_ms = clock_monotonic_ms() + 60000;
+    struct uuid id =
+        run_new_conversation(fixture, TURN("{\"text\": \"well\", \"delay_ms\": 60000}"),
+                             "{\"agent\": {\"agent_context\": {\"load_project_skills\": true}}}");
+
+    stub_set_checkpoint(fixture->stub, TAKEN(""));
+    background_run_start(&run, fixture, &id);
+    while (count_lines(&requests, "take {") == 0 && clock_monotonic_ms() < deadline_ms)
+        stub_take_checkpoints(fixture->stub, &requests);
+    assert_int_equal(count_lines(&requests, "take {"), 1);
+    run_control_request(&run.control, STOP_INTERRUPT);
+    background_run_join(&run);
+    assert_listed(fixture, &id, "items[0]", NULL);
+}
+
+/* Once, however many answers change nothing before that. */
+static void checkpoint_that_was_begun_is_used(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id =
+        run_new_conversation(fixture,
+                             TURN(CALLS(THINK) ", " CALLS(THINK) ", " CALLS(
+                                 COMMAND("one")) ", " CALLS(COMMAND("two")) ", " SAYS),
+                             "{\"agent\": {\"agent_context\": {\"load_project_skills\": true}}}");
+
+    stub_set_checkpoint(fixture->stub, TAKEN(""));
+    run_to_end(fixture, &id);
+    assert_requests(fixture, 1, 0);
+    assert_listed(fixture, &id, "items[0].checkpoint_id", "\"" TREE "\"");
+    assert_listed(fixture, &id, "items[1]", NULL);
+}
+
 /* That is: the row is there when the first call is in the sandbox. */
 static void checkpoint_is_stored_before_the_first_call(void **state)
 {
@@ -121,13 +160,13 @@ static void checkpoint_is_stored_before_the_first_call(void **state)
     assert_requests(fixture, 1, 0);
 }
 
+/* One may have been begun; it is the last test, since its request may be counted late. */
 static void turn_that_changes_nothing_has_none(void **state)
 {
     struct run_fixture *fixture = *state;
     struct uuid id = run_new_conversation(fixture, TURN(CALLS(THINK) ", " SAYS), "{}");
 
     run_to_end(fixture, &id);
-    assert_requests(fixture, 0, 0);
     assert_listed(fixture, &id, "items[0]", NULL);
 }
 
@@ -483,8 +522,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turn_that_may_change_files_has_one_checkpoint),
+        cmocka_unit_test(checkpoint_is_taken_while_the_model_answers),
+        cmocka_unit_test(checkpoint_that_was_begun_is_used),
         cmocka_unit_test(checkpoint_is_stored_before_the_first_call),
-        cmocka_unit_test(turn_that_changes_nothing_has_none),
         cmocka_unit_test(worker_that_takes_over_takes_no_second_one),
         cmocka_unit_test(run_goes_on_without_and_says_why),
         cmocka_unit_test(skipped_files_are_bounded_and_masked),
@@ -498,6 +538,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fork_gets_the_present_files_of_its_source),
         cmocka_unit_test(fork_without_files_goes_on_unless_they_were_asked_for),
         cmocka_unit_test(deleted_source_is_told),
+        cmocka_unit_test(turn_that_changes_nothing_has_none),
     };
 
     (void)argc;

@@ -8,8 +8,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "client/http.h"
 #include "model/conversation/conversation.h"
 #include "model/limits.h"
 #include "model/tools/agent_tool.h"
@@ -23,7 +25,10 @@
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/secret_list.h"
 #include "worker/agent/sandbox/sandbox.h"
+#include "worker/agent/sandbox/sandbox_http.h"
 #include "worker/context.h"
+
+#define TAKE_PATH "/checkpoints/take"
 
 enum {
     TAKE_MS = 5000,
@@ -163,17 +168,38 @@ static json_t *details_of(const struct agent *agent, const json_t *reply)
     return details;
 }
 
-/* *reply_out says why there is none if the sandbox does not answer. */
-static int take(struct agent *agent, json_t **reply_out, struct error *err)
+static json_t *take_content(const struct agent *agent)
 {
-    json_auto_t *content = json_object();
-    const struct sandbox_order order = {
-        .path = "/checkpoints/take", .content = content, .timeout_ms = TAKE_MS + ANSWER_MS};
-    struct error failure = ERROR_INIT;
+    json_t *content = json_object();
 
     json_put_text(content, "working_dir", conversation_working_dir(&agent->conversation));
     json_put(content, "timeout_ms", json_integer(TAKE_MS));
-    if (sandbox_ask(agent->sandbox, &order, reply_out, &failure) == 0)
+    return content;
+}
+
+/* Waits for what checkpoint_begin() began, if anything, else asks now. */
+static int ask(struct agent *agent, json_t **reply_out, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = TAKE_PTR(agent->checkpoint_call);
+    json_auto_t *content = NULL;
+
+    if (call != NULL)
+        return sandbox_http_wait(agent, call, err) < 0 ? -1
+                                                       : sandbox_ask_read(call, reply_out, err);
+    content = take_content(agent);
+    return sandbox_ask(agent->sandbox,
+                       &(struct sandbox_order){.path = TAKE_PATH,
+                                               .content = content,
+                                               .timeout_ms = TAKE_MS + ANSWER_MS},
+                       reply_out, err);
+}
+
+/* *reply_out says why there is none if the sandbox does not answer. */
+static int take(struct agent *agent, json_t **reply_out, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    if (ask(agent, reply_out, &failure) == 0)
         return 0;
     if (failure.code == ERROR_CANCELLED || failure.code == ERROR_STALE) {
         *err = failure;
@@ -208,13 +234,45 @@ static int take_and_store(struct agent *agent, int64_t seq, struct error *err)
     return 0;
 }
 
+/* A sub-agent's calls are part of its caller's turn. */
+static bool has_checkpoints(const struct agent *agent)
+{
+    return agent->sandbox != NULL && !agent->conversation.is_sub_agent;
+}
+
+/* Calls since then have changed no files, or it would have been stored before them. */
+static bool is_begun(const struct agent *agent)
+{
+    return agent->checkpoint_call != NULL &&
+           !history_has_user_message_after(&agent->history, agent->checkpoint_call_seq);
+}
+
+void checkpoint_begin(struct agent *agent)
+{
+    json_auto_t *content = NULL;
+    struct error err = ERROR_INIT;
+    bool is_new = false;
+
+    if (!has_checkpoints(agent) || is_begun(agent) || !sandbox_is_ready(agent->sandbox))
+        return;
+    http_call_free(TAKE_PTR(agent->checkpoint_call));
+    if (is_new_turn(agent, &is_new, &err) < 0 || !is_new)
+        return;
+    content = take_content(agent);
+    agent->checkpoint_call_seq = agent->history.last_seq;
+    error_ignore(sandbox_ask_begin(agent->sandbox,
+                                   &(struct sandbox_order){.path = TAKE_PATH,
+                                                           .content = content,
+                                                           .timeout_ms = TAKE_MS + ANSWER_MS},
+                                   &agent->checkpoint_call, &err),
+                 "it is taken before the first call");
+}
+
 int checkpoint_settle(struct agent *agent, const struct index_list *pending, struct error *err)
 {
     bool is_new = false;
 
-    /* A sub-agent's calls are part of its caller's turn. */
-    if (agent->sandbox == NULL || agent->conversation.is_sub_agent || pending->n == 0 ||
-        !any_changes_files(agent, pending))
+    if (!has_checkpoints(agent) || pending->n == 0 || !any_changes_files(agent, pending))
         return 0;
     if (is_new_turn(agent, &is_new, err) < 0)
         return -1;

@@ -21,6 +21,11 @@ struct error;
 struct index_list;
 
 /*
+ * Begins to take the turn's checkpoint while the model is asked, if one may be due and the sandbox
+ * is known to run. Does not wait.
+ */
+void checkpoint_begin(struct agent *agent) NONNULL;
+/*
  * Takes the turn's checkpoint and stores it, if it is due before these calls: returns when the row
  * is stored. May be repeated: until a call has run, the files are the same. ERROR_CANCELLED after a
  * stop request, ERROR_STALE if the lease is lost.

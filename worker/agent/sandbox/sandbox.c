@@ -72,6 +72,11 @@ void sandbox_begin(struct sandbox *sandbox)
     sandbox_address_begin(&sandbox->address);
 }
 
+bool sandbox_is_ready(struct sandbox *sandbox)
+{
+    return sandbox_address_take(&sandbox->address);
+}
+
 int sandbox_ready(struct sandbox *sandbox, struct error *err)
 {
     return sandbox_address_wait(&sandbox->address, err);

@@ -31,6 +31,8 @@ void sandbox_free(struct sandbox *sandbox);
 
 /* Begins to start it and returns; sandbox_ready() reports a failure. */
 void sandbox_begin(struct sandbox *sandbox) NONNULL;
+/* True if it is known to run: sandbox_ready() would not wait. */
+bool sandbox_is_ready(struct sandbox *sandbox) NONNULL MUST_CHECK;
 /*
  * Waits until it runs. ERROR_CANCELLED after a stop request, ERROR_UNAVAILABLE if it cannot be
  * started, with a message for the user.

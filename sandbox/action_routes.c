@@ -3,6 +3,7 @@
 #include "base/sandbox_key.h"
 #include "sandbox/actions/actions.h"
 #include "sandbox/bash/bash_routes.h"
+#include "sandbox/checkpoint/checkpoint_routes.h"
 #include "sandbox/core/action_limits.h"
 #include "sandbox/files/archive.h"
 #include "sandbox/files/files.h"
@@ -75,6 +76,14 @@ static const struct http_route routes[] = {
     {METHOD_POST, "/repositories/fetch", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, repository_fetch_handle,
      NULL},
     {METHOD_POST, "/git/credentials", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, credentials_handle, NULL},
+    {METHOD_POST, "/checkpoints/take", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, checkpoint_handle_take,
+     NULL},
+    {METHOD_POST, "/checkpoints/missing", ROUTE_KEYED, MAX_SMALL_BODY_BYTES,
+     checkpoint_handle_missing, NULL},
+    {METHOD_POST, "/checkpoints/read", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, checkpoint_handle_read,
+     NULL},
+    {METHOD_POST, "/checkpoints/write", ROUTE_KEYED, MAX_ACTION_BODY_BYTES, checkpoint_handle_write,
+     NULL},
     {METHOD_GET, "/api/git/changes", ROUTE_KEYED, 0, git_handle_changes, NULL},
     {METHOD_GET, "/api/git/diff", ROUTE_KEYED, 0, git_handle_diff, NULL},
     {METHOD_GET, "/api/git/commits", ROUTE_KEYED, 0, git_handle_commits, NULL},

@@ -4,6 +4,14 @@ bin_PROGRAMS += deft-action
 # All but main.c, shared with the unit tests.
 SANDBOX_SOURCES = \
 	sandbox/core/account.c sandbox/core/account.h \
+	sandbox/checkpoint/checkout.c sandbox/checkpoint/checkout.h \
+	sandbox/checkpoint/checkpoint_routes.c sandbox/checkpoint/checkpoint_routes.h \
+	sandbox/checkpoint/checkpoint_tool.c sandbox/checkpoint/checkpoint_tool.h \
+	sandbox/checkpoint/file_list.c sandbox/checkpoint/file_list.h \
+	sandbox/checkpoint/left_out.c sandbox/checkpoint/left_out.h \
+	sandbox/checkpoint/object_store.c sandbox/checkpoint/object_store.h \
+	sandbox/checkpoint/file_snapshot.c sandbox/checkpoint/file_snapshot.h \
+	sandbox/checkpoint/tree.c sandbox/checkpoint/tree.h \
 	sandbox/actions/actions.c sandbox/actions/actions.h \
 	sandbox/actions/file_tool.c sandbox/actions/file_tool.h \
 	sandbox/actions/hook_tool.c sandbox/actions/hook_tool.h \
@@ -279,6 +287,19 @@ sandbox_git_test_SOURCES = \
 	$(SANDBOX_BENCH_SOURCES)
 sandbox_git_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
 sandbox_git_test_LDADD = $(SANDBOX_BENCH_LIBS)
+
+check_PROGRAMS += sandbox-checkpoint-test
+sandbox_checkpoint_test_SOURCES = \
+	tests/unit/sandbox/checkpoint/checkout_test.c \
+	tests/unit/sandbox/checkpoint/checkpoint_bench.c tests/unit/sandbox/checkpoint/checkpoint_bench.h \
+	tests/unit/sandbox/checkpoint/checkpoint_routes_test.c \
+	tests/unit/sandbox/checkpoint/checkpoint_tests.c tests/unit/sandbox/checkpoint/checkpoint_tests.h \
+	tests/unit/sandbox/checkpoint/object_store_test.c \
+	tests/unit/sandbox/checkpoint/file_snapshot_test.c \
+	tests/unit/sandbox/terminal/terminal_calls.h \
+	$(SANDBOX_BENCH_SOURCES)
+sandbox_checkpoint_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
+sandbox_checkpoint_test_LDADD = $(SANDBOX_BENCH_LIBS)
 
 check_PROGRAMS += sandbox-actions-test
 sandbox_actions_test_SOURCES = \

@@ -64,6 +64,9 @@ libworker_a_SOURCES = \
 	worker/agent/llm/hard_reset.c worker/agent/llm/hard_reset.h \
 	worker/agent/llm/view_tokens.c worker/agent/llm/view_tokens.h \
 	worker/agent/llm/vision.c worker/agent/llm/vision.h \
+	worker/agent/run_files.c worker/agent/run_files.h \
+	worker/agent/sandbox/checkpoint.c worker/agent/sandbox/checkpoint.h \
+	worker/agent/sandbox/checkpoint_copy.c worker/agent/sandbox/checkpoint_copy.h \
 	worker/agent/sandbox/takeover.c worker/agent/sandbox/takeover.h \
 	worker/agent/calls/sub_agent_budget.c worker/agent/calls/sub_agent_budget.h \
 	worker/agent/calls/sub_agent_end.c worker/agent/calls/sub_agent_end.h \

@@ -236,6 +236,7 @@ static const struct field fork_conversation_fields[] = {
     {.name = "tags", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
     {.name = "reset_metrics", .kind = FIELD_BOOL, .fallback = "true"},
     {.name = "from_event_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "restore_files", .kind = FIELD_BOOL, .rules = FIELD_NULLABLE},
 };
 static const struct object_schema fork_conversation_schema = SCHEMA(fork_conversation_fields);
 
@@ -262,9 +263,36 @@ static const struct object_schema child_schema = SCHEMA(child_fields);
 
 static const struct field navigate_conversation_fields[] = {
     {.name = "event_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "restore_files", .kind = FIELD_BOOL, .fallback = "false"},
 };
 static const struct object_schema navigate_conversation_schema =
     SCHEMA(navigate_conversation_fields);
+
+static const struct field skipped_file_fields[] = {
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "reason", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct object_schema skipped_file_schema = SCHEMA(skipped_file_fields);
+
+static const struct field checkpoint_fields[] = {
+    {.name = "checkpoint_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "message_id", .kind = FIELD_UUID, .rules = FIELD_NULLABLE},
+    {.name = "before_event_id", .kind = FIELD_UUID, .rules = FIELD_NULLABLE},
+    {.name = "created_at", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "n_files", .kind = FIELD_INT, .rules = FIELD_NULLABLE},
+    {.name = "n_skipped", .kind = FIELD_INT, .rules = FIELD_NULLABLE},
+    {.name = "skipped",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_REQUIRED,
+     .items = &skipped_file_schema},
+    {.name = "reason", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct object_schema checkpoint_schema = SCHEMA(checkpoint_fields);
+
+static const struct field checkpoint_list_fields[] = {
+    {.name = "items", .kind = FIELD_OBJECTS, .rules = FIELD_REQUIRED, .items = &checkpoint_schema},
+};
+static const struct object_schema checkpoint_list_schema = SCHEMA(checkpoint_list_fields);
 
 static const struct field runtime_credentials_fields[] = {
     {.name = "session_api_key", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -337,6 +365,7 @@ const struct operation conversation_operations[] = {
     OPERATION(HTTP_POST, ONE "/fork", "Fork the conversation", .query = &with_skills_query, .body = {"ForkConversationRequest", &fork_conversation_schema}, .answer = {"ConversationInfo", &conversation_info_schema}, .body_form = BODY_FORM_OPTIONAL, .status = 201),
     OPERATION(HTTP_POST, ONE "/children", "Create a child conversation", .body = {"StartChildConversationRequest", &child_request_schema}, .answer = {"StartChildConversationResponse", &child_schema}, .status = 201),
     OPERATION(HTTP_POST, ONE "/navigate", "Go back to an event", .query = &with_skills_query, .body = {"NavigateConversationRequest", &navigate_conversation_schema}, .answer = {"ConversationInfo", &conversation_info_schema}),
+    OPERATION(HTTP_GET, ONE "/checkpoints", "List the checkpoints of the workspace's files", .answer = {"CheckpointList", &checkpoint_list_schema}),
     OPERATION(HTTP_DELETE, ONE "/runtime", "Release the conversation's sandbox; its files are kept", .status = 204, .answer_form = ANSWER_NOTHING),
     OPERATION(HTTP_POST, ONE "/runtime/credentials", "Create an API key for its sandbox only", .answer = {"RuntimeCredentials", &runtime_credentials_schema}),
     {.pattern = NULL},

@@ -15,11 +15,13 @@
 struct error;
 
 #define CRASH_POINTS(X)                                                                            \
-    X(CRASH_CLAIM_COMMITTED, "claim_committed")     /* the lease is ours, nothing was done */      \
-    X(CRASH_LLM_SENT, "llm_sent")                   /* the model call is about to start */         \
-    X(CRASH_LLM_HALF, "llm_half")                   /* part of the streamed answer is in */        \
-    X(CRASH_LLM_DONE, "llm_done")                   /* its answer is in, not stored */             \
-    X(CRASH_ACTION_COMMITTED, "action_committed")   /* the calls are stored, none has run */       \
+    X(CRASH_CLAIM_COMMITTED, "claim_committed")   /* the lease is ours, nothing was done */        \
+    X(CRASH_LLM_SENT, "llm_sent")                 /* the model call is about to start */           \
+    X(CRASH_LLM_HALF, "llm_half")                 /* part of the streamed answer is in */          \
+    X(CRASH_LLM_DONE, "llm_done")                 /* its answer is in, not stored */               \
+    X(CRASH_ACTION_COMMITTED, "action_committed") /* the calls are stored, none has run */         \
+    X(CRASH_CHECKPOINT_TAKEN, "checkpoint_taken") /* the sandbox has it, its row is not stored */  \
+    X(CRASH_CHECKPOINT_STORED, "checkpoint_stored") /* the row is stored, no call has run */       \
     X(CRASH_AES_BEFORE_SEND, "aes_before_send")     /* the sandbox is ready, nothing was sent */   \
     X(CRASH_AES_SENT, "aes_sent")                   /* the action is sent or running */            \
     X(CRASH_AES_STARTED, "aes_started")             /* the sandbox says that the action runs */    \

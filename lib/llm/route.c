@@ -189,8 +189,16 @@ static bool has_gemini_version(const char *url)
            text_ends_with(url, "/v1");
 }
 
+/* What an endpoint follows from, besides the model. */
+struct base {
+    const char *url; /* NULL: none */
+    const char *api_version;
+    bool is_stream;
+};
+
 /* A tuned model has a resource name of its own. */
-static void append_method(struct strbuf *url, const struct llm_route *route, bool is_stream)
+static void append_method(struct strbuf *url, const struct llm_route *route,
+                          const struct base *base)
 {
     const char *slash = strchr(route->model, '/');
 
@@ -199,10 +207,11 @@ static void append_method(struct strbuf *url, const struct llm_route *route, boo
     else
         strbuf_append(url, "models/");
     percent_append(url, slash != NULL ? slash + 1 : route->model);
-    strbuf_append(url, is_stream ? ":streamGenerateContent?alt=sse" : ":generateContent");
+    strbuf_append(url, base->is_stream ? ":streamGenerateContent?alt=sse" : ":generateContent");
 }
 
-static void append_gemini(struct strbuf *url, const struct llm_route *route, bool is_stream)
+static void append_gemini(struct strbuf *url, const struct llm_route *route,
+                          const struct base *base)
 {
     const char *path = llm_format_of(route->format)->path;
     bool is_native = route->format == LLM_FORMAT_GEMINI;
@@ -218,7 +227,7 @@ static void append_gemini(struct strbuf *url, const struct llm_route *route, boo
         return;
     }
     strbuf_append_char(url, '/');
-    append_method(url, route, is_stream);
+    append_method(url, route, base);
 }
 
 /* Its own format, unless the base URL or the mode is for the compatible one. */
@@ -242,13 +251,6 @@ static int choose_gemini(struct llm_route *route, const char *base_url, const ch
 
 /* --- the endpoint --- */
 
-/* What an endpoint follows from, besides the model. */
-struct base {
-    const char *url; /* NULL: none */
-    const char *api_version;
-    bool is_stream;
-};
-
 static char *endpoint(const struct llm_route *route, const struct base *base)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
@@ -257,7 +259,7 @@ static char *endpoint(const struct llm_route *route, const struct base *base)
     strbuf_append(&url, base->url);
     trim_slashes(&url);
     if (route->provider->has_chat && !is_compatible(url.text)) {
-        append_gemini(&url, route, base->is_stream);
+        append_gemini(&url, route, base);
         return strbuf_take(&url);
     }
     if (text_ends_with(url.text, path))

@@ -18,7 +18,8 @@ enum {
     CHILDREN_MAX = 100, /* started by one conversation */
     TOOL_TEXT_MAX_CHARS = 30000,
     FILE_VIEW_MAX_CHARS = 16000,
-    TOOL_CONCURRENCY_MAX = 16, /* calls of one answer that run at once */
+    CHECKPOINT_SKIPPED_MAX = 50, /* files left out of a checkpoint that its row names */
+    TOOL_CONCURRENCY_MAX = 16,   /* calls of one answer that run at once */
     LEASE_MS = 4000,
     HEARTBEAT_MS = 1000,
     CLAIMS_MAX = 3, /* claims without progress before a conversation is given up */

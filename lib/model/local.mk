@@ -118,6 +118,7 @@ libmodel_a_SOURCES = \
 	lib/model/web_origin.c lib/model/web_origin.h \
 	lib/model/conversation/webhook.c lib/model/conversation/webhook.h \
 	lib/model/word_search.c lib/model/word_search.h \
+	lib/model/conversation/file_restore.c lib/model/conversation/file_restore.h \
 	lib/model/conversation/worktree.c lib/model/conversation/worktree.h
 libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PCRE2_CFLAGS) $(YAML_CFLAGS)
 

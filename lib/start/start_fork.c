@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "model/conversation/conversation.h"
+#include "model/conversation/file_restore.h"
 #include "model/conversation/sealed_secrets.h"
 #include "model/conversation/worktree.h"
 #include "model/event/stats.h"
@@ -12,6 +13,7 @@
 #include "start/start_context.h"
 #include "start/start_place.h"
 #include "store/conversation/branch_store.h"
+#include "store/conversation/checkpoint_store.h"
 
 static json_t *copy_spec(const struct conversation *source, const struct fork_order *order)
 {
@@ -36,8 +38,56 @@ static int derive(const struct start_context *context, const struct conversation
     copy->agent_state = json_deep_copy(source->agent_state);
     /* They are sub-agents of the source. */
     (void)json_object_del(copy->agent_state, AGENT_STATE_DELEGATES);
+    file_restore_clear(copy->agent_state);
     worktree_set_settled(copy);
     return sealed_secrets_copy(context->keyring, source, copy, &copy->secrets, err);
+}
+
+static bool wants_files(const struct start_context *context, const struct conversation *source,
+                        const struct fork_order *order)
+{
+    if (order->files == FORK_FILES_BY_SANDBOX)
+        return context->caller.kind != START_BY_SANDBOX && source->runtime_kind == RUNTIME_DOCKER;
+    return order->files == FORK_FILES_RESTORED;
+}
+
+/* Refuses at once what the run could not restore either. */
+static int check_files(const struct start_context *context, const struct conversation *source,
+                       const struct fork_order *order, struct error *err)
+{
+    CLEANUP(found_checkpoint_done) struct found_checkpoint found = FOUND_CHECKPOINT_INIT;
+
+    if (order->files != FORK_FILES_RESTORED)
+        return 0;
+    if (context->caller.kind == START_BY_SANDBOX)
+        return error_set(err, ERROR_FORBIDDEN,
+                         "A sandbox's key forks conversations in that sandbox only, where restored "
+                         "files would replace those of the source");
+    if (order->from_event_id == NULL)
+        return 0;
+    if (checkpoint_store_find(context->db, &source->id, order->from_event_id, &found, err) < 0)
+        return -1;
+    if (found.state == CHECKPOINT_IS_MISSING)
+        return error_set(
+            err, ERROR_CONFLICT, "There is no checkpoint of the files at that event%s%s",
+            found.reason != NULL ? ": " : "", found.reason != NULL ? found.reason : "");
+    return 0;
+}
+
+/* The run finds the checkpoint: until then the source may take one of the wanted files. */
+static void order_files(const struct conversation *source, const struct fork_order *order,
+                        struct conversation *copy)
+{
+    const struct uuid id = uuid_random();
+    const char *leaf = uuid_is_set(&source->leaf_event_id) ? source->leaf_event_id.text : NULL;
+    const struct file_restore restore = {
+        .id = id.text,
+        .source_id = source->id.text,
+        .event_id = order->from_event_id != NULL ? order->from_event_id : leaf,
+        .is_required = order->files == FORK_FILES_RESTORED,
+    };
+
+    file_restore_set(copy->agent_state, &restore);
 }
 
 int start_fork(const struct start_context *context, const struct conversation *source,
@@ -45,8 +95,14 @@ int start_fork(const struct start_context *context, const struct conversation *s
 {
     const struct fork fork = {source->id, order->from_event_id};
 
-    if (derive(context, source, order, copy_out, err) < 0)
+    if (check_files(context, source, order, err) < 0 ||
+        derive(context, source, order, copy_out, err) < 0)
         return -1;
-    start_place_copy(context, source, copy_out);
+    if (order->files == FORK_FILES_RESTORED)
+        start_place_copy_apart(source, copy_out);
+    else
+        start_place_copy(context, source, copy_out);
+    if (wants_files(context, source, order))
+        order_files(source, order, copy_out);
     return branch_store_fork(context->db, &fork, copy_out, err);
 }

@@ -85,3 +85,9 @@ void start_place_copy(const struct start_context *context, const struct conversa
     else
         own_sandbox(copy);
 }
+
+void start_place_copy_apart(const struct conversation *source, struct conversation *copy)
+{
+    copy->user_id = source->user_id;
+    own_sandbox(copy);
+}

@@ -34,5 +34,7 @@ int start_place_child(const struct start_context *context, const struct conversa
  */
 void start_place_copy(const struct start_context *context, const struct conversation *source,
                       struct conversation *copy) NONNULL;
+/* Places a copy in a sandbox of its own in any case. */
+void start_place_copy_apart(const struct conversation *source, struct conversation *copy) NONNULL;
 
 #endif

@@ -4,6 +4,7 @@ libstore_a_SOURCES = \
 	lib/store/runtime/admin_store.c lib/store/runtime/admin_store.h \
 	lib/store/conversation/branch_store.c lib/store/conversation/branch_store.h \
 	lib/store/runtime/build_store.c lib/store/runtime/build_store.h \
+	lib/store/conversation/checkpoint_store.c lib/store/conversation/checkpoint_store.h \
 	lib/store/conversation/condensed_view_store.c lib/store/conversation/condensed_view_store.h \
 	lib/store/conversation/conversation_claim.c \
 	lib/store/conversation/conversation_create.c \
@@ -66,6 +67,7 @@ STORE_TESTS = \
 	tests/unit/store/async_store_test \
 	tests/unit/store/branch_store_test \
 	tests/unit/store/build_store_test \
+	tests/unit/store/checkpoint_store_test \
 	tests/unit/store/condensed_view_store_test \
 	tests/unit/store/conversation_delete_test \
 	tests/unit/store/conversation_lease_test \
@@ -140,6 +142,9 @@ tests_unit_store_document_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_egress_store_test_SOURCES = tests/unit/store/runtime/egress_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_egress_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_egress_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_checkpoint_store_test_SOURCES = tests/unit/store/conversation/checkpoint_store_test.c $(STORE_LOG_FIXTURE)
+tests_unit_store_checkpoint_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_checkpoint_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_condensed_view_store_test_SOURCES = tests/unit/store/conversation/condensed_view_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_condensed_view_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_condensed_view_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -17,6 +17,7 @@
 #include "sandbox/actions/repository_tool.h"
 #include "sandbox/actions/tool_session.h"
 #include "sandbox/browser/browser.h"
+#include "sandbox/checkpoint/checkpoint_tool.h"
 #include "sandbox/core/action_server.h"
 #include "sandbox/http/server_request.h"
 #include "sandbox/terminal/env_script.h"
@@ -38,6 +39,7 @@ static const struct tool_name tools[] = {
     {"repository", ACTION_REPOSITORY},
     {"hook", ACTION_HOOK},
     {"mcp", ACTION_MCP},
+    {"checkpoint", ACTION_CHECKPOINT},
 };
 
 struct actions *actions_new(struct action_server *server)
@@ -221,6 +223,8 @@ static int check_body(enum action_tool tool, const json_t *body, struct error *e
         return hook_tool_check(args, err);
     case ACTION_MCP:
         return mcp_tool_check(body, err);
+    case ACTION_CHECKPOINT:
+        return checkpoint_tool_check(args, err);
     case ACTION_FILE_EDITOR:
     case ACTION_FILE_TOOL:
         break;
@@ -250,8 +254,8 @@ static int read_tool(const json_t *body, struct action_spec *spec, struct error 
     }
     return error_set(
         err, ERROR_INVALID,
-        "tool must be terminal, file_editor, repository, hook, mcp, one of browser_*, glob, grep, "
-        "read_file, write_file, edit, list_directory or apply_patch");
+        "tool must be terminal, file_editor, repository, hook, mcp, checkpoint, one of browser_*, "
+        "glob, grep, read_file, write_file, edit, list_directory or apply_patch");
 }
 
 /* The caller owns *body_out, which spec->body borrows. */

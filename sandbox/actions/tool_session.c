@@ -17,6 +17,7 @@
 #include "sandbox/actions/mcp_tool.h"
 #include "sandbox/actions/repository_tool.h"
 #include "sandbox/browser/browser.h"
+#include "sandbox/checkpoint/checkpoint_tool.h"
 #include "sandbox/core/action_config.h"
 #include "sandbox/core/action_observation.h"
 #include "sandbox/core/action_server.h"
@@ -45,7 +46,7 @@ struct action {
     enum action_tool tool;
     json_t *body;
     bool is_running;
-    struct fork_task *task; /* of a running ACTION_FILE_TOOL or ACTION_HOOK; else NULL */
+    struct fork_task *task; /* of a running file tool, hook or checkpoint; else NULL */
     struct mcp_call *call;  /* of a running ACTION_MCP; else NULL */
     struct action_waiter *waiters;
     struct action *next;
@@ -388,6 +389,29 @@ static void run_mcp(struct action *action)
         on_mcp_outcome(action, &(struct mcp_outcome){.why = err.message});
 }
 
+static void on_checkpoint(void *owner, json_t *found, const struct error *why)
+{
+    struct action *action = owner;
+
+    action->task = NULL;
+    on_observation(action, found != NULL ? found : checkpoint_tool_failure(why->message));
+}
+
+static void run_checkpoint(struct action *action, const json_t *args)
+{
+    const struct action_server *server = action->session->server;
+    const struct checkpoint_call what = {args, working_dir_of(action), server->config->journal_dir};
+    const struct fork_task_spec order = {.work = checkpoint_tool_run,
+                                         .what = &what,
+                                         .deadline_ms = CHECKPOINT_TOOL_DEADLINE_MS,
+                                         .told = on_checkpoint,
+                                         .owner = action};
+    struct error err = ERROR_INIT;
+
+    if (fork_task_start(server->loop, &order, &action->task, &err) < 0)
+        on_checkpoint(action, NULL, &err);
+}
+
 static int store_start(const struct action *action, struct error *err)
 {
     struct journal_entry entry = {
@@ -442,6 +466,9 @@ static void start_action(struct action *action)
     case ACTION_MCP:
         run_mcp(action);
         return;
+    case ACTION_CHECKPOINT:
+        run_checkpoint(action, args);
+        return;
     }
 }
 
@@ -468,6 +495,7 @@ static bool can_start(const struct action *action)
         return session->n_hook_tasks < MAX_HOOK_TASKS;
     case ACTION_FILE_EDITOR:
     case ACTION_MCP:
+    case ACTION_CHECKPOINT:
         break;
     }
     return true;

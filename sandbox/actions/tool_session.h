@@ -32,6 +32,7 @@ enum action_tool {
     ACTION_FILE_TOOL, /* see file_tool.h */
     ACTION_HOOK,
     ACTION_MCP, /* see mcp_tool.h */
+    ACTION_CHECKPOINT,
 };
 
 /* The contents of a PUT. */

@@ -20,6 +20,8 @@ const CRASH_POINTS = {
   llm_half: { llm: { stream: true }, step: { drip_ms: 20 } },
   llm_done: {},
   action_committed: {},
+  checkpoint_taken: {},
+  checkpoint_stored: {},
   aes_before_send: {},
   aes_sent: {},
   aes_started: { command: HELD, settings: { DEFT_SANDBOX_CHECK_MS: '2000' } },

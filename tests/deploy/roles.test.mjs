@@ -25,6 +25,7 @@ const RIGHTS = {
   api_keys:             ['siu',  's',   '',     ''],
   branches:             ['siu',  's',   's',    ''],
   budget_extensions:    ['siu',  '',    's',    ''],
+  checkpoints:          ['si',   '',    'si',   ''],
   condensed_views:      ['',     '',    'siu',  ''],
   conversations:        ['siud', 'su',  'siu',  's'],
   documents:            ['siud', '',    's',    ''],

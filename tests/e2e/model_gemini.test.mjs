@@ -31,6 +31,11 @@ async function begin(t, scenario, steps, { llm = {}, model, ...more } = {}) {
   return conversation;
 }
 
+/** A subtest per case, all at once. */
+async function sideBySide(t, cases, nameOf, run) {
+  await Promise.all([...cases].map((one) => t.test(nameOf(one), (inner) => run(inner, one))));
+}
+
 test('a run thinks, calls a tool, then two at once, and ends; signatures go back unchanged', async (t) => {
   const conversation = await begin(t, 'run', [
     { reasoning: THOUGHTS, text: 'I look.', calls: [terminal('echo o""ne')] },
@@ -176,14 +181,13 @@ const ERRORS = [
   [503, 'The model is overloaded. Please try again later.', 'LLMServiceUnavailableError'],
   [504, 'Deadline expired', 'LLMTimeoutError'],
 ];
-for (const [i, [status, message, code]] of ERRORS.entries()) {
-  test(`a refusal with ${status} and "${message.slice(0, 24)}" ends the run with ${code}`, async (t) => {
-    const conversation = await begin(t, `refusal-${i}`, [{ status, error: { message } }]);
+test('refusals end the run, each with its class', { concurrency: true }, (t) => sideBySide(t, ERRORS.entries(),
+  ([, [status, message]]) => `${status}: ${message.slice(0, 24)}`, async (one, [i, [status, message, code]]) => {
+    const conversation = await begin(one, `refusal-${i}`, [{ status, error: { message } }]);
     assert.equal(await conversation.ask('go'), 'error');
     const errors = (await conversation.events()).filter(ofKind('ConversationErrorEvent'));
     assert.deepEqual(errors.map((event) => event.code), [code]);
-  });
-}
+  }));
 
 test('a wrong key is reported as one', async (t) => {
   const conversation = await begin(t, 'key', [{ text: 'never' }], { llm: { api_key: 'sk-wrong-key' } });
@@ -224,27 +228,25 @@ const FAULTS = {
   'comments-only': 'good', 'mixed-line-ends': 'good', bom: 'good', 'two-finish': 'good', 'no-usage': 'good', 'unknown-parts': 'good',
   'lone-surrogate': 'a\ufffdb', array: 'good', 'no-candidates': 'good', 'short-length': 'good', 'many-tools': null, 'huge-line': null, 'gzip-bomb': 'good',
 };
-for (const [fault, text] of Object.entries(FAULTS)) {
-  test(`a broken answer (${fault}) is asked for again, read, or a clean error`, async (t) => {
-    const conversation = await begin(t, `fault-${fault}`, [{ text: 'good', once: { fault } }], { llm: { stream: true, num_retries: 2, retry_multiplier: 0 } });
+test('broken answers are asked for again, read, or a clean error', { concurrency: true }, (t) => sideBySide(t, Object.entries(FAULTS),
+  ([fault]) => fault, async (one, [fault, text]) => {
+    const conversation = await begin(one, `fault-${fault}`, [{ text: 'good', once: { fault } }], { llm: { stream: true, num_retries: 2, retry_multiplier: 0 } });
     assert.equal(await conversation.ask('go'), text === null ? 'error' : 'finished');
     const events = await conversation.events();
     assert.deepEqual(answersOf(events), text === null ? [] : [text]);
     assert.equal(events.filter(ofKind('ConversationErrorEvent')).length, text === null ? 1 : 0);
-  });
-}
+  }));
 
-for (const [fault, n] of [['same-call-twice', 2], ['id-reuse', 2], ['no-args', 1], ['odd-args', 2], ['unknown-tool', 1]]) {
-  test(`odd calls (${fault}) are run, or told to the model`, async (t) => {
-    const conversation = await begin(t, `fault-${fault}`, [{ fault }, { text: 'done' }], { llm: { stream: true } });
-    assert.equal(await conversation.ask('go'), 'finished');
-    const events = await conversation.events();
-    const actions = events.filter(ofKind('ActionEvent'));
-    assert.equal(new Set(actions.map(({ tool_call_id: id }) => id)).size, n);
-    const results = events.filter(({ kind }) => ['ObservationEvent', 'AgentErrorEvent'].includes(kind));
-    assert.equal(results.length, n);
-  });
-}
+const ODD_CALLS = [['same-call-twice', 2], ['id-reuse', 2], ['no-args', 1], ['odd-args', 2], ['unknown-tool', 1]];
+test('odd calls are run, or told to the model', { concurrency: true }, (t) => sideBySide(t, ODD_CALLS, ([fault]) => fault, async (one, [fault, n]) => {
+  const conversation = await begin(one, `fault-${fault}`, [{ fault }, { text: 'done' }], { llm: { stream: true } });
+  assert.equal(await conversation.ask('go'), 'finished');
+  const events = await conversation.events();
+  const actions = events.filter(ofKind('ActionEvent'));
+  assert.equal(new Set(actions.map(({ tool_call_id: id }) => id)).size, n);
+  const results = events.filter(({ kind }) => ['ObservationEvent', 'AgentErrorEvent'].includes(kind));
+  assert.equal(results.length, n);
+}));
 
 test('a compatible base URL is called by Chat Completions', async (t) => {
   other.setScenario('gemini-compat', [{ text: 'hello' }]);

@@ -128,6 +128,7 @@ class Fake {
   async complete(request, response) {
     const entry = { method: request.method, path: request.url, headers: { ...request.headers }, at: Date.now() };
     const text = await readBody(request);
+    entry.text = text;
     try {
       entry.body = JSON.parse(text);
     } catch {

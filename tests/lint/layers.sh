@@ -44,7 +44,7 @@ BEGIN {
     rooms["fcgi/agent"] = "mcp workspace plugins conversation"
     rooms["gateway"] = "core preview feed bash ws"
     rooms["runtime"] = "backend build bwrap docker core egress images lifecycle api"
-    rooms["sandbox"] = "core http editor search browser git ports bash files terminal actions legacy"
+    rooms["sandbox"] = "core http editor search browser git checkpoint ports bash files terminal actions legacy"
     rooms["worker/agent"] = "core query sandbox mcp hooks calls llm"
     beneath = "lib/model lib/llm fcgi/agent"
 

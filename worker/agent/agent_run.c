@@ -58,6 +58,7 @@ void agent_done(struct agent *agent)
     if (agent == NULL)
         return;
     was_large = agent->history.n > LARGE_HISTORY_EVENTS;
+    http_call_free(agent->checkpoint_call);
     sandbox_free(agent->sandbox);
     server_connections_free(agent->servers);
     direct_connections_free(agent->direct);

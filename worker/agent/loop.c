@@ -24,6 +24,7 @@
 #include "worker/agent/llm/llm_step.h"
 #include "worker/agent/mcp/server_connections.h"
 #include "worker/agent/mcp/server_listing.h"
+#include "worker/agent/run_files.h"
 #include "worker/agent/run_hooks.h"
 #include "worker/agent/sandbox/project_reading.h"
 #include "worker/agent/sandbox/sandbox.h"
@@ -180,6 +181,8 @@ static int step(struct agent *agent, struct error *err)
     /* A step is an answer and its calls: a pause takes effect after them. */
     if (call_batch_stops(stop) || (stop == STOP_PAUSE && pending.n == 0))
         return end_as_asked(agent, stop, err);
+    if (run_files_restore(agent, &is_settled, err) < 0 || is_settled)
+        return is_settled ? 0 : -1;
     if (agent->conversation.status == STATUS_FINISHED)
         return end_finished(agent, err);
     if (pending.n > 0)
@@ -201,6 +204,18 @@ static int step(struct agent *agent, struct error *err)
     return is_settled ? 0 : llm_step_run(agent, err);
 }
 
+/*
+ * A sandbox that was used before will be used again: its address is known by the time that the
+ * model is asked, so that the checkpoint of its files is taken meanwhile.
+ */
+static void wake_known_sandbox(struct agent *agent)
+{
+    if (agent->sandbox != NULL && run_control_stop(agent->control) == STOP_NONE &&
+        agent->conversation.status != STATUS_FINISHED &&
+        json_object_get(agent->conversation.agent_state, AGENT_STATE_SANDBOX) != NULL)
+        sandbox_begin(agent->sandbox);
+}
+
 /* Sets the status to `running`, unless the request for the run has already done so. */
 static int begin(struct agent *agent, struct error *err)
 {
@@ -215,6 +230,7 @@ static int begin(struct agent *agent, struct error *err)
     agent->must_condense = model_view_owes_condensation(&agent->history);
     if (agent->n_claims > CLAIMS_MAX)
         return end_given_up(agent, err);
+    wake_known_sandbox(agent);
     if (agent->conversation.status == STATUS_RUNNING ||
         agent->conversation.status == STATUS_FINISHED)
         return 0;

@@ -36,7 +36,7 @@ struct node {
     size_t depth;
 };
 
-struct walk {
+struct schema_walk {
     const json_t *root;
     struct node *nodes;
     size_t n;
@@ -53,7 +53,7 @@ struct facets {
 
 /* --- the list of nodes --- */
 
-static bool is_within(const struct walk *walk, size_t parent, const json_t *source)
+static bool is_within(const struct schema_walk *walk, size_t parent, const json_t *source)
 {
     size_t i = parent;
 
@@ -62,7 +62,7 @@ static bool is_within(const struct walk *walk, size_t parent, const json_t *sour
     return walk->nodes[i].source == source;
 }
 
-static void add_node(struct walk *walk, const struct node *node)
+static void add_node(struct schema_walk *walk, const struct node *node)
 {
     if (walk->n == walk->size) {
         walk->size = walk->size == 0 ? 64 : 2 * walk->size;
@@ -72,7 +72,7 @@ static void add_node(struct walk *walk, const struct node *node)
 }
 
 /* False if there is no room for n more values. */
-static bool spend(struct walk *walk, size_t n)
+static bool spend(struct schema_walk *walk, size_t n)
 {
     if (walk->n_left < n)
         return false;
@@ -84,7 +84,8 @@ static bool spend(struct walk *walk, size_t n)
  * A new object for a schema within that of a node; NULL if there is no room. One that is too deep,
  * or within itself, is not described further.
  */
-static json_t *child_new(struct walk *walk, size_t parent, const json_t *schema, const char *type)
+static json_t *child_new(struct schema_walk *walk, size_t parent, const json_t *schema,
+                         const char *type)
 {
     struct node node = {.source = schema_resolve(walk->root, schema),
                         .type = type,
@@ -135,7 +136,7 @@ static const json_t *alternatives_of(const struct facets *facets)
 }
 
 /* The number of alternatives but null; *only_out is the last of them. */
-static size_t count_alternatives(const struct walk *walk, struct facets *facets,
+static size_t count_alternatives(const struct schema_walk *walk, struct facets *facets,
                                  const json_t **only_out)
 {
     const json_t *schema = NULL;
@@ -156,7 +157,7 @@ static size_t count_alternatives(const struct walk *walk, struct facets *facets,
 }
 
 /* The list grows as it is walked: a part may have parts of its own. */
-static struct facets facets_of(const struct walk *walk, const json_t *source)
+static struct facets facets_of(const struct schema_walk *walk, const json_t *source)
 {
     struct facets facets = {.n = 0};
     const json_t *only = NULL;
@@ -265,7 +266,8 @@ static void describe_values(const json_t *values, struct strbuf *out)
 }
 
 /* Only texts can be listed, and no empty one. */
-static bool put_enum(struct walk *walk, json_t *target, const char *type, const json_t *values)
+static bool put_enum(struct schema_walk *walk, json_t *target, const char *type,
+                     const json_t *values)
 {
     json_t *own = NULL;
     json_t *value = NULL;
@@ -289,7 +291,7 @@ static bool put_enum(struct walk *walk, json_t *target, const char *type, const 
     return is_whole;
 }
 
-static void put_values(struct walk *walk, json_t *target, const struct facets *facets,
+static void put_values(struct schema_walk *walk, json_t *target, const struct facets *facets,
                        const char *type, struct strbuf *words)
 {
     json_t *constant = facet_member(facets, "const");
@@ -342,7 +344,7 @@ static void put_format(json_t *target, const struct facets *facets, const char *
 /* --- objects and arrays --- */
 
 /* A name that is required must be one of the properties. */
-static void put_required(struct walk *walk, json_t *target, const json_t *properties,
+static void put_required(struct schema_walk *walk, json_t *target, const json_t *properties,
                          const struct facets *facets)
 {
     json_t *required = json_array();
@@ -364,7 +366,7 @@ static void put_required(struct walk *walk, json_t *target, const json_t *proper
     json_decref(required);
 }
 
-static void put_properties(struct walk *walk, size_t index, const struct facets *facets)
+static void put_properties(struct schema_walk *walk, size_t index, const struct facets *facets)
 {
     json_t *target = walk->nodes[index].target;
     json_t *properties = json_object();
@@ -388,7 +390,7 @@ static void put_properties(struct walk *walk, size_t index, const struct facets 
 }
 
 /* They must be described. */
-static void put_items(struct walk *walk, size_t index, const struct facets *facets)
+static void put_items(struct schema_walk *walk, size_t index, const struct facets *facets)
 {
     json_t *items = child_new(walk, index, facet_member(facets, "items"), NULL);
 
@@ -401,7 +403,7 @@ static void put_items(struct walk *walk, size_t index, const struct facets *face
 
 /* --- a node --- */
 
-static void put_alternatives(struct walk *walk, size_t index, const json_t *list)
+static void put_alternatives(struct schema_walk *walk, size_t index, const json_t *list)
 {
     json_t *target = walk->nodes[index].target;
     json_t *own = json_array();
@@ -420,7 +422,7 @@ static void put_alternatives(struct walk *walk, size_t index, const json_t *list
 }
 
 /* One alternative per type, of the same schema. */
-static void put_types(struct walk *walk, size_t index, const json_t *list)
+static void put_types(struct schema_walk *walk, size_t index, const json_t *list)
 {
     json_t *target = walk->nodes[index].target;
     const json_t *source = walk->nodes[index].source;
@@ -454,8 +456,8 @@ static void put_any(json_t *target)
     json_put(target, "anyOf", own);
 }
 
-static void put_type(struct walk *walk, size_t index, const struct facets *facets, const char *type,
-                     struct strbuf *words)
+static void put_type(struct schema_walk *walk, size_t index, const struct facets *facets,
+                     const char *type, struct strbuf *words)
 {
     json_t *target = walk->nodes[index].target;
 
@@ -470,8 +472,8 @@ static void put_type(struct walk *walk, size_t index, const struct facets *facet
 }
 
 /* Of the alternatives of a list of types, the list's own node has it. */
-static void put_description(struct walk *walk, const struct node *node, const struct facets *facets,
-                            const struct strbuf *values)
+static void put_description(struct schema_walk *walk, const struct node *node,
+                            const struct facets *facets, const struct strbuf *values)
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     const char *own = json_string_value(facet_member(facets, "description"));
@@ -483,7 +485,7 @@ static void put_description(struct walk *walk, const struct node *node, const st
         json_put(node->target, "description", json_text(words.text, words.len));
 }
 
-static void convert(struct walk *walk, size_t index)
+static void convert(struct schema_walk *walk, size_t index)
 {
     CLEANUP(strbuf_done) struct strbuf values = STRBUF_INIT;
     const struct node node = walk->nodes[index];
@@ -519,7 +521,7 @@ static size_t values_max(const json_t *schema)
 
 json_t *gemini_schema_new(const json_t *schema)
 {
-    struct walk walk = {.root = schema, .n_left = values_max(schema)};
+    struct schema_walk walk = {.root = schema, .n_left = values_max(schema)};
     json_t *root = json_object();
 
     add_node(

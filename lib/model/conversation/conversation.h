@@ -25,7 +25,8 @@ struct event_list;
 struct strbuf;
 
 /* Members of agent_state that are hidden from clients: the task list, the sandbox that ran calls,
- * the sub-agents called, the rules for files that calls brought in, the hooks that have run. */
+ * the sub-agents called, the rules for files that calls brought in, the hooks that have run, the
+ * files to set back. */
 #define AGENT_STATE_TASK_LIST "task_list"
 #define AGENT_STATE_SANDBOX "runtime_id"
 #define AGENT_STATE_WORKTREE "worktree"               /* see model/conversation/worktree.h */
@@ -34,6 +35,7 @@ struct strbuf;
 #define AGENT_STATE_PATH_RULES "activated_path_rules" /* names, see model/prompt/path_rules.h */
 #define AGENT_STATE_SESSION_HOOKS "session_hooks"     /* true once they have run */
 #define AGENT_STATE_PROMPT_HOOKS "prompt_hooks"       /* seq of the last message with them */
+#define AGENT_STATE_RESTORE "restore_files"           /* see model/conversation/file_restore.h */
 #define AGENT_STATE_SERVER_CALLS "server_call"        /* ids of actions sent to MCP servers */
 #define AGENT_STATE_SERVER_SESSIONS "server_sessions" /* at MCP servers, sealed */
 

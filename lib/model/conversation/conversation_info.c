@@ -77,6 +77,7 @@ static json_t *shown_agent_state(json_t *agent_state)
     (void)json_object_del(shown, AGENT_STATE_WORKTREE);
     (void)json_object_del(shown, AGENT_STATE_SESSION_HOOKS);
     (void)json_object_del(shown, AGENT_STATE_PROMPT_HOOKS);
+    (void)json_object_del(shown, AGENT_STATE_RESTORE);
     return shown;
 }
 

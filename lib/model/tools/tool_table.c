@@ -280,3 +280,8 @@ bool tools_have(enum sandbox_browser browser, const char *name)
     }
     return false;
 }
+
+bool tool_leaves_files(const struct tool *tool)
+{
+    return tool->is_read_only || tool->place == TOOL_IN_WORKER || tool->place == TOOL_ENDS_RUN;
+}

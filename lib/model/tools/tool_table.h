@@ -20,6 +20,9 @@ bool tool_is_meant(const struct tool *tool, const char *name) NONNULL MUST_CHECK
 /* True if agents of this installation can have the tool or set of that name. */
 bool tools_have(enum sandbox_browser browser, const char *name) NONNULL MUST_CHECK;
 
+/* True if no call of the tool changes files of the sandbox. */
+bool tool_leaves_files(const struct tool *tool) NONNULL MUST_CHECK;
+
 /* The values of security_risk. */
 extern const char tool_risks[];
 

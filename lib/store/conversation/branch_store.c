@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation/conversation.h"
+#include "model/conversation/file_restore.h"
 #include "model/event/event.h"
 #include "store/conversation/conversation_insert.h"
 #include "store/conversation/conversation_store.h"
@@ -24,8 +25,8 @@ static const char SQL_FIND_EVENT[] =
 
 /* While this lock is held no append that also changes the row, and no claim, can happen. */
 static const char SQL_LOCK_RESTING[] =
-    "SELECT wanted_at IS NULL AND (lease_expires_at IS NULL OR lease_expires_at <= now())"
-    " FROM conversations WHERE id = $1::uuid FOR NO KEY UPDATE";
+    "SELECT wanted_at IS NULL AND (lease_expires_at IS NULL OR lease_expires_at <= now()),"
+    " agent_state FROM conversations WHERE id = $1::uuid FOR NO KEY UPDATE";
 
 /* Going back twice with no events in between means going back to the second place. */
 static const char SQL_NAVIGATE[] =
@@ -36,7 +37,7 @@ static const char SQL_NAVIGATE[] =
 
 static const char SQL_SHOW_AGAIN[] =
     "UPDATE conversations SET snapshot_version = snapshot_version + 1, updated_at = now(),"
-    " is_leaf_known = false"
+    " is_leaf_known = false, agent_state = coalesce($2, agent_state)"
     " WHERE id = $1::uuid";
 
 /*
@@ -56,6 +57,16 @@ static const char SQL_COPY[] =
     "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, result_of, body)"
     " SELECT $5::uuid, row_number() OVER (ORDER BY e.seq), e.id, e.kind, e.source, e.timestamp,"
     "  e.result_of, e.body" COPIED_EVENTS;
+
+/* Those taken before an event that the copy has. */
+static const char SQL_COPY_CHECKPOINTS[] =
+    "INSERT INTO checkpoints (conversation_id, seq, message_id, runtime_session, runtime_id, tree,"
+    "  details, created_at)"
+    " SELECT $2::uuid, e.seq, c.message_id, c.runtime_session, c.runtime_id, c.tree, c.details,"
+    "  c.created_at FROM checkpoints c"
+    " JOIN events o ON o.conversation_id = c.conversation_id AND o.seq = c.seq"
+    " JOIN events e ON e.conversation_id = $2::uuid AND e.id = o.id"
+    " WHERE c.conversation_id = $1::uuid";
 
 static const char SQL_COPY_END[] =
     "SELECT coalesce(max(e.seq), 0), (SELECT f.id FROM events f WHERE f.conversation_id = $1::uuid"
@@ -131,7 +142,8 @@ static int find_event(struct db_tx *tx, const struct uuid *conversation_id, cons
     return 0;
 }
 
-static int lock_resting(struct db_tx *tx, const struct uuid *conversation_id, struct error *err)
+static int lock_resting(struct db_tx *tx, const struct uuid *conversation_id,
+                        json_t **agent_state_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
@@ -143,11 +155,25 @@ static int lock_resting(struct db_tx *tx, const struct uuid *conversation_id, st
         return error_set(
             err, ERROR_CONFLICT,
             "The conversation is running. Pause it before you go back to an earlier event.");
-    return 0;
+    return db_json(rows, 0, 1, agent_state_out, err);
+}
+
+/* The state with the new order; NULL if it stays as it is. */
+static char *state_with_restore(json_t *agent_state, const struct file_restore *restore)
+{
+    struct file_restore earlier;
+
+    if (restore == NULL && !file_restore_read(agent_state, &earlier))
+        return NULL;
+    if (restore != NULL)
+        file_restore_set(agent_state, restore);
+    else
+        file_restore_clear(agent_state);
+    return db_json_text(agent_state);
 }
 
 static int note_branch(struct db_tx *tx, const struct uuid *conversation_id, int64_t parent_seq,
-                       struct error *err)
+                       const char *agent_state, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *noted = NULL;
     CLEANUP(db_rows_done) PGresult *shown = NULL;
@@ -156,19 +182,32 @@ static int note_branch(struct db_tx *tx, const struct uuid *conversation_id, int
     if (db_tx_query(tx, SQL_NAVIGATE, DB_PARAMS(conversation_id->text, parent.text), &noted, err) <
         0)
         return -1;
-    return db_tx_query(tx, SQL_SHOW_AGAIN, DB_PARAMS(conversation_id->text), &shown, err);
+    return db_tx_query(tx, SQL_SHOW_AGAIN, DB_PARAMS(conversation_id->text, agent_state), &shown,
+                       err);
 }
 
 int branch_store_navigate(struct db *db, const struct uuid *conversation_id, const char *event_id,
                           struct error *err)
 {
+    return branch_store_navigate_with_files(db, conversation_id, event_id, NULL, err);
+}
+
+int branch_store_navigate_with_files(struct db *db, const struct uuid *conversation_id,
+                                     const char *event_id, const struct file_restore *restore,
+                                     struct error *err)
+{
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    CLEANUP(mem_freep) char *state_text = NULL;
+    json_auto_t *agent_state = NULL;
     int64_t seq = 0;
     int rc = 0;
 
-    if (db_tx_begin(db, &tx, err) < 0 || lock_resting(&tx, conversation_id, err) < 0 ||
-        (event_id != NULL && find_event(&tx, conversation_id, event_id, &seq, err) < 0) ||
-        note_branch(&tx, conversation_id, seq, err) < 0)
+    if (db_tx_begin(db, &tx, err) < 0 ||
+        lock_resting(&tx, conversation_id, &agent_state, err) < 0 ||
+        (event_id != NULL && find_event(&tx, conversation_id, event_id, &seq, err) < 0))
+        return -1;
+    state_text = state_with_restore(agent_state, restore);
+    if (note_branch(&tx, conversation_id, seq, state_text, err) < 0)
         return -1;
     rc = db_tx_commit(&tx, err);
     if (db_hint_is_due(rc, err))
@@ -290,6 +329,15 @@ static int copy_path(struct db_tx *tx, const struct fork *fork, const struct uui
         &rows, err);
 }
 
+static int copy_checkpoints(struct db_tx *tx, const struct fork *fork, const struct uuid *copy_id,
+                            struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    return db_tx_query(tx, SQL_COPY_CHECKPOINTS, DB_PARAMS(fork->source_id.text, copy_id->text),
+                       &rows, err);
+}
+
 static int read_end(struct db_tx *tx, struct conversation *copy, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
@@ -323,7 +371,8 @@ int branch_store_fork(struct db *db, const struct fork *fork, struct conversatio
     if (!is_new)
         return error_set(err, ERROR_CONFLICT, "Conversation with id %s already exists",
                          copy->id.text);
-    if (copy_path(&tx, fork, &copy->id, &path, err) < 0 || read_end(&tx, copy, err) < 0)
+    if (copy_path(&tx, fork, &copy->id, &path, err) < 0 ||
+        copy_checkpoints(&tx, fork, &copy->id, err) < 0 || read_end(&tx, copy, err) < 0)
         return -1;
     return db_tx_commit(&tx, err);
 }

@@ -18,6 +18,7 @@
 struct conversation;
 struct db;
 struct error;
+struct file_restore;
 struct history;
 
 /*
@@ -27,6 +28,11 @@ struct history;
  */
 int branch_store_navigate(struct db *db, const struct uuid *conversation_id, const char *event_id,
                           struct error *err) __attribute__((nonnull(1, 2, 4))) MUST_CHECK;
+/* As above; the next run sets files back (NULL: it does not, also not those ordered earlier). */
+int branch_store_navigate_with_files(struct db *db, const struct uuid *conversation_id,
+                                     const char *event_id, const struct file_restore *restore,
+                                     struct error *err)
+    __attribute__((nonnull(1, 2, 5))) MUST_CHECK;
 
 /*
  * Removes from a complete history the events off the path to its end, and the model's calls whose
@@ -42,8 +48,8 @@ struct fork {
 };
 
 /*
- * Stores a new conversation with a copy of the path to an event; moves its last_seq,
- * last_timestamp_us and leaf_event_id to the copy's end.
+ * Stores a new conversation with a copy of the path to an event, and of the checkpoints up to it;
+ * moves its last_seq, last_timestamp_us and leaf_event_id to the end of the copy.
  * Errors: ERROR_NOT_FOUND when the source has no such event, ERROR_CONFLICT when the new id is
  * taken.
  */

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "sandbox/actions/actions.h"
 #include "sandbox/bash/bash_routes.h"
+#include "sandbox/checkpoint/checkpoint_routes.h"
 #include "sandbox/core/action_limits.h"
 #include "sandbox/files/archive.h"
 #include "sandbox/files/files.h"
@@ -92,6 +93,10 @@ static const struct {
     {METHOD_POST, "/files/collect", "", ROUTE_KEYED, SMALL, project_files_handle, NULL},
     {METHOD_POST, "/repositories/fetch", "", ROUTE_KEYED, SMALL, repository_fetch_handle, NULL},
     {METHOD_POST, "/git/credentials", "", ROUTE_KEYED, SMALL, credentials_handle, NULL},
+    {METHOD_POST, "/checkpoints/take", "", ROUTE_KEYED, SMALL, checkpoint_handle_take, NULL},
+    {METHOD_POST, "/checkpoints/missing", "", ROUTE_KEYED, SMALL, checkpoint_handle_missing, NULL},
+    {METHOD_POST, "/checkpoints/read", "", ROUTE_KEYED, SMALL, checkpoint_handle_read, NULL},
+    {METHOD_POST, "/checkpoints/write", "", ROUTE_KEYED, ACTION, checkpoint_handle_write, NULL},
     {METHOD_GET, "/api/git/changes", "", ROUTE_KEYED, 0, git_handle_changes, NULL},
     {METHOD_GET, "/api/git/diff", "", ROUTE_KEYED, 0, git_handle_diff, NULL},
     {METHOD_GET, "/api/git/commits", "", ROUTE_KEYED, 0, git_handle_commits, NULL},

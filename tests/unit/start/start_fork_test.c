@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "model/conversation/conversation.h"
+#include "model/conversation/file_restore.h"
 #include "model/conversation/sealed_secrets.h"
 #include "model/conversation/worktree.h"
 #include "start/start.h"
@@ -147,6 +148,26 @@ static void refuse(const struct start_context *context, const struct conversatio
     assert_int_equal(err.code, code);
 }
 
+/* Its forks run where it is, and restored files would replace those of the source. */
+static void a_sandboxs_key_restores_no_files(void **state)
+{
+    CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+    CLEANUP(conversation_done) struct conversation source = CONVERSATION_INIT;
+    CLEANUP(conversation_done) struct conversation copy = CONVERSATION_INIT;
+    struct fork_order order = {.id = UUID_INIT, .files = FORK_FILES_RESTORED};
+    struct file_restore files;
+    struct error err = ERROR_INIT;
+
+    store_source(&context, &source);
+    source.runtime_kind = RUNTIME_DOCKER;
+    context.caller.kind = START_BY_SANDBOX;
+    refuse(&context, &source, &order, ERROR_FORBIDDEN);
+    order.files = FORK_FILES_BY_SANDBOX;
+    assert_done(start_fork(&context, &source, &order, &copy, &err), &err);
+    assert_false(file_restore_read(copy.agent_state, &files));
+    assert_string_equal(copy.runtime_session, source.runtime_session);
+}
+
 static void an_unknown_event_and_a_taken_id_are_refused(void **state)
 {
     CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
@@ -167,6 +188,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_copy_waits_for_its_own_work),
         cmocka_unit_test(a_copy_is_named_as_ordered),
         cmocka_unit_test(a_copy_keeps_the_cost_only_on_request),
+        cmocka_unit_test(a_sandboxs_key_restores_no_files),
         cmocka_unit_test(an_unknown_event_and_a_taken_id_are_refused),
     };
 

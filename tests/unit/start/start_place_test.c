@@ -104,6 +104,26 @@ static void a_copy_has_a_sandbox_like_its_sources(void **state)
     }
 }
 
+static void a_copy_apart_has_a_sandbox_of_its_own(void **state)
+{
+    static const enum runtime_kind sources[] = {RUNTIME_LOCAL, RUNTIME_DOCKER};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+        CLEANUP(conversation_done) struct conversation source = CONVERSATION_INIT;
+        CLEANUP(conversation_done) struct conversation copy = CONVERSATION_INIT;
+
+        source.user_id = uuid_random();
+        source.runtime_kind = sources[i];
+        source.runtime_session = mem_dup_text("c-source");
+        copy.id = uuid_random();
+        start_place_copy_apart(&source, &copy);
+        assert_string_equal(copy.user_id.text, source.user_id.text);
+        assert_int_equal(copy.runtime_kind, RUNTIME_DOCKER);
+        assert_string_not_equal(copy.runtime_session, "c-source");
+    }
+}
+
 /* As a client asks for it: the code of the refusal. */
 static enum error_code start_below(const struct start_context *context,
                                    const struct uuid *parent_id, const char *folder)
@@ -152,6 +172,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_child_shares_the_sandbox_of_its_parent),
         cmocka_unit_test(a_child_below_the_deepest_is_refused),
         cmocka_unit_test(a_copy_has_a_sandbox_like_its_sources),
+        cmocka_unit_test(a_copy_apart_has_a_sandbox_of_its_own),
         cmocka_unit_test(requested_child_is_below_ones_own_in_the_same_folder),
         cmocka_unit_test(requested_child_below_the_deepest_is_refused),
     };

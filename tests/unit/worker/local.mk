@@ -4,6 +4,7 @@ libworkertest_a_SOURCES = \
 	tests/unit/worker/events.c tests/unit/worker/events.h \
 	tests/unit/worker/run_fixture.c tests/unit/worker/run_fixture.h \
 	tests/unit/worker/stub_sandbox.c tests/unit/worker/stub_sandbox.h \
+	tests/unit/worker/stub_control.c tests/unit/worker/stub_state.h \
 	tests/unit/worker/subscriber.c tests/unit/worker/subscriber.h
 libworkertest_a_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
 
@@ -12,7 +13,7 @@ WORKER_TEST_LIBS = libworkertest.a libworker.a libtestsupport.a libtestcatalogue
 	$(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += \
-	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_child_run_test worker_delivery_test worker_hooks_test worker_jobs_test worker_mcp_test worker_pool_test worker_process_test worker_run_test worker_sender_test worker_step_test \
+	worker_test worker_agent_test worker_budget_run_test worker_calls_at_once_test worker_checkpoint_run_test worker_child_run_test worker_delivery_test worker_hooks_test worker_jobs_test worker_mcp_test worker_pool_test worker_process_test worker_run_test worker_sender_test worker_step_test \
 	worker_worktree_job_test
 worker_test_SOURCES = \
 	tests/unit/worker/core/run_control_test.c \
@@ -54,6 +55,9 @@ worker_agent_test_LDADD = libtestserver.a libllmfixture.a $(WORKER_TEST_LIBS)
 worker_run_test_SOURCES = tests/unit/worker/run_test.c
 worker_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_run_test_LDADD = $(WORKER_TEST_LIBS)
+worker_checkpoint_run_test_SOURCES = tests/unit/worker/checkpoint_run_test.c
+worker_checkpoint_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_checkpoint_run_test_LDADD = $(WORKER_TEST_LIBS)
 worker_calls_at_once_test_SOURCES = tests/unit/worker/calls_at_once_test.c
 worker_calls_at_once_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_calls_at_once_test_LDADD = $(WORKER_TEST_LIBS)
@@ -99,6 +103,7 @@ worker_mcp_test_SOURCES = \
 	tests/unit/worker/mcp/server_call_test.c \
 	tests/unit/worker/mcp/server_listing_test.c \
 	tests/unit/worker/mcp/server_token_test.c \
+	tests/unit/worker/mcp/stream_call_test.c \
 	tests/unit/worker/mcp/variables_test.c
 worker_mcp_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_mcp_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)

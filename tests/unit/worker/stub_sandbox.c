@@ -17,50 +17,10 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "worker/stub_state.h"
 
-#define ACTIONS_MAX 1024
 #define REQUEST_MAX_BYTES 8000000
-#define RUNS_WITHIN_MS 60000
 #define HELD_MOST_MS 60000
-
-struct stub_action {
-    char id[40];
-    json_t *reply; /* NULL while it runs */
-};
-
-struct stub {
-    struct lock lock; /* guards all below */
-    struct condition changed;
-    int listen_fd;
-    char url[64];
-    pthread_t thread;
-    bool is_stopping;
-    size_t n_threads;
-    struct stub_action actions[ACTIONS_MAX];
-    size_t n_actions;
-    size_t n_runs;
-    size_t n_running;
-    size_t n_starts;
-    size_t n_interrupts;
-    size_t n_releases;
-    size_t n_forgotten;
-    size_t n_acknowledged;
-    size_t n_doubts;
-    size_t generation;
-    bool is_hung;
-    char *refusal;
-    size_t n_commands;
-    int command_exit_code;
-    char *command_text;
-    size_t n_directories;
-    char directory[200]; /* of the newest such request */
-    size_t n_readings;
-    json_t *files;   /* the reply of /files/collect; NULL: {} */
-    json_t *program; /* {method: members of its observation}; NULL: none */
-    json_t *program_order;
-    json_t *hook_answers; /* {command: what it answers}; NULL: none */
-    json_t *hook_orders;  /* [{"id", "order"}]; NULL: none */
-};
 
 struct connection {
     struct stub *stub;
@@ -72,9 +32,6 @@ struct http {
     char path[200];
     const char *body;
 };
-
-/* A test's own formats are right. */
-#define stub_json(...) json_build(&(struct error)ERROR_INIT, __VA_ARGS__)
 
 static json_t *text_reply(const char *kind, const char *command, const char *text, int exit_code)
 {
@@ -106,7 +63,7 @@ static const char *expand(const json_t *env, const char *command)
     return dollar == NULL ? command : json_text_or(env, dollar + 1, "(unset)");
 }
 
-static struct stub_action *find_locked(struct stub *stub, const char *id) REQUIRES(stub -> lock)
+struct stub_action *stub_find_locked(struct stub *stub, const char *id)
 {
     for (size_t i = 0; i < stub->n_actions; i++) {
         if (text_equal(stub->actions[i].id, id))
@@ -171,6 +128,43 @@ static json_t *mcp_reply_locked(struct stub *stub, const json_t *request) REQUIR
     return reply;
 }
 
+static void note_checkpoint_locked(struct stub *stub, const char *what, const json_t *request)
+    REQUIRES(stub -> lock)
+{
+    strbuf_appendf(&stub->checkpoints, "%s ", what);
+    json_append_text(&stub->checkpoints, request);
+    strbuf_append_char(&stub->checkpoints, '\n');
+}
+
+static json_t *restore_reply_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
+{
+    json_t *reply = NULL;
+
+    note_checkpoint_locked(stub, "restore", json_object_get(request, "args"));
+    if (json_object_get(stub->restore, "state") != NULL)
+        return json_deep_copy(stub->restore);
+    reply = stub_json("{s:s, s:{s:s, s:b, s:[]}}", "state", "finished", "observation", "kind",
+                      "CheckpointObservation", "is_error", 0, "content");
+    if (stub->restore != NULL)
+        (void)json_object_update(json_object_get(reply, "observation"), stub->restore);
+    return reply;
+}
+
+static json_t *checkpoint_reply_locked(struct stub *stub, const char *what, const json_t *request)
+    REQUIRES(stub -> lock)
+{
+    json_t *reply = json_object();
+
+    note_checkpoint_locked(stub, what, request);
+    if (text_equal(what, "take") && stub->checkpoint != NULL)
+        (void)json_object_update(reply, stub->checkpoint);
+    if (text_equal(what, "missing"))
+        json_put(reply, "ids", stub->missing != NULL ? TAKE_PTR(stub->missing) : json_array());
+    if (text_equal(what, "read"))
+        json_put(reply, "objects", stub_json("[{s:s, s:s}]", "id", "an object", "data", ""));
+    return reply;
+}
+
 /* Runs a command; the lock is given up while it sleeps. */
 static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
 {
@@ -195,6 +189,8 @@ static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stu
     while (clock_monotonic_ms() < until_ms && stub->n_interrupts == n_before &&
            stub->n_releases == n_releases && !stub->is_stopping)
         (void)condition_wait_until(&stub->changed, &stub->lock, until_ms);
+    if (text_equal(json_text_or(request, "tool", ""), "checkpoint"))
+        return restore_reply_locked(stub, request);
     if (is_hook(request) ||
         json_object_get(json_object_get(stub->hook_answers, command), "state") != NULL)
         return hook_reply_locked(stub, command);
@@ -214,7 +210,7 @@ static json_t *kept_reply(const struct stub_action *action)
 static json_t *put_action_locked(struct stub *stub, const char *id, const json_t *request)
     REQUIRES(stub -> lock)
 {
-    struct stub_action *action = find_locked(stub, id);
+    struct stub_action *action = stub_find_locked(stub, id);
     json_t *reply = NULL;
     size_t index = 0;
 
@@ -222,7 +218,7 @@ static json_t *put_action_locked(struct stub *stub, const char *id, const json_t
         note_hook_locked(stub, id, request);
     while (action != NULL && action->reply == NULL && !stub->is_stopping) {
         condition_wait(&stub->changed, &stub->lock);
-        action = find_locked(stub, id);
+        action = stub_find_locked(stub, id);
     }
     if (action != NULL)
         return kept_reply(action);
@@ -233,7 +229,7 @@ static json_t *put_action_locked(struct stub *stub, const char *id, const json_t
     condition_wake_all(&stub->changed);
     reply = run_locked(stub, request);
     stub->n_running--;
-    action = find_locked(stub, id);
+    action = stub_find_locked(stub, id);
     if (action != NULL && action->reply == NULL)
         action->reply = json_deep_copy(reply);
     condition_wake_all(&stub->changed);
@@ -242,11 +238,19 @@ static json_t *put_action_locked(struct stub *stub, const char *id, const json_t
 
 static json_t *get_action_locked(struct stub *stub, const char *id) REQUIRES(stub -> lock)
 {
-    struct stub_action *action = find_locked(stub, id);
+    struct stub_action *action = stub_find_locked(stub, id);
 
     if (action == NULL)
         return stub_json("{s:s}", "state", "unknown");
     return action->reply == NULL ? stub_json("{s:s}", "state", "running") : kept_reply(action);
+}
+
+/* The sandbox of the session "other" is another one. */
+static json_t *show_other_locked(const struct stub *stub) REQUIRES(stub -> lock)
+{
+    return stub_json("{s:s, s:s, s:s, s:s, s:s}", "status", "running", "url", stub->url,
+                     "session_api_key", "owners-key", "call_key", "stub-key", "runtime_id",
+                     STUB_OTHER_RUNTIME);
 }
 
 static json_t *show_locked(const struct stub *stub) REQUIRES(stub -> lock)
@@ -284,7 +288,7 @@ static json_t *start_locked(struct stub *stub, const json_t *request) REQUIRES(s
     return show_locked(stub);
 }
 
-static void forget_locked(struct stub *stub) REQUIRES(stub -> lock)
+void stub_forget_locked(struct stub *stub)
 {
     for (size_t i = 0; i < stub->n_actions; i++) {
         json_decref(stub->actions[i].reply);
@@ -314,7 +318,9 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
 {
     if (text_equal(http->path, "/start"))
         return start_locked(stub, request);
-    if (text_starts_with(http->path, "/sessions/"))
+    if (text_starts_with(http->path, "/sessions/" STUB_OTHER_SESSION))
+        return show_other_locked(stub);
+    if (text_starts_with(http->path, "/sessions/") || text_equal(http->path, "/resume"))
         return show_locked(stub);
     if (text_equal(http->path, "/actions/acknowledge")) {
         stub->n_acknowledged += json_array_size(json_object_get(request, "ids"));
@@ -333,6 +339,8 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
     }
     if (text_equal(http->path, "/files/collect"))
         return read_files_locked(stub);
+    if (text_starts_with(http->path, "/checkpoints/"))
+        return checkpoint_reply_locked(stub, http->path + strlen("/checkpoints/"), request);
     if (text_ends_with(http->path, "/interrupt")) {
         stub->n_interrupts++;
         condition_wake_all(&stub->changed);
@@ -344,7 +352,8 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
 
 static bool is_of_sandbox(const struct http *http)
 {
-    return !text_equal(http->path, "/start") && !text_starts_with(http->path, "/sessions/");
+    return !text_equal(http->path, "/start") && !text_equal(http->path, "/resume") &&
+           !text_starts_with(http->path, "/sessions/");
 }
 
 static void wait_while_hung_locked(struct stub *stub) REQUIRES(stub -> lock)
@@ -452,6 +461,7 @@ struct stub *stub_start(void)
 
     lock_init(&stub->lock);
     condition_init(&stub->changed);
+    stub->checkpoints = (struct strbuf)STRBUF_INIT;
     stub->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (stub->listen_fd < 0 || bind(stub->listen_fd, (struct sockaddr *)&address, len) < 0 ||
         listen(stub->listen_fd, 64) < 0 ||
@@ -474,7 +484,7 @@ void stub_stop(struct stub *stub)
     condition_wake_all(&stub->changed);
     while (stub->n_threads > 0)
         condition_wait(&stub->changed, &stub->lock);
-    forget_locked(stub);
+    stub_forget_locked(stub);
     lock_release(&stub->lock);
     close(stub->listen_fd);
     condition_done(&stub->changed);
@@ -486,234 +496,9 @@ void stub_stop(struct stub *stub)
     json_decref(stub->program_order);
     json_decref(stub->hook_answers);
     json_decref(stub->hook_orders);
+    json_decref(stub->checkpoint);
+    json_decref(stub->restore);
+    json_decref(stub->missing);
+    strbuf_done(&stub->checkpoints);
     mem_free(stub);
-}
-
-const char *stub_url(struct stub *stub)
-{
-    return stub->url;
-}
-
-void stub_refuse_start(struct stub *stub, const char *detail)
-{
-    lock_take(&stub->lock);
-    mem_free(stub->refusal);
-    stub->refusal = detail == NULL ? NULL : mem_dup_text(detail);
-    lock_release(&stub->lock);
-}
-
-static size_t read_count(struct stub *stub, const size_t *count)
-{
-    size_t n = 0;
-
-    lock_take(&stub->lock);
-    n = *count;
-    lock_release(&stub->lock);
-    return n;
-}
-
-void stub_set_command(struct stub *stub, int exit_code, const char *text)
-{
-    lock_take(&stub->lock);
-    mem_free(stub->command_text);
-    stub->command_text = mem_dup_text(text);
-    stub->command_exit_code = exit_code;
-    lock_release(&stub->lock);
-}
-
-static void set_reply(struct stub *stub, json_t **reply_io, const char *text)
-{
-    struct error err = ERROR_INIT;
-    json_t *reply = NULL;
-
-    error_ignore(json_parse(text, strlen(text), &reply, &err), "a test's own reply is JSON");
-    lock_take(&stub->lock);
-    json_decref(*reply_io);
-    *reply_io = reply;
-    lock_release(&stub->lock);
-}
-
-void stub_set_files(struct stub *stub, const char *reply)
-{
-    set_reply(stub, &stub->files, reply);
-}
-
-void stub_set_program(struct stub *stub, const char *reply)
-{
-    set_reply(stub, &stub->program, reply);
-}
-
-void stub_program_order(struct stub *stub, struct strbuf *out)
-{
-    strbuf_reset(out);
-    lock_take(&stub->lock);
-    if (stub->program_order != NULL)
-        json_append_text(out, stub->program_order);
-    lock_release(&stub->lock);
-}
-
-void stub_answer_hook(struct stub *stub, const char *command, const char *answer)
-{
-    struct error err = ERROR_INIT;
-    json_t *members = NULL;
-
-    error_ignore(json_parse(answer, strlen(answer), &members, &err), "a test's own answer is JSON");
-    lock_take(&stub->lock);
-    if (stub->hook_answers == NULL)
-        stub->hook_answers = json_object();
-    json_put(stub->hook_answers, command, members);
-    lock_release(&stub->lock);
-}
-
-void stub_answer_hook_text(struct stub *stub, const char *command, int exit_code, const char *out)
-{
-    lock_take(&stub->lock);
-    if (stub->hook_answers == NULL)
-        stub->hook_answers = json_object();
-    json_put(stub->hook_answers, command,
-             stub_json("{s:i, s:s}", "exit_code", exit_code, "stdout", out));
-    lock_release(&stub->lock);
-}
-
-static bool has_hooks_locked(const struct stub *stub, size_t n) REQUIRES(stub -> lock)
-{
-    return json_array_size(stub->hook_orders) >= n;
-}
-
-size_t stub_n_hooks(struct stub *stub)
-{
-    size_t n = 0;
-
-    lock_take(&stub->lock);
-    n = json_array_size(stub->hook_orders);
-    lock_release(&stub->lock);
-    return n;
-}
-
-bool stub_wait_for_hooks(struct stub *stub, size_t n)
-{
-    int64_t deadline_ms = clock_monotonic_ms() + RUNS_WITHIN_MS;
-    bool is_reached = false;
-
-    lock_take(&stub->lock);
-    while (!has_hooks_locked(stub, n) &&
-           condition_wait_until(&stub->changed, &stub->lock, deadline_ms))
-        ;
-    is_reached = has_hooks_locked(stub, n);
-    lock_release(&stub->lock);
-    return is_reached;
-}
-
-void stub_hook(struct stub *stub, size_t index, struct strbuf *out)
-{
-    lock_take(&stub->lock);
-    strbuf_reset(out);
-    json_append_text(out, json_array_get(stub->hook_orders, index));
-    lock_release(&stub->lock);
-}
-
-size_t stub_n_readings(struct stub *stub)
-{
-    return read_count(stub, &stub->n_readings);
-}
-
-size_t stub_n_commands(struct stub *stub)
-{
-    return read_count(stub, &stub->n_commands);
-}
-
-void stub_replace_sandbox(struct stub *stub)
-{
-    lock_take(&stub->lock);
-    stub->generation++;
-    forget_locked(stub);
-    lock_release(&stub->lock);
-}
-
-void stub_hang(struct stub *stub)
-{
-    lock_take(&stub->lock);
-    stub->is_hung = true;
-    lock_release(&stub->lock);
-}
-
-void stub_release(struct stub *stub)
-{
-    lock_take(&stub->lock);
-    stub->n_releases++;
-    condition_wake_all(&stub->changed);
-    lock_release(&stub->lock);
-}
-
-size_t stub_n_runs(struct stub *stub)
-{
-    return read_count(stub, &stub->n_runs);
-}
-
-size_t stub_n_running(struct stub *stub)
-{
-    return read_count(stub, &stub->n_running);
-}
-
-size_t stub_n_starts(struct stub *stub)
-{
-    return read_count(stub, &stub->n_starts);
-}
-
-size_t stub_n_doubts(struct stub *stub)
-{
-    return read_count(stub, &stub->n_doubts);
-}
-
-size_t stub_n_interrupts(struct stub *stub)
-{
-    return read_count(stub, &stub->n_interrupts);
-}
-
-size_t stub_n_forgotten(struct stub *stub)
-{
-    return read_count(stub, &stub->n_forgotten);
-}
-
-size_t stub_n_directories(struct stub *stub)
-{
-    return read_count(stub, &stub->n_directories);
-}
-
-void stub_last_directory(struct stub *stub, char path_out[200])
-{
-    lock_take(&stub->lock);
-    memcpy(path_out, stub->directory, sizeof(stub->directory));
-    lock_release(&stub->lock);
-}
-
-size_t stub_n_acknowledged(struct stub *stub)
-{
-    return read_count(stub, &stub->n_acknowledged);
-}
-
-bool stub_wait_for_runs(struct stub *stub, size_t n)
-{
-    int64_t deadline_ms = clock_monotonic_ms() + RUNS_WITHIN_MS;
-    bool is_reached = false;
-
-    lock_take(&stub->lock);
-    while (stub->n_runs < n && condition_wait_until(&stub->changed, &stub->lock, deadline_ms))
-        ;
-    is_reached = stub->n_runs >= n;
-    lock_release(&stub->lock);
-    return is_reached;
-}
-
-bool stub_wait_for_starts(struct stub *stub, size_t n)
-{
-    int64_t deadline_ms = clock_monotonic_ms() + RUNS_WITHIN_MS;
-    bool is_reached = false;
-
-    lock_take(&stub->lock);
-    while (stub->n_starts < n && condition_wait_until(&stub->changed, &stub->lock, deadline_ms))
-        ;
-    is_reached = stub->n_starts >= n;
-    lock_release(&stub->lock);
-    return is_reached;
 }

@@ -54,6 +54,17 @@ size_t stub_n_hooks(struct stub *stub) NONNULL;
 bool stub_wait_for_hooks(struct stub *stub, size_t n) NONNULL;
 /* One of these requests as JSON: {"id": of the action, "order": the body}. */
 void stub_hook(struct stub *stub, size_t index, struct strbuf *out) NONNULL;
+/* From now on checkpoints are taken with this reply, JSON; else with {}. */
+void stub_set_checkpoint(struct stub *stub, const char *reply) NONNULL;
+/* From now on files are set back with this observation, JSON, or whole reply if it has a state. */
+void stub_set_restore(struct stub *stub, const char *reply) NONNULL;
+/* From now on these objects are missing, once: a list of ids, JSON. */
+void stub_set_missing(struct stub *stub, const char *ids) NONNULL;
+/* Appends the requests for checkpoints since the last call, a line each: last part, and body. */
+void stub_take_checkpoints(struct stub *stub, struct strbuf *out) NONNULL;
+/* A session with a sandbox of its own, which the same stub serves. */
+#define STUB_OTHER_SESSION "other"
+#define STUB_OTHER_RUNTIME "bbbbbbbbbbbbbbbb"
 /* How often they were read. */
 size_t stub_n_readings(struct stub *stub) NONNULL;
 size_t stub_n_commands(struct stub *stub) NONNULL;
@@ -70,6 +81,8 @@ void stub_hang(struct stub *stub) NONNULL;
 void stub_release(struct stub *stub) NONNULL;
 /* Actions that were begun, not counting repeated requests for the same. */
 size_t stub_n_runs(struct stub *stub) NONNULL;
+/* True if an action of that id was begun. */
+bool stub_has_action(struct stub *stub, const char *id) NONNULL;
 /* Actions that run now. */
 size_t stub_n_running(struct stub *stub) NONNULL;
 size_t stub_n_starts(struct stub *stub) NONNULL;

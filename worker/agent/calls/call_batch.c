@@ -15,6 +15,7 @@
 #include "worker/agent/core/side_wait.h"
 #include "worker/agent/mcp/server_call.h"
 #include "worker/agent/mcp/server_talk.h"
+#include "worker/agent/sandbox/checkpoint.h"
 #include "worker/agent/sandbox/sandbox_call.h"
 
 /* A call that was sent to the sandbox or to a server. */
@@ -237,6 +238,8 @@ int call_batch_run(struct agent *agent, const struct index_list *pending, struct
     struct call_batch batch;
     int rc = 0;
 
+    if (checkpoint_settle(agent, pending, err) < 0)
+        return -1;
     call_batch_init(&batch, agent, pending);
     rc = run_calls(&batch, err);
     call_batch_done(&batch);

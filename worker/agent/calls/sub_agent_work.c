@@ -23,6 +23,7 @@
 #include "worker/agent/calls/agent_start.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/database_retry.h"
+#include "worker/agent/core/run_control.h"
 #include "worker/agent/core/run_wait.h"
 #include "worker/context.h"
 
@@ -241,7 +242,7 @@ static int try_wait(struct agent *agent, void *call, struct error *err)
 
     if (task_store_suspend(agent->context->db, &agent->lease, waits->ids, waits->n, err) == 0)
         return 0;
-    return error_is_transient(err) ? -1 : settle_refusal(agent, "", err);
+    return error_is_transient(err) ? -1 : run_wait_refused(agent, "", err);
 }
 
 int sub_agent_work_wait(struct agent *agent, struct sub_agent_waits *waits, struct error *err)

@@ -23,6 +23,7 @@
 struct run_control;
 struct side_wait;
 struct direct_connections;
+struct http_call;
 struct sandbox;
 struct server_connections;
 struct stats;
@@ -49,15 +50,18 @@ struct agent {
     struct server_connections *servers; /* MCP servers; NULL: not used yet */
     int64_t n_iterations;               /* model answers in this run */
     struct uuid answer_id;              /* id for the event of the model's next answer */
-    int64_t told_attempt;  /* attempt of that answer that was streamed to subscribers; 0: none */
-    int64_t asked_seq;     /* the model's last request included everything up to here */
-    int64_t claimed_seq;   /* end of the log at the claim; calls pending before it are inherited */
-    size_t n_open_calls;   /* sent to the sandbox, without a stored result */
-    int64_t n_claims;      /* claims of this conversation without progress */
-    int64_t n_model_waits; /* in the outage of the model that lasts, see llm/outage.h */
-    int64_t model_out_since_ms;       /* when it began; clock_monotonic_ms() */
-    int64_t own_model_rests_until_ms; /* see llm/fallback.h; clock_monotonic_ms() */
-    int64_t unlimited_until_ms;       /* the user had no budget: asked again then; as above */
+    int64_t told_attempt; /* attempt of that answer that was streamed to subscribers; 0: none */
+    int64_t asked_seq;    /* the model's last request included everything up to here */
+    int64_t claimed_seq;  /* end of the log at the claim; calls pending before it are inherited */
+    size_t n_open_calls;  /* sent to the sandbox, without a stored result */
+    int64_t n_claims;     /* claims of this conversation without progress */
+    struct http_call *checkpoint_call; /* taking one, see checkpoint_begin(); NULL: none */
+    int64_t checkpoint_call_seq;       /* end of the log when it began */
+    int64_t checkpoint_seq;            /* of the newest checkpoint; 0: none. See knows_checkpoint */
+    int64_t n_model_waits;             /* in the outage of the model that lasts, see llm/outage.h */
+    int64_t model_out_since_ms;        /* when it began; clock_monotonic_ms() */
+    int64_t own_model_rests_until_ms;  /* see llm/fallback.h; clock_monotonic_ms() */
+    int64_t unlimited_until_ms;        /* the user had no budget: asked again then; as above */
     int64_t n_bad_calls;     /* answers in a row whose call, written as text, could not be read */
     size_t unsummed_until;   /* a view's length up to which its condenser had no summary */
     bool must_condense;      /* the model reported that the view exceeds its context window */
@@ -68,6 +72,7 @@ struct agent {
     bool has_read_servers;   /* the workspace's MCP servers: see server_reading.h */
     bool has_listed_servers; /* asked the MCP servers for their tools */
     bool has_ended_sessions; /* those at MCP servers that are not configured so any more */
+    bool knows_checkpoint;   /* checkpoint_seq was read */
     bool is_tidy;            /* the history's beginning has been pruned */
     bool is_over;            /* the run's end is stored, or the lease is lost */
 };

@@ -28,6 +28,7 @@
 #include "worker/agent/llm/outage.h"
 #include "worker/agent/llm/view_tokens.h"
 #include "worker/agent/llm/vision.h"
+#include "worker/agent/sandbox/checkpoint.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
@@ -234,6 +235,7 @@ static int ask_model(struct agent *agent, const struct model_choice *choice, str
     /* Starting it takes longer than most answers; only the first call waits for it. */
     if (agent->sandbox != NULL)
         sandbox_begin(agent->sandbox);
+    checkpoint_begin(agent);
     agent->asked_seq = agent->history.last_seq;
     agent->n_iterations++;
     if (ask_any(agent, choice, &question) < 0)

@@ -72,6 +72,11 @@ void sandbox_begin(struct sandbox *sandbox)
     sandbox_address_begin(&sandbox->address);
 }
 
+bool sandbox_is_ready(struct sandbox *sandbox)
+{
+    return sandbox_address_take(&sandbox->address);
+}
+
 int sandbox_ready(struct sandbox *sandbox, struct error *err)
 {
     return sandbox_address_wait(&sandbox->address, err);
@@ -304,7 +309,15 @@ int sandbox_end_action(struct sandbox_action *action, struct action_result *resu
     return 0;
 }
 
-static int read_reply(struct http_call *call, json_t **reply_out, struct error *err)
+static struct sandbox_http_request question_of(const struct sandbox_order *order)
+{
+    return (struct sandbox_http_request){.method = "POST",
+                                         .path = order->path,
+                                         .content = order->content,
+                                         .timeout_ms = order->timeout_ms};
+}
+
+int sandbox_ask_read(struct http_call *call, json_t **reply_out, struct error *err)
 {
     const char *body = NULL;
     size_t len = 0;
@@ -319,16 +332,24 @@ int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order, json
                 struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
-    const struct sandbox_http_request question = {.method = "POST",
-                                                  .path = order->path,
-                                                  .content = order->content,
-                                                  .timeout_ms = order->timeout_ms};
+    struct sandbox_http_request question = question_of(order);
 
     if (sandbox_ready(sandbox, err) < 0 ||
         sandbox_http_start(sandbox->agent, &sandbox->address.endpoint, &question, &call, err) < 0 ||
         sandbox_http_wait(sandbox->agent, call, err) < 0)
         return -1;
-    return read_reply(call, reply_out, err);
+    return sandbox_ask_read(call, reply_out, err);
+}
+
+int sandbox_ask_begin(struct sandbox *sandbox, const struct sandbox_order *order,
+                      struct http_call **call_out, struct error *err)
+{
+    struct sandbox_http_request question = question_of(order);
+
+    question.is_detached = true;
+    if (sandbox_ready(sandbox, err) < 0)
+        return -1;
+    return sandbox_http_start(sandbox->agent, &sandbox->address.endpoint, &question, call_out, err);
 }
 
 int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeout_s,

@@ -22,6 +22,7 @@
 
 struct agent;
 struct error;
+struct http_call;
 struct sandbox;
 
 /* NULL if neither a tool nor a hook of the conversation needs a sandbox. */
@@ -30,6 +31,8 @@ void sandbox_free(struct sandbox *sandbox);
 
 /* Begins to start it and returns; sandbox_ready() reports a failure. */
 void sandbox_begin(struct sandbox *sandbox) NONNULL;
+/* True if it is known to run: sandbox_ready() would not wait. */
+bool sandbox_is_ready(struct sandbox *sandbox) NONNULL MUST_CHECK;
 /*
  * Waits until it runs. ERROR_CANCELLED after a stop request, ERROR_UNAVAILABLE if it cannot be
  * started, with a message for the user.
@@ -114,6 +117,15 @@ struct sandbox_order {
  */
 int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order, json_t **reply_out,
                 struct error *err) NONNULL MUST_CHECK;
+/*
+ * As above up to the posting: another thread may wait for the call, which the caller frees, and
+ * read its reply.
+ */
+int sandbox_ask_begin(struct sandbox *sandbox, const struct sandbox_order *order,
+                      struct http_call **call_out, struct error *err) NONNULL MUST_CHECK;
+/* The reply to a call that is over, a new reference. From any thread. */
+int sandbox_ask_read(struct http_call *call, json_t **reply_out,
+                     struct error *err) NONNULL MUST_CHECK;
 /*
  * Runs one of deft's own commands immediately, outside the conversation's shells: *answer_out =
  * {"exit_code", "stdout", "stderr"}, a new reference. May run twice. Errors as sandbox_ask().

@@ -85,6 +85,22 @@ void sandbox_address_begin(struct sandbox_address *address)
         log_warning("sandbox.start_failed", LOG_ERROR(&err));
 }
 
+bool sandbox_address_take(struct sandbox_address *address)
+{
+    struct error ignored = ERROR_INIT;
+
+    if (sandbox_address_is_known(address))
+        return true;
+    /* After a failure the call stays: sandbox_address_wait() reads it again, and retries. */
+    if (address->call == NULL || !http_is_over_within(address->call, 0) ||
+        http_wait(address->call, &ignored) < 0 ||
+        runtime_api_read_start(address->call, &address->endpoint, &ignored) < 0)
+        return false;
+    http_call_free(TAKE_PTR(address->call));
+    address->is_doubted = false;
+    return true;
+}
+
 static void cancel_call(void *call)
 {
     http_cancel(call);

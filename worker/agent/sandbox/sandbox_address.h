@@ -37,6 +37,8 @@ int sandbox_address_wait(struct sandbox_address *address, struct error *err) NON
  */
 int sandbox_address_find(struct sandbox_address *address, int64_t timeout_ms,
                          struct error *err) NONNULL MUST_CHECK;
+/* Takes the reply to sandbox_address_begin() if it has come: true if the address is known then. */
+bool sandbox_address_take(struct sandbox_address *address) NONNULL MUST_CHECK;
 bool sandbox_address_is_known(const struct sandbox_address *address) NONNULL MUST_CHECK;
 /* No answer at the address: the next wait requests it again. The sandbox's id is kept. */
 void sandbox_address_forget(struct sandbox_address *address) NONNULL;

@@ -40,7 +40,7 @@ int sandbox_http_start(const struct agent *agent, const struct sandbox_endpoint 
     struct http_request request = {
         .method = question->method,
         .url = question->path,
-        .direct = agent->direct,
+        .direct = question->is_detached ? NULL : agent->direct,
         .headers = headers,
         .timeout_ms = question->timeout_ms,
         .max_reply_bytes = REPLY_MAX_BYTES,

@@ -37,7 +37,8 @@ struct sandbox_http_request {
     const char *path;
     const json_t *content; /* NULL: no body */
     int64_t timeout_ms;
-    bool is_watched; /* path is an action's: waited for by sandbox_http_watch() */
+    bool is_watched;  /* path is an action's: waited for by sandbox_http_watch() */
+    bool is_detached; /* another thread waits for the reply */
 };
 
 /* A watched request on its way. */

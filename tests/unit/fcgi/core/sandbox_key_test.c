@@ -172,6 +172,7 @@ static const struct {
     {SANDBOX_READS, "GET /api/conversations/search"},
     {SANDBOX_READS, "GET " CONVERSATION},
     {SANDBOX_READS, "GET " CONVERSATION "/agent_final_response"},
+    {SANDBOX_READS, "GET " CONVERSATION "/checkpoints"},
     {SANDBOX_READS, "GET " CONVERSATION "/egress_refusals"},
     {SANDBOX_READS, "GET " CONVERSATION "/events"},
     {SANDBOX_READS, "GET " CONVERSATION "/events/count"},

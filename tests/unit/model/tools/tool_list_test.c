@@ -2,6 +2,7 @@
  * All tools as clients, models and specifications know them, compared with tests/data/tools.txt;
  * names that mean tools.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/attr.h"
@@ -324,6 +325,32 @@ static void a_tool_of_ones_own_shadows_a_clients(void **state)
     assert_non_null(toolset_find(tools, "terminal")->own);
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Checkpoints depend on it: a tool that is missing here is believed to change files. */
+static void tools_that_change_no_files_are_known(void **state)
+{
+    static const char expected[] = "browser_get_content browser_get_state browser_get_storage "
+                                   "browser_list_tabs finish glob grep"
+                                   " invoke_skill list_directory read_file task_tracker think ";
+    CLEANUP(strbuf_done) struct strbuf found = STRBUF_INIT;
+    const char *names[64] = {NULL};
+    size_t n = 0;
+
+    (void)state;
+    for (size_t i = 0; i < tool_table_n; i++) {
+        if (tool_leaves_files(&tool_table[i]))
+            names[n++] = tool_table[i].name;
+    }
+    qsort(names, n, sizeof(*names), compare_names);
+    for (size_t i = 0; i < n; i++)
+        strbuf_appendf(&found, "%s ", names[i]);
+    assert_string_equal(found.text, expected);
+}
+
 int tool_list_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +359,7 @@ int tool_list_tests(void)
         cmocka_unit_test(tools_of_others_may_be_named),
         cmocka_unit_test(the_list_of_names_has_sets_once),
         cmocka_unit_test(some_tools_need_a_sandbox),
+        cmocka_unit_test(tools_that_change_no_files_are_known),
         cmocka_unit_test(tools_of_clients_come_last),
         cmocka_unit_test(hints_of_clients_have_the_protocols_defaults),
         cmocka_unit_test(a_tool_of_ones_own_shadows_a_clients),

@@ -195,12 +195,15 @@ static void parts_go_with_the_whole(void **state)
     test_sql(DISCARDED(ADD_BRANCH(
         "2") ";"
              " INSERT INTO condensed_views SELECT id, 1, 0, 0, '{}' FROM conversations LIMIT 1;"
+             " INSERT INTO checkpoints (conversation_id, seq, runtime_session, runtime_id, details)"
+             "  SELECT conversation_id, 1, 's', 'r', '{}' FROM branches;"
              " UPDATE conversations SET parent_id = (SELECT conversation_id FROM branches)"
              "  WHERE id <> (SELECT conversation_id FROM branches);"
              " DELETE FROM conversations WHERE id = (SELECT conversation_id FROM "
              "branches);" ASSERT_THAT(
                  "NOT EXISTS (SELECT 1 FROM branches) AND NOT EXISTS (SELECT 1 FROM"
-                 " condensed_views) AND (SELECT count(*) FROM conversations"
+                 " condensed_views) AND NOT EXISTS (SELECT 1 FROM checkpoints)"
+                 " AND (SELECT count(*) FROM conversations"
                  " WHERE parent_id IS NULL) = 1")));
     test_sql(DISCARDED(
         "INSERT INTO webhooks (id) VALUES ('w');"
@@ -243,13 +246,13 @@ static void each_process_may_do_what_it_needs(void **state)
         const char *tables;
     } cases[] = {
         {"deft_fcgi", "SELECT",
-         "api_keys branches budget_extensions conversations documents events jobs"
+         "api_keys branches budget_extensions checkpoints conversations documents events jobs"
          " mcp_grant_tokens mcp_grants mcp_sign_ins model_outages preview_passes"
          " preview_sessions runtime_keys runtimes secret_reads server_init sessions sign_in_links "
          "spending"
-         " users warm_configs webhook_cursors webhooks"},
+         " task_waits users warm_configs webhook_cursors webhooks"},
         {"deft_fcgi", "INSERT",
-         "api_keys branches budget_extensions conversations documents events jobs"
+         "api_keys branches budget_extensions checkpoints conversations documents events jobs"
          " mcp_grant_tokens mcp_grants mcp_sign_ins preview_passes preview_sessions"
          " runtime_keys secret_reads server_init sessions sign_in_links users"
          " webhook_cursors webhook_leftovers"},
@@ -259,7 +262,7 @@ static void each_process_may_do_what_it_needs(void **state)
          " webhook_cursors"},
         {"deft_fcgi", "DELETE",
          "conversations documents events jobs mcp_grant_tokens mcp_grants mcp_sign_ins"
-         " preview_passes preview_sessions sessions sign_in_links"},
+         " preview_passes preview_sessions sessions sign_in_links task_waits"},
         {"deft_gateway", "SELECT",
          "api_keys branches conversations events jobs runtimes server_init sessions"
          " users"},
@@ -267,16 +270,17 @@ static void each_process_may_do_what_it_needs(void **state)
         {"deft_gateway", "UPDATE", "conversations"},
         {"deft_gateway", "DELETE", ""},
         {"deft_worker", "SELECT",
-         "branches budget_extensions condensed_views conversations documents events jobs"
-         " mcp_grant_tokens mcp_grants model_outages server_init spending users webhook_cursors"
-         " webhook_leftovers webhooks"},
+         "branches budget_extensions checkpoints condensed_views conversations documents events"
+         " jobs mcp_grant_tokens mcp_grants model_outages server_init spending task_waits users"
+         " webhook_cursors webhook_leftovers webhooks"},
         {"deft_worker", "INSERT",
-         "condensed_views conversations events jobs mcp_grant_tokens mcp_grants model_outages"
-         " spending webhook_cursors webhooks"},
+         "checkpoints condensed_views conversations events jobs mcp_grant_tokens mcp_grants"
+         " model_outages spending task_waits webhook_cursors webhooks"},
         {"deft_worker", "UPDATE",
          "condensed_views conversations jobs mcp_grants model_outages spending webhook_cursors"
          " webhooks"},
-        {"deft_worker", "DELETE", "jobs mcp_grant_tokens mcp_grants webhook_cursors webhooks"},
+        {"deft_worker", "DELETE",
+         "jobs mcp_grant_tokens mcp_grants task_waits webhook_cursors webhooks"},
         {"deft_runtime", "SELECT",
          "admin_logins conversations egress_refusals image_builds runtime_keys runtimes"
          " users warm_configs warm_sandboxes"},

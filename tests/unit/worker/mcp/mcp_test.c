@@ -27,5 +27,5 @@ int main(int argc, char **argv)
     test_need_postgres(argv);
     return variables_tests() + ended_sessions_tests() + program_call_tests() +
            server_listing_tests() + server_call_tests() + server_token_tests() +
-           project_servers_tests();
+           project_servers_tests() + stream_call_tests();
 }

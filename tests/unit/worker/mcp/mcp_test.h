@@ -31,6 +31,9 @@
         .bytes = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",        \
         .ending = TEST_CLOSE                                                                       \
     }
+/* An answer that is a stream, and an event of it. */
+#define STREAM "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+#define EVENT(json) "data: " json "\n\n"
 #define REFUSAL(status)                                                                            \
     {.bytes = "HTTP/1.1 " status " No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",          \
      .ending = TEST_CLOSE}
@@ -46,6 +49,7 @@ int program_call_tests(void);
 int server_call_tests(void);
 int server_listing_tests(void);
 int server_token_tests(void);
+int stream_call_tests(void);
 int variables_tests(void);
 
 #endif

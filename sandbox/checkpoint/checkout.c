@@ -1,0 +1,243 @@
+#include "sandbox/checkpoint/checkout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "sandbox/checkpoint/file_list.h"
+#include "sandbox/checkpoint/object_store.h"
+#include "sandbox/checkpoint/tree.h"
+
+enum { NAMED_KEPT_MAX = 50, FOLDER_MODE = 0777, PERMISSIONS = 0777 };
+
+#define FRESH_NAME ".deft-checkpoint.new"
+
+/* A restore in progress. */
+struct checkout {
+    const struct object_store *store;
+    const struct file_list *present;
+    struct file_list wanted;
+    int root;
+    struct checkout_result *result;
+};
+
+void checkout_result_done(struct checkout_result *result)
+{
+    json_decref(TAKE_PTR(result->kept));
+}
+
+static void checkout_done(struct checkout *checkout)
+{
+    file_list_done(&checkout->wanted);
+    fd_close(&checkout->root);
+}
+
+static void note_kept(struct checkout *checkout, const char *path)
+{
+    if (json_array_size(checkout->result->kept) < NAMED_KEPT_MAX)
+        json_push(checkout->result->kept, json_text(path, strlen(path)));
+}
+
+/* --- what differs --- */
+
+static bool is_same(const struct listed_file *a, const struct listed_file *b)
+{
+    return a != NULL && b != NULL && a->mode == b->mode && text_equal(a->id.hex, b->id.hex);
+}
+
+static int read_wanted(struct checkout *checkout, const struct object_id *tree, struct error *err)
+{
+    if (tree_read(checkout->store, tree, &checkout->wanted, err) < 0)
+        return -1;
+    file_list_sort(&checkout->wanted);
+    for (size_t i = 0; i < checkout->wanted.n; i++) {
+        const struct listed_file *file = &checkout->wanted.items[i];
+        CLEANUP(strbuf_done) struct strbuf content = STRBUF_INIT;
+
+        if (!is_same(file, file_list_find(checkout->present, file->path)) &&
+            object_store_read(checkout->store, OBJECT_BLOB, &file->id, &content, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- folders --- */
+
+enum parent_need { PARENT_EXISTS, PARENT_IS_MADE };
+
+/* Enters one folder, never through a link. */
+static int enter(int *folder, const char *name, enum parent_need need)
+{
+    int below = -1;
+
+    if (need == PARENT_IS_MADE && mkdirat(*folder, name, FOLDER_MODE) < 0 && errno != EEXIST)
+        return -1;
+    below = openat(*folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    fd_close(folder);
+    *folder = below;
+    return below < 0 ? -1 : 0;
+}
+
+/* The folder of a path, or -1 with errno; *name_out is its last part. */
+static int open_parent(const struct checkout *checkout, const char *path, enum parent_need need,
+                       const char **name_out)
+{
+    CLEANUP(mem_freep) char *rest = mem_dup_text(path);
+    int folder = fcntl(checkout->root, F_DUPFD_CLOEXEC, 0);
+    char *name = rest;
+    char *slash = NULL;
+
+    for (slash = strchr(name, '/'); slash != NULL && folder >= 0; slash = strchr(name, '/')) {
+        *slash = '\0';
+        (void)!enter(&folder, name, need);
+        name = slash + 1;
+    }
+    *name_out = path + (name - rest);
+    return folder;
+}
+
+/* Removes the folders of a removed file that are empty now. */
+static void remove_empty_folders(const struct checkout *checkout, const char *path)
+{
+    CLEANUP(mem_freep) char *folder = mem_dup_text(path);
+    char *slash = NULL;
+
+    for (slash = strrchr(folder, '/'); slash != NULL; slash = strrchr(folder, '/')) {
+        CLEANUP(fd_close) int parent = -1;
+        const char *name = NULL;
+
+        *slash = '\0';
+        parent = open_parent(checkout, folder, PARENT_EXISTS, &name);
+        if (parent < 0 || unlinkat(parent, name, AT_REMOVEDIR) < 0)
+            return;
+    }
+}
+
+/* --- files --- */
+
+static void remove_file(struct checkout *checkout, const char *path)
+{
+    CLEANUP(fd_close) int parent = -1;
+    const char *name = NULL;
+
+    parent = open_parent(checkout, path, PARENT_EXISTS, &name);
+    if (parent < 0 || unlinkat(parent, name, 0) < 0) {
+        if (errno != ENOENT)
+            note_kept(checkout, path);
+        return;
+    }
+    checkout->result->n_removed++;
+    remove_empty_folders(checkout, path);
+}
+
+static void remove_unwanted(struct checkout *checkout)
+{
+    for (size_t i = 0; i < checkout->present->n; i++) {
+        if (file_list_find(&checkout->wanted, checkout->present->items[i].path) == NULL)
+            remove_file(checkout, checkout->present->items[i].path);
+    }
+}
+
+static int make_link(int parent, const struct strbuf *content, struct error *err)
+{
+    if (symlinkat(content->text, parent, FRESH_NAME) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "symlink: %m");
+    return 0;
+}
+
+static int make_plain(int parent, const struct listed_file *file, const struct strbuf *content,
+                      struct error *err)
+{
+    CLEANUP(fd_close) int fd =
+        openat(parent, FRESH_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "open: %m");
+    if (fd_write_all(fd, content->text, content->len, err) < 0)
+        return -1;
+    if (fchmod(fd, file->mode & PERMISSIONS) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "chmod: %m");
+    return 0;
+}
+
+/*
+ * Moves the fresh file into place: over a file that the checkpoint of the present files has, and
+ * never over anything else. False if something is in the way.
+ */
+static bool place(const struct checkout *checkout, int parent, const char *name, const char *path)
+{
+    bool is_placed = false;
+
+    if (file_list_find(checkout->present, path) != NULL)
+        is_placed = renameat(parent, FRESH_NAME, parent, name) == 0;
+    else
+        is_placed = linkat(parent, FRESH_NAME, parent, name, 0) == 0;
+    (void)unlinkat(parent, FRESH_NAME, 0);
+    return is_placed;
+}
+
+static int write_file(struct checkout *checkout, const struct listed_file *file, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf content = STRBUF_INIT;
+    CLEANUP(fd_close) int parent = -1;
+    const char *name = NULL;
+    int rc = 0;
+
+    if (object_store_read(checkout->store, OBJECT_BLOB, &file->id, &content, err) < 0)
+        return -1;
+    parent = open_parent(checkout, file->path, PARENT_IS_MADE, &name);
+    if (parent < 0) {
+        note_kept(checkout, file->path);
+        return 0;
+    }
+    (void)unlinkat(parent, FRESH_NAME, 0);
+    rc = file->mode == FILE_MODE_LINK ? make_link(parent, &content, err)
+                                      : make_plain(parent, file, &content, err);
+    if (rc < 0) {
+        (void)unlinkat(parent, FRESH_NAME, 0);
+        return error_wrap(err, "%s", file->path);
+    }
+    if (place(checkout, parent, name, file->path))
+        checkout->result->n_written++;
+    else
+        note_kept(checkout, file->path);
+    return 0;
+}
+
+static int write_wanted(struct checkout *checkout, struct error *err)
+{
+    for (size_t i = 0; i < checkout->wanted.n; i++) {
+        const struct listed_file *file = &checkout->wanted.items[i];
+
+        if (!is_same(file, file_list_find(checkout->present, file->path)) &&
+            write_file(checkout, file, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int checkout_run(const struct object_store *store, const char *workspace,
+                 const struct file_list *present, const struct object_id *tree,
+                 struct checkout_result *result, struct error *err)
+{
+    CLEANUP(checkout_done) struct checkout checkout = {
+        .store = store, .present = present, .wanted = FILE_LIST_INIT, .root = -1, .result = result};
+
+    result->kept = json_array();
+    if (read_wanted(&checkout, tree, err) < 0)
+        return -1;
+    checkout.root = open(workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (checkout.root < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "open %s: %m", workspace);
+    remove_unwanted(&checkout);
+    return write_wanted(&checkout, err);
+}

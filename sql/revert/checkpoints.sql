@@ -1,0 +1,4 @@
+-- Revert deft_schema:checkpoints from pg
+BEGIN;
+DROP TABLE checkpoints;
+COMMIT;

@@ -147,6 +147,7 @@ static void settings_have_their_defaults(void **state)
         {"DEFT_BUDGET_PER_USER_CENTS", "(count, default 0)"},
         {"DEFT_BUDGET_PER_DAY_CENTS", "(count, default 0)"},
         {"DEFT_BUDGET_UNPRICED", "(0 or 1, default 0)"},
+        {"DEFT_MODEL_OUTAGE_MS", "(milliseconds, default 600000)"},
         {"DEFT_CA_FILE", "(text)"},
         {"DEFT_CATALOGUE_DIR", "/catalogue)"},
         {"DEFT_CATALOGUE_OVERRIDES", "(text)"},

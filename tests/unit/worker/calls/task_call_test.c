@@ -580,6 +580,9 @@ static void interrupted_run_does_not_wait(void **state)
              "{\"agent\": {\"tool_concurrency_limit\": 2}}");
     index_list_add(&tasks, last_call(&claimed.agent) - 1);
     index_list_add(&tasks, last_call(&claimed.agent));
+    /* The turn has its checkpoint, which the request would stop. */
+    claimed.agent.knows_checkpoint = true;
+    claimed.agent.checkpoint_seq = claimed.agent.history.last_seq;
     run_control_request(&claimed.control, STOP_INTERRUPT);
     step_check(call_batch_run(&claimed.agent, &tasks, &err), &err);
     assert_false(claimed.agent.is_over);

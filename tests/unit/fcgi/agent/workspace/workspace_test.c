@@ -412,7 +412,7 @@ static void browser_is_usable_where_sandboxes_have_one(void **state)
         DISPATCH(names, ALICE, "GET", "/api/tools/", NULL);
 
         assert_json_at(catalog.body.text, "tools[3].usable", "true");
-        assert_json_at(names.body.text, "[13]", "\"browser_tool_set\"");
+        assert_json_at(names.body.text, "[14]", "\"browser_tool_set\"");
     }
     fixture->settings.sandbox_browser = 0;
     {

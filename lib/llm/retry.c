@@ -189,7 +189,7 @@ static void complete_usage(const struct llm_call *call, const struct llm_request
     usage->latency_s = (double)(clock_monotonic_us() - began_us) / US_PER_S;
     usage->at_s = (double)clock_utc_us() / US_PER_S;
     usage->cost = price_of(request->spec, facts, usage);
-    usage->context_window = llm_window_tokens(call->llm->options.catalogue, request->spec);
+    usage->context_window = window_of(request->spec, facts);
 }
 
 static int attempt(struct llm_call *call, const struct llm_request *request,

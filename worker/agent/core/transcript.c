@@ -7,6 +7,7 @@ void transcript_done(struct transcript *transcript)
     if (transcript == NULL)
         return;
     llm_prompt_done(&transcript->prompt);
+    json_decref(transcript->spec);
     *transcript = (struct transcript)TRANSCRIPT_INIT;
 }
 
@@ -14,18 +15,23 @@ void transcript_restart(struct transcript *transcript)
 {
     uint64_t generation = transcript->generation + 1;
 
-    llm_prompt_done(&transcript->prompt);
-    *transcript = (struct transcript)TRANSCRIPT_INIT;
+    transcript_done(transcript);
     transcript->generation = generation;
 }
 
 void transcript_begin(struct transcript *transcript, const struct catalogue *catalogue,
-                      const json_t *spec)
+                      json_t *spec)
 {
-    if (llm_prompt_fits(&transcript->prompt, catalogue, spec))
+    /* Looking the model up costs more than the rest of most updates. */
+    if (spec == transcript->spec)
         return;
-    transcript_restart(transcript);
-    llm_prompt_begin(&transcript->prompt, catalogue, spec);
+    if (!llm_prompt_fits(&transcript->prompt, catalogue, spec)) {
+        transcript_restart(transcript);
+        llm_prompt_begin(&transcript->prompt, catalogue, spec);
+    }
+    json_incref(spec);
+    json_decref(transcript->spec);
+    transcript->spec = spec;
 }
 
 void transcript_update(struct transcript *transcript, const struct history *history)

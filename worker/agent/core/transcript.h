@@ -23,6 +23,7 @@ struct history;
 
 struct transcript {
     struct llm_prompt prompt;         /* for llm_request.prompt */
+    json_t *spec;                     /* that the prompt was begun for; NULL: not yet */
     struct llm_prompt_end settled;    /* the end of its final part */
     size_t n_events;                  /* events of the history whose messages are final */
     struct token_count count;         /* of the messages */
@@ -39,9 +40,12 @@ struct transcript {
 void transcript_done(struct transcript *transcript);
 /* Discards the prompt: the next update begins with the first event. */
 void transcript_restart(struct transcript *transcript) NONNULL;
-/* Begins the prompt anew, without tools, if the model that `spec` names takes another form. */
+/*
+ * Begins the prompt anew, without tools, if the model that `spec` names takes another form. Keeps a
+ * reference to `spec`, which must not change any more.
+ */
 void transcript_begin(struct transcript *transcript, const struct catalogue *catalogue,
-                      const json_t *spec) NONNULL;
+                      json_t *spec) NONNULL;
 /*
  * Sets the tools, see llm_prompt_set_tools(), after transcript_begin(); they are kept until the
  * prompt begins anew.

@@ -19,14 +19,14 @@ static void write_tools(struct agent *agent)
     transcript_set_tools(&agent->transcript, tools);
 }
 
-void agent_prompt_write(struct agent *agent, const json_t *spec)
+void agent_prompt_write(struct agent *agent, json_t *spec)
 {
     transcript_begin(&agent->transcript, agent->context->catalogue, spec);
     write_tools(agent);
     transcript_update(&agent->transcript, &agent->history);
 }
 
-void agent_prompt_update(struct agent *agent, const json_t *spec)
+void agent_prompt_update(struct agent *agent, json_t *spec)
 {
     if (agent->transcript.prompt.format == NULL)
         agent_prompt_write(agent, spec);

@@ -13,8 +13,8 @@
 struct agent;
 
 /* Brings agent->transcript up to date for the model of that LLM object. */
-void agent_prompt_write(struct agent *agent, const json_t *spec) NONNULL;
+void agent_prompt_write(struct agent *agent, json_t *spec) NONNULL;
 /* The same in whatever form the prompt has already; that of the LLM object if it has none. */
-void agent_prompt_update(struct agent *agent, const json_t *spec) NONNULL;
+void agent_prompt_update(struct agent *agent, json_t *spec) NONNULL;
 
 #endif

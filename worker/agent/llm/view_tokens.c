@@ -66,9 +66,11 @@ struct view_tokens view_tokens_measure(struct agent *agent)
     model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
     model = json_text_or(choice.spec, "model", "");
     tokens.window = token_gauge_window(&agent->gauge, model);
+    if (condenser == NULL && tokens.window == 0)
+        return tokens;
     window = lower((size_t)llm_window_tokens(agent->context->catalogue, choice.spec),
                    (size_t)tokens.window);
-    if ((tokens.max_tokens == 0 && window == 0) || (condenser == NULL && tokens.window == 0))
+    if (tokens.max_tokens == 0 && window == 0)
         return tokens;
     agent_prompt_update(agent, choice.spec);
     tokens.scale = token_gauge_scale(&agent->gauge, model);

@@ -56,7 +56,7 @@ int vision_end_run(struct agent *agent, const json_t *spec, bool *ended_out, str
     struct conversation_write change = {.made_progress = true};
 
     *ended_out = false;
-    if (llm_takes_images(catalogue, spec) || !vision_is_asked(&agent->history))
+    if (!vision_is_asked(&agent->history) || llm_takes_images(catalogue, spec))
         return 0;
     *ended_out = true;
     log_info("model.blind");

@@ -43,9 +43,12 @@ struct server_connections *server_connections_of(struct agent *agent)
 
 void server_connections_settle(struct agent *agent)
 {
-    json_auto_t *digests = project_servers_digests(agent->conversation.spec);
+    json_auto_t *digests = NULL;
 
-    if (agent->servers == NULL || json_equal(agent->servers->digests, digests))
+    if (agent->servers == NULL)
+        return;
+    digests = project_servers_digests(agent->conversation.spec);
+    if (json_equal(agent->servers->digests, digests))
         return;
     (void)server_connections_keep_sessions(agent);
     server_connections_free(TAKE_PTR(agent->servers));

@@ -123,24 +123,22 @@ static void a_switched_model_gets_its_own_form(void **state)
     CLEANUP(transcript_done) struct transcript transcript = TRANSCRIPT_INIT;
     CLEANUP(strbuf_done) struct strbuf chat = STRBUF_INIT;
     json_auto_t *recorded = worker_data("history-hello.json");
-    json_auto_t *spec = json_object();
+    json_auto_t *spec = test_json("{\"model\": \"openai/x\"}");
+    json_auto_t *other = test_json("{\"model\": \"anthropic/claude-sonnet-4-5\"}");
     json_auto_t *tools = json_array();
 
     (void)state;
     history_add_json(&history, json_object_get(recorded, "events"));
-    json_put_text(spec, "model", "openai/x");
     transcript_begin(&transcript, test_catalogue(), spec);
     transcript_update(&transcript, &history);
     transcript_set_tools(&transcript, tools);
     strbuf_append(&chat, transcript.prompt.messages.text);
-    json_put_text(spec, "model", "anthropic/claude-sonnet-4-5");
-    transcript_begin(&transcript, test_catalogue(), spec);
+    transcript_begin(&transcript, test_catalogue(), other);
     transcript_update(&transcript, &history);
     assert_false(transcript.has_tools);
     assert_true(transcript.prompt.system.len > 0);
     assert_null(strstr(transcript.prompt.messages.text, "tool_calls"));
     assert_non_null(strstr(transcript.prompt.messages.text, "tool_result"));
-    json_put_text(spec, "model", "openai/x");
     transcript_begin(&transcript, test_catalogue(), spec);
     transcript_update(&transcript, &history);
     assert_string_equal(transcript.prompt.messages.text, chat.text);

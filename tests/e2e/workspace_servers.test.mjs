@@ -93,19 +93,21 @@ test('after the consent the next run uses it, until the file changes', async (t)
   assert.ok(fake.requests.every(({ headers }) => headers['x-token'] === 'value-of-token'));
 
   await where.put('.mcp.json', config({ loud: { url: `${other.url}/mcp`, headers: { 'X-Token': '${TOKEN}' } } }));
-  const n = fake.requests.length;
+  // All but the end of the session, which comes when it likes.
+  const asked = () => fake.requests.filter(({ method }) => method !== 'DELETE').length;
+  const n = asked();
   assert.equal(await conversation.ask('and now'), 'finished');
   events = await conversation.events();
   const [changed] = told(events).at(-1);
   assert.deepEqual([changed.url, changed.is_consented], [`${other.url}/mcp`, false]);
-  assert.deepEqual([fake.requests.length, other.requests.length], [n, 0]);
+  assert.deepEqual([asked(), other.requests.length], [n, 0]);
   assert.ok(!functionsOf(requestsOf(conversation).at(-1)).includes('loud_shout'));
   const stale = await conversation.call('POST', '/project_mcp_servers/consent', { json: { name: 'loud', digest: first.digest } });
   assert.equal(stale.status, 409, stale.text);
   await allow(conversation, changed);
   assert.equal(await conversation.ask('again, use it'), 'finished');
   assert.ok(other.requests.some(({ message }) => message?.method === 'tools/call'));
-  assert.equal(fake.requests.length, n);
+  assert.equal(asked(), n);
   await assertSound(conversation);
 });
 

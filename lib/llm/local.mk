@@ -31,7 +31,7 @@ libllm_a_SOURCES = \
 	lib/llm/formats/turn_list.c lib/llm/formats/turn_list.h \
 	lib/llm/response_builder.c lib/llm/response_builder.h \
 	lib/llm/json_repair.c lib/llm/json_repair.h \
-	lib/llm/price.c lib/llm/price.h \
+	lib/llm/price.c lib/llm/price.h lib/llm/window.c lib/llm/window.h \
 	lib/llm/route.c lib/llm/route.h \
 	lib/llm/retry.c \
 	lib/llm/scripted.c lib/llm/scripted.h \

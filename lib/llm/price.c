@@ -56,20 +56,6 @@ static bool has_proxy(const json_t *spec)
            route.provider->takes_litellm;
 }
 
-int64_t window_of(const json_t *spec, const struct model_facts *facts)
-{
-    return json_int_or(spec, "max_input_tokens", facts != NULL ? facts->window_tokens : 0);
-}
-
-int64_t llm_window_tokens(const struct catalogue *catalogue, const json_t *spec)
-{
-    const char *model = json_text_or(spec, "model", "");
-    const struct model_facts *facts =
-        catalogue_find_model(catalogue, json_text_or(spec, "model_canonical_name", model));
-
-    return window_of(spec, facts);
-}
-
 bool llm_has_price(const struct catalogue *catalogue, const json_t *spec)
 {
     const char *model = json_text_or(spec, "model", "");

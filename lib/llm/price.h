@@ -1,10 +1,8 @@
 /*
- * Internal to lib/llm: the cost of a call, and the model's window.
+ * Internal to lib/llm: the cost of a call.
  */
 #ifndef DEFT_LLM_PRICE_H
 #define DEFT_LLM_PRICE_H
-
-#include <stdint.h>
 
 #include <jansson.h>
 
@@ -20,12 +18,5 @@ struct model_facts;
  */
 double price_of(const json_t *spec, const struct model_facts *facts, const struct llm_usage *usage)
     __attribute__((nonnull(1, 3))) MUST_CHECK;
-
-/*
- * Most tokens that the model reads: as its LLM object says, else as is known of it (NULL: nothing);
- * 0: unknown.
- */
-int64_t window_of(const json_t *spec, const struct model_facts *facts)
-    __attribute__((nonnull(1))) MUST_CHECK;
 
 #endif

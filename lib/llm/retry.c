@@ -22,6 +22,7 @@
 #include "llm/response_builder.h"
 #include "llm/route.h"
 #include "llm/scripted.h"
+#include "llm/window.h"
 #include "model/catalogue/catalogue.h"
 #include "model/catalogue/model_table.h"
 #include "model/masking/masker.h"

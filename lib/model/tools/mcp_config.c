@@ -64,9 +64,10 @@ enum mcp_transport mcp_server_transport(const json_t *server)
 
 bool mcp_server_is_sequential(const json_t *spec, const char *name)
 {
-    const json_t *config = json_object_get(json_object_get(spec, "agent"), "mcp_config");
+    json_auto_t *servers = mcp_servers_of(spec);
+    const json_t *server = json_object_get(servers, name);
 
-    return mcp_server_transport(json_object_get(config, name)) == MCP_SSE;
+    return server != NULL && mcp_server_transport(server) == MCP_SSE;
 }
 
 int64_t mcp_server_call_ms(const json_t *server)

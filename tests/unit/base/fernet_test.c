@@ -133,6 +133,31 @@ static void secrets_of_any_length_come_back(void **state)
     }
 }
 
+/*
+ * With keys whose half that signs is right and whose half that enciphers is not. The padding of
+ * what they decipher is right by chance, with one in 256.
+ */
+static void assert_damage_is_noticed(const unsigned char *key, const char *token)
+{
+    unsigned char other[CRYPTO_KEY_BYTES];
+    size_t n_noticed = 0;
+
+    for (unsigned char i = 1; i <= 16; i++) {
+        CLEANUP(secret_done) struct secret plain = SECRET_INIT;
+        struct error err = ERROR_INIT;
+
+        memcpy(other, key, sizeof(other));
+        other[CRYPTO_KEY_BYTES - 1] ^= i;
+        if (fernet_open(other, token, &plain, &err) == 0) {
+            assert_string_not_equal(secret_reveal(&plain), "words");
+            continue;
+        }
+        assert_string_equal(err.message, "a sealed secret is damaged");
+        n_noticed++;
+    }
+    assert_true(n_noticed > 0);
+}
+
 static void tokens_that_are_none_are_told_apart(void **state)
 {
     unsigned char key[CRYPTO_KEY_BYTES];
@@ -151,9 +176,7 @@ static void tokens_that_are_none_are_told_apart(void **state)
     assert_string_equal(err.message, "not base64url: wrong length");
     secret_set(&plain, "words");
     fernet_append(key, &plain, &token);
-    /* The half that signs is right, the half that enciphers is not. */
-    assert_int_equal(fernet_open(other, token.text, &plain, &err), -1);
-    assert_string_equal(err.message, "a sealed secret is damaged");
+    assert_damage_is_noticed(key, token.text);
     other[0] ^= 1U;
     assert_int_equal(fernet_open(other, token.text, &plain, &err), -1);
     assert_string_equal(err.message, "a secret that was not sealed by this server");

@@ -25,7 +25,6 @@
 #include "llm/llm.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
-#include "model/limits.h"
 #include "model/prompt/planned_events.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
@@ -43,6 +42,7 @@
 
 #define WAIT_MOST_MS 60000
 #define LONG_AGO_MS 60000
+#define HOUR_MS 3600000
 #define LOOK_AGAIN_MS 2
 
 static void check(int rc, const struct error *err)
@@ -227,6 +227,19 @@ void run_again(struct run_fixture *fixture, const struct uuid *id)
     assert_int_equal(result, POST_WRITTEN);
 }
 
+/* Nobody renews it, and a run without a lease waits for one. */
+static void extend_lease(const struct uuid *id, struct run_control *control)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET lease_expires_at = now() + interval '1 hour'"
+                   " WHERE id = '%s'",
+                   id->text);
+    test_sql(sql.text);
+    run_control_renew(control, clock_monotonic_ms() + HOUR_MS);
+}
+
 static void claim_agent(struct run_fixture *fixture, const struct uuid *id,
                         struct run_control *control, struct agent *agent_out)
 {
@@ -240,7 +253,7 @@ static void claim_agent(struct run_fixture *fixture, const struct uuid *id,
           &err);
     assert_true(is_claimed);
     assert_string_equal(claim.conversation.id.text, id->text);
-    run_control_renew(control, clock_monotonic_ms() + LEASE_MS);
+    extend_lease(id, control);
     run_control_request_word(control, claim.stop_requested);
     agent_init(agent_out, &fixture->context, control, &claim);
 }

@@ -53,9 +53,9 @@ void llm_free(struct llm *llm);
  * spec:     the LLM object of the wire contract as stored (conversation_llm()): model, base_url,
  *           num_retries, retry_multiplier, retry_min_wait, retry_max_wait, timeout,
  *           stream_idle_timeout, stream, temperature, top_p, top_k, seed, max_output_tokens,
- *           reasoning_effort, extra_headers, litellm_extra_body, aws_access_key_id, …, input_cost_per_token, … Absent or
- *           null members have the contract's defaults; unknown ones are ignored.
- * prompt:   begun for the same spec (llm/llm_prompt.h).
+ *           reasoning_effort, extra_headers, litellm_extra_body, aws_access_key_id, …,
+ * input_cost_per_token, … Absent or null members have the contract's defaults; unknown ones are
+ * ignored. prompt:   begun for the same spec (llm/llm_prompt.h).
  *
  * A call is for one model. A caller with several to choose from begins a prompt for the next one
  * when a call has failed.

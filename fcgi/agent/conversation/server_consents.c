@@ -2,13 +2,13 @@
  * The user's consent to MCP servers that the workspace of a conversation names
  * (model/tools/project_servers.h). No key of a sandbox may give it.
  */
-#include "model/tools/project_servers.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "fcgi/agent/agent_api.h"
 #include "fcgi/agent/conversation/conversation_edit.h"
 #include "fcgi/core/reply.h"
 #include "model/schema/object_schema.h"
+#include "model/tools/project_servers.h"
 
 static const struct field consent_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},

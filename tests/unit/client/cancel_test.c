@@ -107,7 +107,7 @@ static void wait_is_ended(void **state)
 {
     struct cancel cancel;
     struct error err = ERROR_INIT;
-    pthread_t thread;
+    pthread_t thread = 0;
 
     (void)state;
     cancel_init(&cancel);

@@ -12,8 +12,7 @@ static void *move_money(void *arg)
 
     for (int i = 0; i < N_TRANSFERS; i++) {
         number = number * 1103515245 + 12345;
-        transfer(&accounts[(number >> 16) % N_ACCOUNTS], &accounts[(number >> 20) % N_ACCOUNTS],
-                 (number >> 24) % 7);
+        transfer(&accounts[(number >> 16) % N_ACCOUNTS], &accounts[(number >> 20) % N_ACCOUNTS], (number >> 24) % 7);
     }
     return NULL;
 }

@@ -1,5 +1,4 @@
-/* A configuration: lines `name = value`; `#` begins a comment; a later line replaces an earlier
- * one. */
+/* A configuration: lines `name = value`; `#` begins a comment; a later line replaces an earlier one. */
 #ifndef CONFIG_H
 #define CONFIG_H
 

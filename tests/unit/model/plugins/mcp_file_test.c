@@ -25,7 +25,7 @@ static struct read read_text(const char *text, const json_t *taken)
     struct read read = {json_object(), json_array()};
 
     for (const char *at = text; *at != '\0'; at++)
-        strbuf_append_char(&json, *at == '\'' ? '"' : *at);
+        strbuf_append_char(&json, (char)(*at == '\'' ? '"' : *at));
     mcp_file_read(json.text, "/w/.mcp.json", taken, read.found, read.problems);
     return read;
 }

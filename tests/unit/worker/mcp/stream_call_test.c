@@ -23,9 +23,9 @@
     {.bytes = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",           \
      .ending = TEST_CLOSE}
 #define STREAM_OF(events, end)                                                                     \
-    {.bytes =                                                                                      \
-         STREAM "event: endpoint\n" EVENT("/messages") EVENT("{\"id\":1,\"result\":{}}") events,   \
-     .ending = end}
+    {.bytes = STREAM "event: endpoint\n" EVENT("/messages") EVENT("{\"id\":1,\"result\":{}}")      \
+         events "",                                                                                \
+     .ending = (end)}
 #define STREAMED(id, text)                                                                         \
     EVENT("{\"id\":" id ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]}}")
 

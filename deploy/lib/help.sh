@@ -146,8 +146,8 @@ Starts an instance of its own and measures all figures of SPECIFICATION.md, or o
   tasks   instead, let a model do the tasks of tests/tasks (TASK: part of a name), which costs money;
           prints success, steps, tokens, cost and time of each, then the totals. Exit status: 0 all
           were solved, 1 some were not, 2 nothing could be run
-Settings: DEFT_KEEP (1: keep the instance), DEFT_BENCH_LOAD_MINUTES (8: duration of the figure `load`);
-of tasks:
+Settings: DEFT_KEEP (1: keep the instance), DEFT_BENCH_LOAD_MINUTES and DEFT_BENCH_FLEET_MINUTES (8 and 10: duration
+of the figures `load` and `fleet`); of tasks:
   DEFT_TASKS_MODEL     the model, such as anthropic/claude-opus-5 (docs/models.md)
   DEFT_TASKS_API_KEY   its key; not needed with a DEFT_TASKS_BASE_URL whose server takes none
   DEFT_TASKS_BASE_URL  the address of its server, if it is not the provider's own

@@ -5,6 +5,7 @@ import { burst } from './figures/burst.mjs';
 import { coldStart } from './figures/cold_start.mjs';
 import { firstEvent } from './figures/first_event.mjs';
 import { firstShell } from './figures/first_shell.mjs';
+import { fleet } from './figures/fleet.mjs';
 import { history } from './figures/history.mjs';
 import { idle } from './figures/idle.mjs';
 import { list } from './figures/list.mjs';
@@ -18,7 +19,7 @@ import { warmClaim } from './figures/warm_claim.mjs';
 import { run } from './support.mjs';
 
 // Each gives lines {figure, value, unit, baseline, goal, ok}. `idle` comes first: nothing has run yet.
-const FIGURES = { idle, first_event: firstEvent, first_shell: firstShell, warm_claim: warmClaim, cold_start: coldStart, pause, action, burst, append, page, list, sockets, parked, steps, history, load };
+const FIGURES = { idle, first_event: firstEvent, first_shell: firstShell, warm_claim: warmClaim, cold_start: coldStart, pause, action, burst, append, page, list, sockets, parked, steps, history, fleet, load };
 
 const wanted = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? '';
 const asJson = process.argv.includes('--json');

@@ -195,7 +195,7 @@ class Fake {
 }
 
 // A self-signed certificate for localhost; clients trust the file `ca`.
-function makeCertificate() {
+export function makeCertificate() {
   const folder = mkdtempSync(join(tmpdir(), 'deft-fake-model-'));
   const key = join(folder, 'key.pem');
   const ca = join(folder, 'cert.pem');

@@ -60,7 +60,7 @@ export async function survive(t, name, point, tools) {
     assert.equal(await child.rest(undefined, RUN_MS), 'finished');
     await assertAllRan(child, 1);
   }
-  assert.deepEqual((await linesOf(parent, 'f')).toSorted(), ['first', 'second']);
+  assert.deepEqual((await linesOf(parent, 'f')).sort(), ['first', 'second']);
   assert.deepEqual(await linesOf(parent, 'begun'), ['begun']);
   await assertWhole(parent, ...children);
   assert.deepEqual(await query("SELECT child_id FROM task_waits WHERE conversation_id = :'id'", parent), []);
@@ -76,7 +76,7 @@ export function testTasks(points) {
       script(name, [{ calls: [task('the first part'), task('the second part')] }, { calls: [finish('handed on')] }]);
       const parent = await survive(t, name, point, ['task_tool_set']);
       const results = (await parent.events()).filter(isResult('task'));
-      assert.deepEqual(results.map(observed).toSorted(), ['the first is done', 'the second is done']);
+      assert.deepEqual(results.map(observed).sort(), ['the first is done', 'the second is done']);
       const asked = fake.requests.filter(({ body }) => body?.model === name).map(({ body }) => body.messages.filter(({ role }) => role === 'tool'));
       const told = asked.find((tools) => JSON.stringify(tools).includes('task_0000'));
       assert.deepEqual(told.map(({ content }) => /the (first|second) is done/.exec(JSON.stringify(content))[1]), ['first', 'second'], 'in the order of the calls');

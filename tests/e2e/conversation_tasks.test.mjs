@@ -211,7 +211,7 @@ test('sub-agents of one answer run at once; their results are read in the order 
     ...TOGETHER, '': [{ calls: [taskCall({ prompt: 'part one' }), taskCall({ prompt: 'part two' })] }, { text: 'all done' }],
   }, { atOnce: 2 });
   assert.equal(await parent.rest(['finished', 'error']), 'finished');
-  assert.deepEqual((await resultsOf(parent)).map(observed).toSorted(), ['one is done', 'two is done']);
+  assert.deepEqual((await resultsOf(parent)).map(observed).sort(), ['one is done', 'two is done']);
   const asked = fake.requests.filter(({ body }) => body.model === parent.model).map(({ body }) => body.messages.filter(({ role }) => role === 'tool'));
   const told = asked.find((tools) => JSON.stringify(tools).includes('task_0000'));
   assert.deepEqual(told.map(({ content }) => /(one|two) is done/.exec(JSON.stringify(content))[1]), ['one', 'two']);

@@ -82,5 +82,5 @@ test('a worker that goes on with a run asks for the lost answer with the same by
   const requests = requestsOf('broken');
   assert.equal(requests.length, STEPS.length + 1);
   assert.equal(requests[3].text, requests[2].text);
-  await assertRebuilt(t, conversation, requests.toSpliced(2, 1));
+  await assertRebuilt(t, conversation, requests.filter((_, i) => i !== 2));
 });

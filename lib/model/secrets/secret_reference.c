@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 
-enum { NAMES_MAX = 50, FALLBACK_MAX_BYTES = 1024 };
+enum { FALLBACK_MAX_BYTES = 1024 };
 
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"
 
@@ -38,7 +38,7 @@ static void add_names_of_text(const char *text, json_t *names)
     struct secret_reference reference = {.len = 0};
 
     for (const char *at = strchr(text, '$'); at != NULL; at = strchr(at + 1, '$')) {
-        if (secret_reference_read(at, &reference) && json_object_size(names) < NAMES_MAX)
+        if (secret_reference_read(at, &reference))
             (void)json_object_setn_new(names, reference.name, reference.name_len, json_true());
     }
 }

@@ -25,7 +25,7 @@ struct secret_reference {
 /* Reads the reference at a '$'; false if it is none. */
 bool secret_reference_read(const char *at,
                            struct secret_reference *reference_out) NONNULL MUST_CHECK;
-/* Adds the names to which the texts in a value refer to names, {NAME: true}; at most 50. */
+/* Adds all names to which the texts in a value refer to names, {NAME: true}. */
 void secret_reference_add_names(const json_t *value, json_t *names) __attribute__((nonnull(2)));
 
 #endif

@@ -54,6 +54,24 @@ static void clients_see_what_they_consent_to(void **state)
                " 'is_consented': true}]}");
 }
 
+/* A file could hide one that matters after many that do not exist. */
+static void all_secrets_of_a_server_are_shown(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *entry = json_of("{'server': {'command': 'run'}}");
+    json_auto_t *shown = NULL;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        strbuf_appendf(&text, "$A%d", i);
+    strbuf_append(&text, "$GITHUB_TOKEN");
+    json_put_text(json_object_get(entry, "server"), "cwd", text.text);
+    shown = project_servers_show("a", entry);
+    assert_int_equal(json_array_size(json_object_get(shown, "secrets")), 1001);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(shown, "secrets"), 1000)),
+                        "GITHUB_TOKEN");
+}
+
 static void agent_gets_servers_with_a_consent_only(void **state)
 {
     json_auto_t *found = two_found("da");
@@ -226,6 +244,7 @@ int project_servers_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clients_see_what_they_consent_to),
+        cmocka_unit_test(all_secrets_of_a_server_are_shown),
         cmocka_unit_test(agent_gets_servers_with_a_consent_only),
         cmocka_unit_test(consent_is_to_what_is_there),
         cmocka_unit_test(changed_server_loses_its_consent),

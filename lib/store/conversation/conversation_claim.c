@@ -85,13 +85,15 @@ static const char SQL_HAND_OVER[] =
     " WHERE id = $1::uuid AND lease_owner = $2::uuid AND lease_fence = $3::bigint RETURNING 1";
 
 /*
- * The conversation, if a worker has it or it waits for sub-agents; those of them that want a run,
- * even ones that wait for a slot; theirs, and so on. $2: the rows that the transaction has locked.
+ * The conversation, if a worker has it or it has sub-agents whose results are not stored, although
+ * its worker may have died or handed it over; those of them that want a run, even ones that wait
+ * for a slot; theirs, and so on. $2: the rows that the transaction has locked.
  */
 static const char SQL_STOP_TREE[] =
     "WITH RECURSIVE tree (id) AS ("
     "  SELECT c.id FROM conversations c WHERE c.id = $1::uuid AND c.wanted_at IS NOT NULL"
-    "   AND (c.lease_expires_at > now() OR c.is_suspended)"
+    "   AND (c.lease_expires_at > now() OR c.is_suspended"
+    "    OR EXISTS (SELECT FROM task_waits t WHERE t.conversation_id = c.id))"
     "  UNION SELECT k.id FROM tree JOIN task_waits t ON t.conversation_id = tree.id"
     "   JOIN conversations k ON k.id = t.child_id AND k.wanted_at IS NOT NULL)"
     " SELECT id, id = ANY ($2::uuid[]) FROM tree";

@@ -410,6 +410,34 @@ static void stop_of_a_run_that_has_begun_to_wait_reaches_its_sub_agents(void **s
     delete_it(fixture, &made.id);
 }
 
+/* Their caller has no worker, is not suspended, and waits for a slot, which they have. */
+static void stop_of_a_run_whose_worker_is_gone_reaches_its_sub_agents(void **state)
+{
+    struct store_fixture *fixture = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+        CLEANUP(claim_done) struct claim claim = claim_next(fixture, &made.id);
+        struct uuid id = begin_work(fixture, &claim);
+        CLEANUP(claim_done) struct claim child = claim_next(fixture, &id);
+        CLEANUP(claim_done) struct claim parent = {.claim_count = 0};
+        size_t n_asked = 0;
+        struct error err = ERROR_INIT;
+
+        if (i == 0)
+            store_expire_lease(&made.id);
+        else
+            assert_done(conversation_store_hand_over(fixture->db, &claim.lease, &err), &err);
+        assert_done(
+            conversation_store_request_stop(fixture->db, &made.id, "pause", &n_asked, &err), &err);
+        assert_int_equal(n_asked, 2);
+        assert_true(try_claim(fixture, 1, &parent));
+        assert_string_equal(parent.conversation.id.text, made.id.text);
+        assert_string_equal(parent.stop_requested, "pause");
+        delete_it(fixture, &made.id);
+    }
+}
+
 static void each_of_several_counts_as_a_run_and_one_slot_is_enough(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -571,6 +599,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(end_of_either_sub_agent_wakes_the_run),
         cmocka_unit_test(stop_waits_for_all_sub_agents),
         cmocka_unit_test(stop_of_a_run_that_has_begun_to_wait_reaches_its_sub_agents),
+        cmocka_unit_test(stop_of_a_run_whose_worker_is_gone_reaches_its_sub_agents),
         cmocka_unit_test(each_of_several_counts_as_a_run_and_one_slot_is_enough),
         cmocka_unit_test(stop_and_wait_at_the_same_moment_leave_nobody_running),
         cmocka_unit_test(sub_agent_that_starts_during_a_stop_is_reached),

@@ -6,11 +6,11 @@ BEGIN;
 CREATE TABLE IF NOT EXISTS task_waits (
     conversation_id uuid NOT NULL REFERENCES conversations ON DELETE CASCADE,
     child_id        uuid NOT NULL, -- not a reference: a deleted sub-agent has ended
+    has_ended       boolean NOT NULL DEFAULT false, -- the run knows, and waits for the others
     PRIMARY KEY (conversation_id, child_id)
 );
 REVOKE ALL ON task_waits FROM deft_gateway, deft_runtime;
 REVOKE INSERT, UPDATE ON task_waits FROM deft_fcgi;
-REVOKE UPDATE ON task_waits FROM deft_worker;
 
 -- The run waits without a lease; it can be claimed when one of those runs has ended.
 ALTER TABLE conversations ADD COLUMN IF NOT EXISTS is_suspended boolean NOT NULL DEFAULT false;
@@ -20,7 +20,7 @@ DO $$
 BEGIN
     IF EXISTS (SELECT FROM information_schema.columns WHERE table_schema = current_schema()
                AND table_name = 'conversations' AND column_name = 'waits_for') THEN
-        INSERT INTO task_waits SELECT id, waits_for FROM conversations
+        INSERT INTO task_waits (conversation_id, child_id) SELECT id, waits_for FROM conversations
             WHERE waits_for IS NOT NULL AND wanted_at IS NOT NULL ON CONFLICT DO NOTHING;
         UPDATE conversations SET is_suspended = true
             WHERE waits_for IS NOT NULL AND wanted_at IS NOT NULL AND lease_owner IS NULL;

@@ -46,7 +46,7 @@ const RIGHTS = {
   sessions:             ['siud', 's',   '',     ''],
   sign_in_links:        ['siud', '',    '',     ''],
   spending:             ['s',    '',    'siu',  ''],
-  task_waits:           ['sd',   '',    'sid',  ''],
+  task_waits:           ['sd',   '',    'siud', ''],
   users:                ['siu',  's',   's',    's'],
   warm_configs:         ['s',    '',    '',     'siud'],
   warm_sandboxes:       ['',     '',    '',     'siud'],

@@ -39,7 +39,7 @@ enum { STOP_TRIES = 16 };
  */
 #define WAITED_FOR(join)                                                                           \
     "(SELECT FROM task_waits t " join " JOIN conversations k ON k.id = t.child_id"                 \
-    " AND k.wanted_at IS NOT NULL WHERE t.conversation_id = w.id"
+    " AND k.wanted_at IS NOT NULL WHERE t.conversation_id = w.id AND NOT t.has_ended"
 static const char SQL_NEXT[] =
     "SELECT w.id FROM conversations w JOIN users u ON u.id = w.user_id"
     " WHERE w.wanted_at IS NOT NULL"

@@ -35,19 +35,21 @@ static const char SQL_BEGIN[] =
     "WITH p AS (UPDATE conversations SET claim_count = 0, updated_at = now(),"
     "  agent_state = coalesce($3, agent_state) WHERE id = $1::uuid RETURNING id, wanted_at),"
     " waits AS (INSERT INTO task_waits (conversation_id, child_id) SELECT p.id, $2::uuid FROM p"
-    "  ON CONFLICT DO NOTHING)"
+    "  ON CONFLICT (conversation_id, child_id) DO UPDATE SET has_ended = false)"
     " UPDATE conversations k SET wanted_at = p.wanted_at FROM p"
     " WHERE k.id = $2::uuid AND k.wanted_at > p.wanted_at";
 
+/* Rows of sub-agents that have ended stay until their result is stored, but wake nobody. */
 static const char SQL_SUSPEND[] =
     "WITH p AS (UPDATE conversations SET lease_owner = NULL, lease_expires_at = NULL,"
     "  claim_count = 0, is_suspended = true, updated_at = now() WHERE id = $1::uuid"
     "  AND lease_owner = $2::uuid AND lease_fence = $3::bigint AND lease_expires_at > now()"
     "  RETURNING id),"
-    " over AS (DELETE FROM task_waits t USING p WHERE t.conversation_id = p.id"
+    " over AS (UPDATE task_waits t SET has_ended = true FROM p WHERE t.conversation_id = p.id"
     "  AND t.child_id <> ALL ($4::uuid[])),"
     " waits AS (INSERT INTO task_waits (conversation_id, child_id)"
-    "  SELECT p.id, k.id FROM p, unnest($4::uuid[]) AS k (id) ON CONFLICT DO NOTHING)"
+    "  SELECT p.id, k.id FROM p, unnest($4::uuid[]) AS k (id)"
+    "  ON CONFLICT (conversation_id, child_id) DO UPDATE SET has_ended = false)"
     " SELECT 1 FROM p";
 
 static const char SQL_IS_WAITED_FOR[] =

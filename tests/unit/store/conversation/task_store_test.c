@@ -357,6 +357,8 @@ static void end_of_either_sub_agent_wakes_the_run(void **state)
         /* It waits for the other one only. */
         suspend(fixture, &parent, i == 0 ? &second.conversation.id : &first.conversation.id, 1);
         assert_none_waits(fixture);
+        for (size_t k = 0; k < 2; k++)
+            assert_true(is_waited_for(fixture, &(struct pair){family.parent, family.children[k]}));
         delete_it(fixture, &family.parent);
     }
 }
@@ -428,8 +430,8 @@ static void stop_of_a_run_whose_worker_is_gone_reaches_its_sub_agents(void **sta
             store_expire_lease(&made.id);
         else
             assert_done(conversation_store_hand_over(fixture->db, &claim.lease, &err), &err);
-        assert_done(
-            conversation_store_request_stop(fixture->db, &made.id, "pause", &n_asked, &err), &err);
+        assert_done(conversation_store_request_stop(fixture->db, &made.id, "pause", &n_asked, &err),
+                    &err);
         assert_int_equal(n_asked, 2);
         assert_true(try_claim(fixture, 1, &parent));
         assert_string_equal(parent.conversation.id.text, made.id.text);

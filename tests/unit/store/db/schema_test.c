@@ -277,8 +277,8 @@ static void each_process_may_do_what_it_needs(void **state)
          "checkpoints condensed_views conversations events jobs mcp_grant_tokens mcp_grants"
          " model_outages spending task_waits webhook_cursors webhooks"},
         {"deft_worker", "UPDATE",
-         "condensed_views conversations jobs mcp_grants model_outages spending webhook_cursors"
-         " webhooks"},
+         "condensed_views conversations jobs mcp_grants model_outages spending task_waits"
+         " webhook_cursors webhooks"},
         {"deft_worker", "DELETE",
          "jobs mcp_grant_tokens mcp_grants task_waits webhook_cursors webhooks"},
         {"deft_runtime", "SELECT",

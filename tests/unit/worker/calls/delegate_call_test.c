@@ -179,6 +179,37 @@ static void answers_of_all_are_one_result(void **state)
     claimed_agent_end(&claimed);
 }
 
+/* Its user stopped it; the call has no result until the other one has ended. */
+static void stopped_sub_agent_is_not_run_again(void **state)
+{
+    struct claimed_agent claimed;
+    struct sub_agent_waits waits;
+    struct sub_agent_waits left;
+
+    begin(&claimed, state, TWO_CALLS, "{}");
+    (void)run_next(&claimed);
+    waits = run_next(&claimed);
+    suspend(&claimed, &waits);
+    set_end(&waits.ids[0], "paused");
+    claim_again(&claimed);
+    left = run_next(&claimed);
+    assert_int_equal(left.n, 1);
+    assert_string_equal(left.ids[0].text, waits.ids[1].text);
+    suspend(&claimed, &left);
+    set_end(&waits.ids[1], "finished");
+    claim_again(&claimed);
+    assert_int_equal(run_next(&claimed).n, 0);
+    assert_result(&claimed,
+                  "\"[Sub-agent: tests, status: error]\\nThe sub-agent was stopped before it"
+                  " finished.\\n\\n[Sub-agent: docs, status: completed]\\nThe sub-agent finished"
+                  " without a message.\"",
+                  "true");
+    assert_int_equal(
+        step_number(&claimed, "(SELECT count(*) FROM task_waits t WHERE t.conversation_id = id)"),
+        0);
+    claimed_agent_end(&claimed);
+}
+
 static void later_call_gives_the_same_sub_agent_more(void **state)
 {
     struct claimed_agent claimed;
@@ -317,6 +348,7 @@ int delegate_call_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sub_agents_are_named_and_start_with_their_work),
         cmocka_unit_test(answers_of_all_are_one_result),
+        cmocka_unit_test(stopped_sub_agent_is_not_run_again),
         cmocka_unit_test(later_call_gives_the_same_sub_agent_more),
         cmocka_unit_test(budget_is_shared_by_the_calls_sub_agents),
         cmocka_unit_test(sub_agent_that_is_gone_is_told_with_the_others),

@@ -31,11 +31,17 @@ static const char SQL_HOLD[] =
     " WHERE id = $1::uuid AND lease_owner = $2::uuid AND lease_fence = $3::bigint"
     " AND lease_expires_at > now()";
 
+/*
+ * The sub-agent gets its parent's place in the queue, maybe once more: an outage of its model in an
+ * earlier run with that wanted_at does not count for this run.
+ */
 static const char SQL_BEGIN[] =
     "WITH p AS (UPDATE conversations SET claim_count = 0, updated_at = now(),"
     "  agent_state = coalesce($3, agent_state) WHERE id = $1::uuid RETURNING id, wanted_at),"
     " waits AS (INSERT INTO task_waits (conversation_id, child_id) SELECT p.id, $2::uuid FROM p"
-    "  ON CONFLICT (conversation_id, child_id) DO UPDATE SET has_ended = false)"
+    "  ON CONFLICT (conversation_id, child_id) DO UPDATE SET has_ended = false),"
+    " past AS (UPDATE model_outages m SET wanted_at = '-infinity' FROM p"
+    "  WHERE m.conversation_id = $2::uuid)"
     " UPDATE conversations k SET wanted_at = p.wanted_at FROM p"
     " WHERE k.id = $2::uuid AND k.wanted_at > p.wanted_at";
 

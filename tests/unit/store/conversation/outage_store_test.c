@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
+#include "store/conversation/task_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
@@ -194,6 +195,36 @@ static void outage_of_an_earlier_run_does_not_count(void **state)
     delete_it(fixture, &id);
 }
 
+/* Both runs have the place in the queue of the run that gives the work. */
+static void outage_of_a_sub_agents_earlier_run_does_not_count(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct uuid id = make_waiting(fixture);
+    CLEANUP(conversation_done) struct conversation parent = store_create_wanted(fixture);
+    CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    CLEANUP(claim_done) struct claim caller = {.claim_count = 0};
+    CLEANUP(claim_done) struct claim claim = {.claim_count = 0};
+    const struct conversation_write write = {.guard = GUARD_NONE, .want_run = true};
+    const struct task_work work = {
+        .lease = &caller.lease, .child = &child, .events = &events, .write = &write};
+    char stop[STOP_WORD_BYTES] = "";
+    struct error err = ERROR_INIT;
+
+    change(&parent.id, "conversations", "id", "wanted_at = '2020-01-01T00:00:00Z'");
+    age_outage(&id, "wanted_at = '2020-01-01T00:00:00Z'");
+    change(&id, "conversations", "id", "wanted_at = NULL");
+    caller = claim_next(fixture, &parent.id);
+    assert_done(conversation_store_load_any(fixture->db, &id, &child, &err), &err);
+    event_add_pause(&events);
+    assert_done(task_store_go_on(fixture->db, &work, stop, &err), &err);
+    claim = claim_next(fixture, &id);
+    assert_int_equal(claim.n_model_waits, 0);
+    assert_int_equal(claim.model_out_ms, 0);
+    delete_it(fixture, &id);
+    delete_it(fixture, &parent.id);
+}
+
 static void run_that_waits_takes_no_slot(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -297,6 +328,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(new_event_ends_the_wait_but_not_the_outage),
         cmocka_unit_test(answer_ends_the_outage),
         cmocka_unit_test(outage_of_an_earlier_run_does_not_count),
+        cmocka_unit_test(outage_of_a_sub_agents_earlier_run_does_not_count),
         cmocka_unit_test(run_that_waits_takes_no_slot),
         cmocka_unit_test(stop_request_ends_the_wait),
         cmocka_unit_test(run_that_is_to_stop_does_not_begin_to_wait),

@@ -116,10 +116,13 @@ static const char SQL_CHECK_QUOTA[] = RUN_QUOTA_QUERY;
 static const char SQL_QUEUE_PLACE[] =
     "SELECT 1 + (SELECT count(*) FROM conversations b WHERE b.user_id = c.user_id"
     "  AND b.wanted_at < c.wanted_at AND NOT b.is_suspended"
-    "  AND (b.lease_expires_at IS NULL OR b.lease_expires_at <= now()))"
-    " FROM conversations c JOIN users u ON u.id = c.user_id"
-    " WHERE c.id = $1::uuid AND c.wanted_at IS NOT NULL"
-    " AND (c.lease_expires_at IS NULL OR c.lease_expires_at <= now()) AND NOT c.is_suspended"
+    "  AND (b.lease_expires_at IS NULL OR b.lease_expires_at <= now())"
+    "  AND NOT " OUTAGE_HOLDS_BACK("b") ")" //
+                                        " FROM conversations c JOIN users u ON u.id = c.user_id"
+                                        " WHERE c.id = $1::uuid AND c.wanted_at IS NOT NULL"
+                                        " AND (c.lease_expires_at IS NULL OR c.lease_expires_at <= "
+                                        "now()) AND NOT c.is_suspended"
+                                        " AND NOT " OUTAGE_HOLDS_BACK("c") //
     " AND " RUNS_OF("c.user_id") " >= coalesce(u.run_slots, $2::bigint)";
 
 void claim_done(struct claim *claim)

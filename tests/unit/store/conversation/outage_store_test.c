@@ -242,6 +242,31 @@ static void run_that_waits_takes_no_slot(void **state)
     delete_it(fixture, &other.id);
 }
 
+static void assert_place(const struct store_fixture *fixture, const struct uuid *id,
+                         int64_t expected)
+{
+    struct error err = ERROR_INIT;
+    int64_t place = -1;
+
+    assert_done(conversation_store_queue_place(fixture->db, id, 0, &place, &err), &err);
+    assert_int_equal(place, expected);
+}
+
+static void run_that_waits_is_in_no_queue(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct uuid id = make_waiting(fixture);
+    CLEANUP(conversation_done) struct conversation other = store_create_wanted(fixture);
+
+    assert_place(fixture, &id, 0);
+    assert_place(fixture, &other.id, 1);
+    age_outage(&id, "next_at = now()");
+    assert_place(fixture, &id, 1);
+    assert_place(fixture, &other.id, 2);
+    delete_it(fixture, &id);
+    delete_it(fixture, &other.id);
+}
+
 static void stop_request_ends_the_wait(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -330,6 +355,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(outage_of_an_earlier_run_does_not_count),
         cmocka_unit_test(outage_of_a_sub_agents_earlier_run_does_not_count),
         cmocka_unit_test(run_that_waits_takes_no_slot),
+        cmocka_unit_test(run_that_waits_is_in_no_queue),
         cmocka_unit_test(stop_request_ends_the_wait),
         cmocka_unit_test(run_that_is_to_stop_does_not_begin_to_wait),
         cmocka_unit_test(lost_lease_begins_no_wait),

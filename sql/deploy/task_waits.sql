@@ -15,18 +15,11 @@ REVOKE INSERT, UPDATE ON task_waits FROM deft_fcgi;
 -- The run waits without a lease; it can be claimed when one of those runs has ended.
 ALTER TABLE conversations ADD COLUMN IF NOT EXISTS is_suspended boolean NOT NULL DEFAULT false;
 
--- Until this step a run waited for one sub-agent, whose id was in its row.
-DO $$
-BEGIN
-    IF EXISTS (SELECT FROM information_schema.columns WHERE table_schema = current_schema()
-               AND table_name = 'conversations' AND column_name = 'waits_for') THEN
-        INSERT INTO task_waits (conversation_id, child_id) SELECT id, waits_for FROM conversations
-            WHERE waits_for IS NOT NULL AND wanted_at IS NOT NULL ON CONFLICT DO NOTHING;
-        UPDATE conversations SET is_suspended = true
-            WHERE waits_for IS NOT NULL AND wanted_at IS NOT NULL AND lease_owner IS NULL;
-        ALTER TABLE conversations DROP COLUMN waits_for;
-    END IF;
-END
-$$;
+-- Until this step a run waited for one sub-agent, whose id was in its row. Nothing but processes of the release before,
+-- which run until they are restarted, reads and writes that column now.
+INSERT INTO task_waits (conversation_id, child_id) SELECT id, waits_for FROM conversations
+    WHERE waits_for IS NOT NULL AND wanted_at IS NOT NULL ON CONFLICT DO NOTHING;
+UPDATE conversations SET is_suspended = true
+    WHERE waits_for IS NOT NULL AND wanted_at IS NOT NULL AND lease_owner IS NULL;
 
 COMMIT;

@@ -69,6 +69,7 @@ describe('rows of old databases', { concurrency: 3 }, () => {
     assert.equal(await states(moved), expectedStates);
     await psql(name('waits'), '-f', `${sql}deploy/task_waits.sql`);
     assert.equal(await states(moved), expectedStates, 'the script may run twice');
+    assert.equal(await states('waits_for'), `1|${child}\n2|${child}\n3|${child}\n4|`, 'processes of the release before use it until they are restarted');
     assert.deepEqual(await schema('waits'), expected);
     await sqitch('.', 'waits', 'revert', '-y', '--to', 'spending');
     assert.equal(await states('waits_for'), `1|${child}\n2|${child}\n3|\n4|`);

@@ -16,25 +16,40 @@ enum { NAME_MAX_BYTES = 64, ITEMS_MAX = 64, SERVER_MAX_BYTES = 4 * 1024, PROBLEM
 
 /* --- texts --- */
 
-/* Characters of two or three bytes that are not shown, or change the direction of others. */
-static bool is_unseen(const unsigned char *at)
+/* First and last of characters that are not shown, or change the direction of others. */
+static const char *const unseen[][2] = {
+    {"\xc2\x80", "\xc2\x9f"},                 /* controls */
+    {"\xc2\xad", "\xc2\xad"},                 /* soft hyphen */
+    {"\xd8\x9c", "\xd8\x9c"},                 /* U+061C */
+    {"\xe1\x85\x9f", "\xe1\x85\xa0"},         /* Hangul fillers */
+    {"\xe1\xa0\x8b", "\xe1\xa0\x8f"},         /* U+180B to U+180F */
+    {"\xe2\x80\x8b", "\xe2\x80\x8f"},         /* U+200B to U+200F */
+    {"\xe2\x80\xa8", "\xe2\x80\xae"},         /* U+2028 to U+202E */
+    {"\xe2\x81\xa0", "\xe2\x81\xaf"},         /* U+2060 to U+206F */
+    {"\xe3\x85\xa4", "\xe3\x85\xa4"},         /* U+3164, a filler */
+    {"\xef\xb8\x80", "\xef\xb8\x8f"},         /* variation selectors */
+    {"\xef\xbb\xbf", "\xef\xbb\xbf"},         /* U+FEFF */
+    {"\xef\xbe\xa0", "\xef\xbe\xa0"},         /* U+FFA0, a filler */
+    {"\xf3\xa0\x80\x80", "\xf3\xa0\x87\xaf"}, /* tags, and more selectors */
+};
+
+/* UTF-8 sorts as the characters do. */
+static bool is_unseen(const char *at)
 {
-    if (at[0] == 0xc2)
-        return at[1] >= 0x80 && at[1] <= 0x9f; /* controls */
-    if (at[0] == 0xd8)
-        return at[1] == 0x9c; /* U+061C */
-    if (at[0] != 0xe2 || (at[1] != 0x80 && at[1] != 0x81))
-        return false;
-    /* U+200B to U+200F, U+2028 to U+202E, U+2060 to U+206F */
-    return at[1] == 0x81 ? at[2] >= 0xa0 && at[2] <= 0xaf
-                         : (at[2] >= 0x8b && at[2] <= 0x8f) || (at[2] >= 0xa8 && at[2] <= 0xae);
+    for (size_t i = 0; i < ARRAY_SIZE(unseen); i++) {
+        size_t len = strlen(unseen[i][0]);
+
+        if (strncmp(at, unseen[i][0], len) >= 0 && strncmp(at, unseen[i][1], len) <= 0)
+            return true;
+    }
+    return false;
 }
 
 /* True if a user who reads the text sees all of it. */
 static bool is_plain(const char *text)
 {
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-        if (*at < ' ' || *at == 0x7f || is_unseen(at))
+    for (const char *at = text; *at != '\0'; at++) {
+        if ((unsigned char)*at < ' ' || *at == 0x7f || is_unseen(at))
             return false;
     }
     return true;

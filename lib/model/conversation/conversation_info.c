@@ -78,6 +78,8 @@ static json_t *shown_agent_state(json_t *agent_state)
     (void)json_object_del(shown, AGENT_STATE_SESSION_HOOKS);
     (void)json_object_del(shown, AGENT_STATE_PROMPT_HOOKS);
     (void)json_object_del(shown, AGENT_STATE_RESTORE);
+    (void)json_object_del(shown, AGENT_STATE_SERVER_CALLS);
+    (void)json_object_del(shown, AGENT_STATE_SERVER_SESSIONS);
     return shown;
 }
 

@@ -89,7 +89,7 @@ static void a_conversation_without_specification_has_all_members(void **state)
 
 #define AGENT_STATE                                                                                \
     "{'mine': 1, 'task_list': [], 'runtime_id': 'r', 'tasks': [], 'delegates': [], 'worktree': "   \
-    "'pending'}"
+    "'pending', 'server_call': [], 'server_sessions': {'s': 'sealed'}}"
 
 static void make(struct conversation *conversation)
 {
@@ -165,8 +165,9 @@ static void both_parts_of_a_row_make_the_brief_info(void **state)
         .status = "running",
         .title = "A \xc3\xa4",
         .stats = "{\"s\":1}",
-        .agent_state = "{\"mine\":1,\"task_list\":[],\"runtime_id\":\"r\",\"tasks\":[],"
-                       "\"worktree\":\"pending\"}",
+        .agent_state =
+            "{\"mine\":1,\"server_sessions\":{},\"task_list\":[],\"runtime_id\":\"r\",\"tasks\":[],"
+            "\"worktree\":\"pending\"}",
         .last_user_message_id = MESSAGE,
         .leaf_event_id = LEAF,
         .children = "x,y",

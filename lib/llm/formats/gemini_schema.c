@@ -15,9 +15,10 @@ enum { DEPTH_MAX = 16, FACETS_MAX = 16, WORDS_MAX_BYTES = 1000 };
 
 /*
  * References can make a small schema large without end: a result has at most as many values as
- * these, and one more for every two bytes of the schema. A description counts by its length.
+ * these, and one more for every two bytes of the schema. A text counts by its length, too, and so
+ * does each entry of a list that is read, since many nodes may refer to one list.
  */
-enum { VALUES_AT_LEAST = 1000, BYTES_PER_VALUE = 2, DESCRIPTION_BYTES_PER_VALUE = 32 };
+enum { VALUES_AT_LEAST = 1000, BYTES_PER_VALUE = 2, TEXT_BYTES_PER_VALUE = 32 };
 
 static const struct {
     const char *theirs; /* of JSON Schema */
@@ -41,7 +42,7 @@ struct schema_walk {
     struct node *nodes;
     size_t n;
     size_t size;
-    size_t n_left; /* values that may be added */
+    size_t n_left; /* values that may be added or read */
 };
 
 /* A schema and those that it is the sum of: allOf, or the only alternative. */
@@ -78,6 +79,12 @@ static bool spend(struct schema_walk *walk, size_t n)
         return false;
     walk->n_left -= n;
     return true;
+}
+
+/* As spend(), for a value that is a text, or for the name of one. */
+static bool spend_text(struct schema_walk *walk, size_t len)
+{
+    return spend(walk, 1 + len / TEXT_BYTES_PER_VALUE);
 }
 
 /*
@@ -136,7 +143,7 @@ static const json_t *alternatives_of(const struct facets *facets)
 }
 
 /* The number of alternatives but null; *only_out is the last of them. */
-static size_t count_alternatives(const struct schema_walk *walk, struct facets *facets,
+static size_t count_alternatives(struct schema_walk *walk, struct facets *facets,
                                  const json_t **only_out)
 {
     const json_t *schema = NULL;
@@ -144,8 +151,11 @@ static size_t count_alternatives(const struct schema_walk *walk, struct facets *
     size_t i = 0;
 
     json_array_foreach (alternatives_of(facets), i, schema) {
-        const json_t *resolved = schema_resolve(walk->root, schema);
+        const json_t *resolved = NULL;
 
+        if (!spend(walk, 1))
+            break;
+        resolved = schema_resolve(walk->root, schema);
         if (is_null(resolved)) {
             facets->is_nullable = true;
             continue;
@@ -157,7 +167,7 @@ static size_t count_alternatives(const struct schema_walk *walk, struct facets *
 }
 
 /* The list grows as it is walked: a part may have parts of its own. */
-static struct facets facets_of(const struct schema_walk *walk, const json_t *source)
+static struct facets facets_of(struct schema_walk *walk, const json_t *source)
 {
     struct facets facets = {.n = 0};
     const json_t *only = NULL;
@@ -167,8 +177,11 @@ static struct facets facets_of(const struct schema_walk *walk, const json_t *sou
         const json_t *part = NULL;
         size_t i = 0;
 
-        json_array_foreach (json_object_get(facets.items[k], "allOf"), i, part)
+        json_array_foreach (json_object_get(facets.items[k], "allOf"), i, part) {
+            if (!spend(walk, 1))
+                break;
             add_facet(&facets, schema_resolve(walk->root, part));
+        }
     }
     if (count_alternatives(walk, &facets, &only) == 1)
         add_facet(&facets, only);
@@ -211,7 +224,8 @@ static const char *implied_type(const struct facets *facets)
 }
 
 /* Its only type, or NULL. Of a list of types, *several_out is the list. */
-static const char *read_type(struct facets *facets, const json_t **several_out)
+static const char *read_type(struct schema_walk *walk, struct facets *facets,
+                             const json_t **several_out)
 {
     const json_t *type = facet_member(facets, "type");
     const json_t *entry = NULL;
@@ -224,6 +238,8 @@ static const char *read_type(struct facets *facets, const json_t **several_out)
     json_array_foreach (type, i, entry) {
         const char *name = json_string_value(entry);
 
+        if (!spend(walk, 1))
+            break;
         if (name != NULL && our_type(name) != NULL) {
             only = our_type(name);
             n++;
@@ -246,6 +262,15 @@ static void add_words(struct strbuf *out, const char *words)
     strbuf_append(out, words);
 }
 
+static void append_value(struct strbuf *out, const json_t *value)
+{
+    if (json_is_object(value) || json_is_array(value) ||
+        json_string_length(value) > WORDS_MAX_BYTES)
+        strbuf_append(out, "...");
+    else
+        json_append_text(out, value);
+}
+
 /* The values that are allowed, as a sentence. */
 static void describe_values(const json_t *values, struct strbuf *out)
 {
@@ -257,7 +282,7 @@ static void describe_values(const json_t *values, struct strbuf *out)
         add_words(out, i == 0 ? "One of: " : "");
         if (i > 0)
             strbuf_append(out, ", ");
-        json_append_text(out, value);
+        append_value(out, value);
         if (out->len > begin + WORDS_MAX_BYTES)
             break;
     }
@@ -274,14 +299,16 @@ static bool put_enum(struct schema_walk *walk, json_t *target, const char *type,
     bool is_whole = text_equal(type, "STRING");
     size_t i = 0;
 
-    if (!is_whole || !spend(walk, json_array_size(values)))
+    if (!is_whole)
         return false;
     own = json_array();
     json_array_foreach (values, i, value) {
-        if (json_is_null(value))
-            continue;
-        is_whole = is_whole && json_string_length(value) > 0;
-        if (json_string_length(value) > 0)
+        size_t len = json_string_length(value);
+
+        is_whole = spend_text(walk, len) && (len > 0 || json_is_null(value));
+        if (!is_whole)
+            break;
+        if (len > 0)
             json_push(own, json_incref(value));
     }
     is_whole = is_whole && json_array_size(own) > 0;
@@ -354,7 +381,7 @@ static void put_required(struct schema_walk *walk, json_t *target, const json_t 
         size_t i = 0;
 
         json_array_foreach (json_object_get(facets->items[k], "required"), i, name) {
-            if (!spend(walk, 1))
+            if (!spend_text(walk, json_string_length(name)))
                 break;
             if (json_is_string(name) &&
                 json_object_get(properties, json_string_value(name)) != NULL)
@@ -377,7 +404,7 @@ static void put_properties(struct schema_walk *walk, size_t index, const struct 
         json_t *schema = NULL;
 
         json_object_foreach (members, name, schema) {
-            if (walk->n_left == 0)
+            if (!spend_text(walk, strlen(name)))
                 break;
             if (json_object_get(properties, name) == NULL)
                 json_put(properties, name, child_new(walk, index, schema, NULL));
@@ -476,12 +503,15 @@ static void put_description(struct schema_walk *walk, const struct node *node,
                             const struct facets *facets, const struct strbuf *values)
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
-    const char *own = json_string_value(facet_member(facets, "description"));
+    bool is_shown = node->type == NULL || node->depth == 0;
+    const json_t *own = is_shown ? facet_member(facets, "description") : NULL;
 
-    if (own != NULL && (node->type == NULL || node->depth == 0))
-        add_words(&words, own);
+    if (!spend_text(walk, json_string_length(own) + values->len))
+        return;
+    if (json_is_string(own))
+        add_words(&words, json_string_value(own));
     add_words(&words, values->text);
-    if (words.len > 0 && spend(walk, words.len / DESCRIPTION_BYTES_PER_VALUE))
+    if (words.len > 0)
         json_put(node->target, "description", json_text(words.text, words.len));
 }
 
@@ -492,7 +522,7 @@ static void convert(struct schema_walk *walk, size_t index)
     struct facets facets = facets_of(walk, node.source);
     const json_t *several = NULL;
     const json_t *only = NULL;
-    const char *type = node.type != NULL ? node.type : read_type(&facets, &several);
+    const char *type = node.type != NULL ? node.type : read_type(walk, &facets, &several);
     size_t n = count_alternatives(walk, &facets, &only);
 
     if (type == NULL && several == NULL && (n < 2 || facet_member(&facets, "properties") != NULL))

@@ -9,7 +9,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-enum { STEPS_MAX = 16 };
+/* Many places may have the same reference. */
+enum { STEPS_MAX = 16, REF_MAX_BYTES = 256 };
 
 /* Appends a token of a pointer with ~1 and ~0 decoded. */
 static void append_token(struct strbuf *out, const char *token, size_t len)
@@ -58,7 +59,7 @@ const json_t *schema_resolve(const json_t *root, const json_t *schema)
 
         if (ref == NULL)
             return schema;
-        if (ref[0] != '#')
+        if (ref[0] != '#' || strlen(ref) > REF_MAX_BYTES)
             return NULL;
         percent_decode(&pointer, ref + 1, strlen(ref + 1), '+');
         schema = find(root, pointer.text);

@@ -12,7 +12,7 @@
 /*
  * The schema that this one refers to by $ref, over several steps if need be; the schema itself if
  * it has no $ref. NULL if there is nothing at that place of the root, or the reference leads to
- * another document or in a circle. Borrowed from the root.
+ * another document or in a circle, or is longer than 256 bytes. Borrowed from the root.
  */
 const json_t *schema_resolve(const json_t *root, const json_t *schema) MUST_CHECK;
 

@@ -165,6 +165,48 @@ static void references_do_not_multiply(void **state)
     assert_true(strlen(made) < 300000);
 }
 
+/* Schemas that many properties refer to; @: a long text. */
+static const char *const long_schemas[] = {
+    "{'type':'string','enum':['@']}",
+    "{'type':'string','description':'@'}",
+    "{'const':{'@':1}}",
+    "{'type':'integer','enum':['@']}",
+    "{'properties':{'@':{'type':'string'}}}",
+    "{'properties':{'@':{'type':'string'}},'required':['@','@','@']}",
+};
+
+static void append_with_long_text(struct strbuf *out, const char *schema)
+{
+    for (; *schema != '\0'; schema++) {
+        if (*schema != '@')
+            strbuf_append_char(out, *schema);
+        for (int i = 0; *schema == '@' && i < 20000; i++)
+            strbuf_append_char(out, 'x');
+    }
+}
+
+static void long_texts_do_not_multiply(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(long_schemas); i++) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        CLEANUP(mem_freep) char *made = NULL;
+        json_auto_t *schema = NULL;
+        json_auto_t *form = NULL;
+
+        strbuf_append(&text, "{'type':'object','$defs':{'d':");
+        append_with_long_text(&text, long_schemas[i]);
+        strbuf_append(&text, "},'properties':{'first':{'type':'string'}");
+        for (int k = 0; k < 1000; k++)
+            strbuf_appendf(&text, ",'p%d':{'$ref':'#/$defs/d'}", k);
+        strbuf_append(&text, "}}");
+        schema = parsed_quotes(text.text);
+        form = gemini_schema_new(schema);
+        made = json_to_text(form);
+        assert_true(strlen(made) < 50 * text.len);
+    }
+}
+
 static void depth_has_an_end(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -206,6 +248,7 @@ int main(void)
         cmocka_unit_test(schemas_have_the_formats_form),
         cmocka_unit_test(parameters_are_an_object),
         cmocka_unit_test(references_do_not_multiply),
+        cmocka_unit_test(long_texts_do_not_multiply),
         cmocka_unit_test(depth_has_an_end),
         cmocka_unit_test(values_that_cannot_be_listed_are_told),
     };

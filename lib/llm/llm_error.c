@@ -297,7 +297,7 @@ int llm_error_from_typed_answer(struct llm_error *llm_error, long status, const 
     return refuse(llm_error, status, code.text, body, len);
 }
 
-/* Types of errors, in place of a status. */
+/* Types of errors, in place of a status, in any case. */
 static const struct phrase error_types[] = {
     {"invalid_request_error", LLM_CAUSE_BAD_REQUEST},
     {"request_too_large", LLM_CAUSE_BAD_REQUEST},
@@ -323,7 +323,7 @@ static enum llm_cause cause_of_member(const json_t *error, const char *words)
     if (status >= 400 && status < 600)
         return cause_of_status((long)status);
     for (size_t i = 0; i < ARRAY_SIZE(error_types); i++) {
-        if (strstr(words, error_types[i].text) != NULL)
+        if (strcasestr(words, error_types[i].text) != NULL)
             return error_types[i].cause;
     }
     return LLM_CAUSE_INTERNAL_SERVER;

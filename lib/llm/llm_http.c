@@ -180,25 +180,31 @@ static int take_events(struct answer_reader *reader, const char *bytes, size_t l
     return 0;
 }
 
-/* The message as an object with one member, which is named after its type. */
+/*
+ * The message as an object with one member, which is named after the event's type, or "error", with
+ * its type, for an exception: services may define new ones.
+ */
 static int read_message(const struct event_stream_message *message, json_t **json_out,
                         struct llm_error *llm_error)
 {
-    json_auto_t *payload = json_object();
+    json_auto_t *payload = NULL;
     bool is_error = text_equal(message->kind, "error");
+    bool is_exception = text_equal(message->kind, "exception");
 
-    if (is_error) {
-        json_put_text(payload, "message", message->words);
-        json_put_text(payload, "type", message->type);
-    } else if (message->payload_len > 0) {
+    if (!is_error && message->payload_len > 0 &&
+        parse_answer(message->payload, message->payload_len, &payload, llm_error,
+                     LLM_CAUSE_CONNECTION) < 0)
+        return -1;
+    if (!json_is_object(payload)) {
         json_decref(payload);
-        payload = NULL;
-        if (parse_answer(message->payload, message->payload_len, &payload, llm_error,
-                         LLM_CAUSE_CONNECTION) < 0)
-            return -1;
+        payload = json_object();
     }
+    if (is_error)
+        json_put_text(payload, "message", message->words);
+    if (is_error || is_exception)
+        json_put_text(payload, "type", message->type);
     *json_out = json_object();
-    json_put(*json_out, is_error ? "error" : message->type, json_incref(payload));
+    json_put(*json_out, is_error || is_exception ? "error" : message->type, json_incref(payload));
     return 0;
 }
 

@@ -3,7 +3,6 @@
 
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "llm/formats/bedrock.h"
 #include "llm/llm_error.h"
 #include "llm/response_builder.h"
@@ -134,44 +133,19 @@ int bedrock_read_answer(struct response_builder *builder, const json_t *answer,
     return 0;
 }
 
-/* Members of an event that end the stream. Unknown events may come, too. */
-static const char *const exceptions[] = {
-    "error",
-    "internalServerException",
-    "modelStreamErrorException",
-    "modelTimeoutException",
-    "serviceUnavailableException",
-    "throttlingException",
-    "validationException",
-};
-
-static int take_exception(const char *type, json_t *exception, struct llm_error *llm_error)
-{
-    json_auto_t *error = json_object();
-
-    if (!json_is_object(exception))
-        return llm_error_from_error_member(llm_error, error);
-    (void)json_object_update(error, exception);
-    if (json_object_get(error, "type") == NULL)
-        json_put_text(error, "type", type);
-    return llm_error_from_error_member(llm_error, error);
-}
-
+/* Unknown events may come, too. */
 int bedrock_read_event(struct response_builder *builder, const json_t *event, bool *is_last_out,
                        struct llm_error *llm_error)
 {
+    const json_t *error = json_object_get(event, "error");
     const json_t *start = json_object_get(event, "contentBlockStart");
     const json_t *delta = json_object_get(event, "contentBlockDelta");
     const json_t *stop = json_object_get(event, "messageStop");
     const json_t *metadata = json_object_get(event, "metadata");
 
     *is_last_out = metadata != NULL && builder->finish_reason.len > 0;
-    for (size_t i = 0; i < ARRAY_SIZE(exceptions); i++) {
-        json_t *exception = json_object_get(event, exceptions[i]);
-
-        if (exception != NULL)
-            return take_exception(exceptions[i], exception, llm_error);
-    }
+    if (error != NULL)
+        return llm_error_from_error_member(llm_error, error);
     builder->has_answer |= json_object_get(event, "messageStart") != NULL;
     if (stop != NULL)
         take_stop_reason(builder, stop);

@@ -246,6 +246,8 @@ static const struct {
     {"internalServerException", LLM_FAILURE_SERVICE_UNAVAILABLE, 2, "of the test"},
     {"serviceUnavailableException", LLM_FAILURE_SERVICE_UNAVAILABLE, 2, "of the test"},
     {"modelTimeoutException", LLM_FAILURE_TIMEOUT, 2, "of the test"},
+    {"ThrottlingException", LLM_FAILURE_RATE_LIMIT, 2, "of the test"},
+    {"newException", LLM_FAILURE_SERVICE_UNAVAILABLE, 2, "of the test"},
     {"error", LLM_FAILURE_SERVICE_UNAVAILABLE, 2, "of the test"},
     {"", LLM_FAILURE_SERVICE_UNAVAILABLE, 2, "damaged"},
     {NULL, LLM_FAILURE_SERVICE_UNAVAILABLE, 2, "broke off in the middle"},

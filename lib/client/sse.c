@@ -50,6 +50,7 @@ static void take_id(struct sse *sse, const char *value, size_t len)
 {
     if (memchr(value, '\0', len) != NULL)
         return;
+    sse->has_new_id = true;
     strbuf_reset(&sse->id);
     if (len > ID_MAX_BYTES)
         return;
@@ -109,8 +110,19 @@ void sse_restart(struct sse *sse)
     strbuf_reset(&sse->line);
     strbuf_reset(&sse->id);
     strbuf_append(&sse->id, sse->last_id.text);
+    sse->has_new_id = false;
     sse->was_cr = false;
     sse->has_begun = false;
+}
+
+/* Only if there is a new one: a stream may consist of line ends, each of which ends an event. */
+static void keep_id(struct sse *sse)
+{
+    if (!sse->has_new_id)
+        return;
+    strbuf_reset(&sse->last_id);
+    strbuf_append(&sse->last_id, sse->id.text);
+    sse->has_new_id = false;
 }
 
 /* Processes a complete line; *is_event_out if it ends an event that has data. */
@@ -123,10 +135,8 @@ static int end_line(struct sse *sse, bool *is_event_out, struct error *err)
     strbuf_remove_head(&sse->line, n_bom);
     sse->has_begun = true;
     *is_event_out = sse->line.len == 0 && sse->has_data;
-    if (sse->line.len == 0) {
-        strbuf_reset(&sse->last_id);
-        strbuf_append(&sse->last_id, sse->id.text);
-    }
+    if (sse->line.len == 0)
+        keep_id(sse);
     if (sse->line.len == 0 && !sse->has_data)
         forget_event(sse);
     if (sse->line.len > 0 && take_field(sse, err) < 0)

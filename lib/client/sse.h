@@ -26,6 +26,7 @@ struct sse {
     struct strbuf id;      /* the newest id: field */
     struct strbuf last_id; /* of the newest complete event; "": none, it cannot be resumed from */
     int64_t retry_ms;      /* the server's wish for the time before a reconnection; -1: none */
+    bool has_new_id;       /* since the newest complete event */
     bool has_data;         /* an empty data line also makes an event */
     bool was_cr;           /* a LF that follows belongs to this CR */
     bool has_begun;        /* past the position of a BOM */

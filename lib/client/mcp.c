@@ -197,11 +197,10 @@ static int refused(const struct http_call *call, struct error *err)
 static int check_status(const struct mcp *mcp, const struct http_call *call, struct error *err)
 {
     long status = http_status(call);
+    bool is_in_session = mcp->session != NULL || (mcp->stream != NULL && call != mcp->stream);
 
     if (status <= STATUS_LAST)
         return 0;
-    bool is_in_session = mcp->session != NULL || (mcp->stream != NULL && call != mcp->stream);
-
     if (status == STATUS_NOT_FOUND && is_in_session)
         return error_set(err, ERROR_STALE, "The server does not know the session any more");
     if (status < STATUS_ERROR)

@@ -29,15 +29,10 @@ static bool marks_cache(const json_t *spec, const char *model,
            json_bool_or(overrides, "supports_prompt_cache", claude_find(model) != NULL) != 0;
 }
 
-static const char *feature_name(const json_t *spec)
-{
-    return json_text_or(spec, "model_canonical_name", json_text_or(spec, "model", ""));
-}
-
 bool llm_takes_images(const struct catalogue *catalogue, const json_t *spec)
 {
     const json_t *overrides = json_object_get(spec, "capability_overrides");
-    const struct model_facts *facts = catalogue_find_model(catalogue, feature_name(spec));
+    const struct model_facts *facts = catalogue_find_model(catalogue, catalogue_model_name(spec));
     bool has_vision = facts == NULL || facts->has_vision;
 
     return json_bool_or(spec, "disable_vision", false) == 0 &&
@@ -68,7 +63,7 @@ static struct form form_of(const struct catalogue *catalogue, const json_t *spec
     static const struct route_provider no_provider = {.format = LLM_FORMAT_CHAT};
     CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
     struct llm_error ignored = LLM_ERROR_INIT;
-    const char *model = feature_name(spec);
+    const char *model = catalogue_model_name(spec);
     const struct route_provider *provider = &no_provider;
     enum llm_format_kind format = LLM_FORMAT_CHAT;
     bool is_plain = catalogue_ask_feature(catalogue, MODEL_PLAIN_TEXT, model) == MODEL_YES;

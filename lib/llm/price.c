@@ -58,9 +58,7 @@ static bool has_proxy(const json_t *spec)
 
 bool llm_has_price(const struct catalogue *catalogue, const json_t *spec)
 {
-    const char *model = json_text_or(spec, "model", "");
-    const struct model_facts *facts =
-        catalogue_find_model(catalogue, json_text_or(spec, "model_canonical_name", model));
+    const struct model_facts *facts = catalogue_find_model(catalogue, catalogue_model_name(spec));
 
     return json_number_or(spec, "input_cost_per_token", -1) >= 0 ||
            json_number_or(spec, "output_cost_per_token", -1) >= 0 ||

@@ -174,8 +174,8 @@ static void complete_usage(const struct llm_call *call, const struct llm_request
                            int64_t began_us, struct llm_reply *reply)
 {
     const char *model = json_text_or(request->spec, "model", "");
-    const char *known_as = json_text_or(request->spec, "model_canonical_name", model);
-    const struct model_facts *facts = catalogue_find_model(call->llm->options.catalogue, known_as);
+    const struct model_facts *facts =
+        catalogue_find_model(call->llm->options.catalogue, catalogue_model_name(request->spec));
     struct llm_usage *usage = &reply->usage;
     json_t *block = NULL;
     size_t i = 0;

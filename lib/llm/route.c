@@ -363,7 +363,7 @@ int llm_route_find(const char *model, const char *base_url, struct llm_route *ro
 /* A table that knows the model decides; else its name does. */
 static bool is_known_for_responses(const struct catalogue *catalogue, const json_t *spec)
 {
-    const char *model = json_text_or(spec, "model_canonical_name", json_text_or(spec, "model", ""));
+    const char *model = catalogue_model_name(spec);
     const struct model_facts *facts = catalogue_find_model(catalogue, model);
 
     if (facts != NULL)

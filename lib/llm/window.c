@@ -14,9 +14,7 @@ int64_t window_of(const json_t *spec, const struct model_facts *facts)
 
 int64_t llm_window_tokens(const struct catalogue *catalogue, const json_t *spec)
 {
-    const char *model = json_text_or(spec, "model", "");
-    const struct model_facts *facts =
-        catalogue_find_model(catalogue, json_text_or(spec, "model_canonical_name", model));
+    const struct model_facts *facts = catalogue_find_model(catalogue, catalogue_model_name(spec));
 
     return window_of(spec, facts);
 }

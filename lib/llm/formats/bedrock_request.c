@@ -32,11 +32,6 @@ static const char NO_TOOLS[] =
     "\"inputSchema\":{\"json\":{\"type\":\"object\",\"properties\":{}}}}}]";
 static const char CALL_BEGIN[] = "{\"toolUse\":{";
 
-static const char *feature_name(const json_t *spec)
-{
-    return json_text_or(spec, "model_canonical_name", json_text_or(spec, "model", ""));
-}
-
 /* --- tokens of the answer --- */
 
 static int64_t estimated_tokens(const struct llm_prompt *prompt)
@@ -50,9 +45,9 @@ static int64_t estimated_tokens(const struct llm_prompt *prompt)
 /* 0: the server's own maximum. */
 static int64_t wanted_tokens(const struct catalogue *catalogue, const json_t *spec)
 {
-    const struct model_facts *facts = catalogue_find_model(catalogue, feature_name(spec));
+    const struct model_facts *facts = catalogue_find_model(catalogue, catalogue_model_name(spec));
 
-    if (claude_find(feature_name(spec)) != NULL)
+    if (claude_find(catalogue_model_name(spec)) != NULL)
         return claude_max_tokens(catalogue, spec);
     return json_int_or(spec, "max_output_tokens", facts != NULL ? facts->max_output_tokens : 0);
 }
@@ -84,10 +79,10 @@ static const struct {
 
 static enum maker maker_of(const json_t *spec)
 {
-    if (claude_find(feature_name(spec)) != NULL)
+    if (claude_find(catalogue_model_name(spec)) != NULL)
         return MAKER_ANTHROPIC;
     for (size_t i = 0; i < ARRAY_SIZE(makers); i++) {
-        if (strstr(feature_name(spec), makers[i].part) != NULL)
+        if (strstr(catalogue_model_name(spec), makers[i].part) != NULL)
             return makers[i].maker;
     }
     return MAKER_OTHER;

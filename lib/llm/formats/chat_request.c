@@ -17,12 +17,6 @@
 /* A member of the last part, or message, that is to be cached. */
 static const char CACHE_MARK[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
-static const char *feature_name(const struct llm_request *request)
-{
-    return json_text_or(request->spec, "model_canonical_name",
-                        json_text_or(request->spec, "model", ""));
-}
-
 static void copy_member(json_t *body, const char *key, json_t *value)
 {
     if (value != NULL && !json_is_null(value))
@@ -40,7 +34,7 @@ static void put_sampling(json_t *body, const struct catalogue *catalogue,
                          const struct llm_request *request, const struct llm_route *route,
                          const struct llm_plan *plan)
 {
-    bool takes = takes_sampling(catalogue, feature_name(request));
+    bool takes = takes_sampling(catalogue, catalogue_model_name(request->spec));
 
     if (plan->is_warm)
         json_put(body, "temperature", json_real(1.0));
@@ -58,7 +52,8 @@ static void put_sampling(json_t *body, const struct catalogue *catalogue,
 static void put_effort(json_t *body, const struct catalogue *catalogue,
                        const struct llm_request *request, const struct llm_route *route)
 {
-    enum model_answer takes = catalogue_ask_feature(catalogue, MODEL_EFFORT, feature_name(request));
+    enum model_answer takes =
+        catalogue_ask_feature(catalogue, MODEL_EFFORT, catalogue_model_name(request->spec));
 
     if (takes == MODEL_YES || (takes == MODEL_UNKNOWN && route->provider->is_open))
         copy_member(body, "reasoning_effort", json_object_get(request->spec, "reasoning_effort"));
@@ -70,7 +65,8 @@ static void put_cache(json_t *body, const struct catalogue *catalogue,
     if (!route->provider->is_open || request->conversation_id == NULL)
         return;
     json_put_text(body, "prompt_cache_key", request->conversation_id);
-    if (catalogue_ask_feature(catalogue, MODEL_CACHE_RETENTION, feature_name(request)) == MODEL_YES)
+    if (catalogue_ask_feature(catalogue, MODEL_CACHE_RETENTION,
+                              catalogue_model_name(request->spec)) == MODEL_YES)
         copy_member(body, "prompt_cache_retention",
                     json_object_get(request->spec, "prompt_cache_retention"));
 }

@@ -34,14 +34,9 @@ static const struct {
     {"high", 4096},    {"xhigh", 8192}, {"max", 16384},
 };
 
-static const char *feature_name(const json_t *spec)
-{
-    return json_text_or(spec, "model_canonical_name", json_text_or(spec, "model", ""));
-}
-
 static enum claude_thinking thinking_of(const json_t *spec)
 {
-    const struct claude_model *model = claude_find(feature_name(spec));
+    const struct claude_model *model = claude_find(catalogue_model_name(spec));
 
     return model != NULL ? model->thinking : CLAUDE_THINKING_NONE;
 }
@@ -63,7 +58,7 @@ const char *claude_beta_of(const json_t *spec)
 
 int64_t claude_max_tokens(const struct catalogue *catalogue, const json_t *spec)
 {
-    const struct model_facts *facts = catalogue_find_model(catalogue, feature_name(spec));
+    const struct model_facts *facts = catalogue_find_model(catalogue, catalogue_model_name(spec));
     json_int_t set = json_int_or(spec, "max_output_tokens", 0);
 
     if (set > 0)

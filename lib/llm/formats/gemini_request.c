@@ -38,12 +38,6 @@ static const struct {
     {"max", "HIGH", INT64_MAX},
 };
 
-static const char *feature_name(const struct llm_request *request)
-{
-    return json_text_or(request->spec, "model_canonical_name",
-                        json_text_or(request->spec, "model", ""));
-}
-
 static void copy_member(json_t *object, const char *key, json_t *value)
 {
     if (value != NULL && !json_is_null(value))
@@ -56,7 +50,7 @@ static void copy_member(json_t *object, const char *key, json_t *value)
 static enum gemini_thinking thinking_kind(const struct catalogue *catalogue,
                                           const struct llm_request *request)
 {
-    const char *name = feature_name(request);
+    const char *name = catalogue_model_name(request->spec);
     const struct gemini_model *model = gemini_find(name);
     const struct model_facts *facts = catalogue_find_model(catalogue, name);
     const json_t *overrides = json_object_get(request->spec, "capability_overrides");
@@ -101,7 +95,7 @@ static int64_t budget_of(const struct gemini_model *model, const struct llm_requ
 static void put_thinking(json_t *config, const struct catalogue *catalogue,
                          const struct llm_request *request)
 {
-    const struct gemini_model *model = gemini_find(feature_name(request));
+    const struct gemini_model *model = gemini_find(catalogue_model_name(request->spec));
     const json_t *set = json_object_get(request->spec, "reasoning_effort");
     const char *effort = set == NULL ? EFFORT_DEFAULT : json_string_value(set);
     enum gemini_thinking kind = thinking_kind(catalogue, request);

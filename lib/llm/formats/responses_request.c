@@ -16,15 +16,9 @@
 
 #define EFFORT_DEFAULT "high"
 
-static const char *feature_name(const struct llm_request *request)
-{
-    return json_text_or(request->spec, "model_canonical_name",
-                        json_text_or(request->spec, "model", ""));
-}
-
 static bool reasons(const struct catalogue *catalogue, const struct llm_request *request)
 {
-    const char *name = feature_name(request);
+    const char *name = catalogue_model_name(request->spec);
     const struct model_facts *facts = catalogue_find_model(catalogue, name);
     const json_t *overrides = json_object_get(request->spec, "capability_overrides");
     bool is_known = facts != NULL
@@ -73,7 +67,8 @@ static void put_cache(json_t *body, const struct catalogue *catalogue,
                       const struct llm_request *request)
 {
     json_put_text(body, "prompt_cache_key", request->conversation_id);
-    if (catalogue_ask_feature(catalogue, MODEL_CACHE_RETENTION, feature_name(request)) == MODEL_YES)
+    if (catalogue_ask_feature(catalogue, MODEL_CACHE_RETENTION,
+                              catalogue_model_name(request->spec)) == MODEL_YES)
         copy_member(body, "prompt_cache_retention",
                     json_object_get(request->spec, "prompt_cache_retention"));
 }

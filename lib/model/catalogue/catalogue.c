@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/text_folder.h"
@@ -105,6 +106,11 @@ void catalogue_append(const struct catalogue *catalogue, enum catalogue_text tex
                       const struct text_value *values, size_t n_values, struct strbuf *out)
 {
     text_template_append(&catalogue->texts[text], part, values, n_values, out);
+}
+
+const char *catalogue_model_name(const json_t *llm)
+{
+    return json_text_or(llm, "model_canonical_name", json_text_or(llm, "model", ""));
 }
 
 const struct model_facts *catalogue_find_model(const struct catalogue *catalogue, const char *model)

@@ -11,6 +11,8 @@
 
 #include <stddef.h>
 
+#include <jansson.h>
+
 #include "base/attr.h"
 #include "model/catalogue/catalogue_texts.h"
 #include "model/catalogue/model_features.h"
@@ -40,6 +42,11 @@ const char *catalogue_text(const struct catalogue *catalogue,
 void catalogue_append(const struct catalogue *catalogue, enum catalogue_text text, const char *part,
                       const struct text_value *values, size_t n_values, struct strbuf *out)
     __attribute__((nonnull(1, 3, 6)));
+/*
+ * The name by which the model of an LLM object is known: its model_canonical_name, else its model;
+ * "" if it has neither. Borrowed.
+ */
+const char *catalogue_model_name(const json_t *llm) MUST_CHECK;
 /* What is known of the model of that name, as agents name it; NULL for an unknown one. */
 const struct model_facts *catalogue_find_model(const struct catalogue *catalogue,
                                                const char *model) NONNULL MUST_CHECK;

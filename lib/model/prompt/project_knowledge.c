@@ -450,13 +450,6 @@ static json_t *value_of(struct reading *reading, const json_t *summary)
     return value;
 }
 
-static const char *model_of(const struct conversation *conversation)
-{
-    const json_t *llm = conversation_llm(conversation);
-
-    return json_text_or(llm, "model_canonical_name", json_text_or(llm, "model", ""));
-}
-
 void project_knowledge_read(const struct catalogue *catalogue,
                             const struct conversation *conversation,
                             const struct project_sources *sources,
@@ -470,7 +463,7 @@ void project_knowledge_read(const struct catalogue *catalogue,
         .catalogue = catalogue,
         .conversation = conversation,
         .context = context,
-        .model = model_of(conversation),
+        .model = catalogue_model_name(conversation_llm(conversation)),
         .with_skills_of_user = flag(context, "load_user_skills"),
         .with_skills_of_project = flag(context, "load_project_skills"),
         .with_memory = flag(context, "load_memory"),

@@ -65,7 +65,7 @@ static struct prompt_view view_of(const struct catalogue *catalogue,
     json_t *agent = conversation_agent(conversation);
     json_t *arguments = json_object_get(agent, "system_prompt_kwargs");
     json_t *llm = conversation_llm(conversation);
-    const char *model = json_text_or(llm, "model_canonical_name", json_text_or(llm, "model", ""));
+    const char *model = catalogue_model_name(llm);
 
     return (struct prompt_view){
         .catalogue = catalogue,

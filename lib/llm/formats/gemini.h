@@ -21,9 +21,6 @@ struct llm_request;
 struct llm_route;
 struct response_builder;
 
-/* Stands for a message of the user's, where the format wants one. */
-#define GEMINI_GO_ON_TEXT "Go on."
-
 /* The last content of a prompt stays open, without the "]}" of its parts: more may join it. */
 void gemini_add_message(struct llm_prompt *prompt, json_t *message) NONNULL;
 void gemini_add_tools(struct llm_prompt *prompt, const json_t *tools) NONNULL;

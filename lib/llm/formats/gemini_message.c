@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -15,11 +14,8 @@
 #include "llm/formats/gemini_name.h"
 #include "llm/formats/gemini_schema.h"
 #include "llm/formats/thinking.h"
+#include "llm/formats/turn_list.h"
 #include "llm/llm_prompt.h"
-
-/* The first content must be the user's. */
-#define OPENING_TEXT "(The conversation begins with a message of the assistant.)"
-#define NO_IMAGE_TEXT "[an image in a form that this model does not take]"
 
 /* Results of calls are a content of their own: the server refuses other parts beside them. */
 static const char *const content_heads[] = {
@@ -161,7 +157,7 @@ static json_t *user_part(const struct llm_prompt *prompt, const json_t *part)
     if (!prompt->features.takes_images)
         return NULL;
     image = image_part(part);
-    return image != NULL ? image : text_part(NO_IMAGE_TEXT);
+    return image != NULL ? image : text_part(TURN_NO_IMAGE_TEXT);
 }
 
 static void add_user(struct llm_prompt *prompt, const json_t *content)
@@ -218,7 +214,7 @@ static void read_result(const struct llm_prompt *prompt, const json_t *content,
         if (image != NULL)
             json_push(images, image);
         else
-            append_line(words, NO_IMAGE_TEXT);
+            append_line(words, TURN_NO_IMAGE_TEXT);
     }
 }
 
@@ -242,18 +238,6 @@ static void add_result(struct llm_prompt *prompt, const json_t *message)
     add_part(prompt, LLM_ROLE_TOOL, part_new("functionResponse", result));
 }
 
-static bool is_object(const char *text)
-{
-    struct error ignored = ERROR_INIT;
-    json_auto_t *json = NULL;
-
-    return json_parse(text, strlen(text), &json, &ignored) == 0 && json_is_object(json);
-}
-
-/*
- * The arguments are sent as the model wrote them, byte for byte. Arguments that are no object were
- * answered with an error, which tells what they were.
- */
 static void add_call(struct llm_prompt *prompt, const json_t *call, const char *signature)
 {
     const json_t *function = json_object_get(call, "function");
@@ -269,7 +253,7 @@ static void add_call(struct llm_prompt *prompt, const json_t *call, const char *
     json_append_text(out, head);
     strbuf_truncate(out, out->len - strlen("}"));
     strbuf_append(out, ",\"args\":");
-    strbuf_append(out, is_object(arguments) ? arguments : "{}");
+    strbuf_append(out, turn_call_arguments(arguments));
     strbuf_append_char(out, '}');
     if (signed_with != NULL) {
         strbuf_append(out, ",\"thoughtSignature\":");
@@ -311,10 +295,10 @@ static void add_answer(struct llm_prompt *prompt, const json_t *message)
     if (json_array_size(calls) == 0 && json_array_size(words) == 0)
         return;
     if (prompt->end.role == LLM_ROLE_NONE)
-        add_part(prompt, LLM_ROLE_USER, text_part(OPENING_TEXT));
+        add_part(prompt, LLM_ROLE_USER, text_part(TURN_OPENING_TEXT));
     /* A call must follow a content of the user's. */
     if (prompt->end.role == LLM_ROLE_ASSISTANT)
-        add_part(prompt, LLM_ROLE_USER, text_part(GEMINI_GO_ON_TEXT));
+        add_part(prompt, LLM_ROLE_USER, text_part(TURN_GO_ON_TEXT));
     json_array_foreach (words, i, entry)
         add_part(prompt, LLM_ROLE_ASSISTANT, json_incref(entry));
     json_array_foreach (calls, i, entry)

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "llm/format.h"
 #include "llm/formats/gemini.h"
+#include "llm/formats/turn_list.h"
 #include "llm/gemini_models.h"
 #include "llm/llm.h"
 #include "llm/llm_headers.h"
@@ -20,9 +21,8 @@
 
 #define EFFORT_DEFAULT "high"
 
-static const char GO_ON[] = "]},{\"role\":\"user\",\"parts\":[{\"text\":\"" GEMINI_GO_ON_TEXT "\"}";
-static const char ONLY_GO_ON[] =
-    "{\"role\":\"user\",\"parts\":[{\"text\":\"" GEMINI_GO_ON_TEXT "\"}";
+static const char GO_ON[] = "]},{\"role\":\"user\",\"parts\":[{\"text\":\"" TURN_GO_ON_TEXT "\"}";
+static const char ONLY_GO_ON[] = "{\"role\":\"user\",\"parts\":[{\"text\":\"" TURN_GO_ON_TEXT "\"}";
 
 /*
  * What an effort means. The budgets are those of the vendor's compatible endpoint; INT64_MAX: all

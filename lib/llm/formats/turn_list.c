@@ -10,11 +10,8 @@
 #include "llm/formats/thinking.h"
 #include "llm/llm_prompt.h"
 
-/* The first message must be the user's. */
-#define OPENING_TEXT "(The conversation begins with a message of the assistant.)"
 /* Between results and words of the user, if they must not be in one message. */
 #define RESULTS_READ_TEXT "I have read the results."
-#define ODD_IMAGE_TEXT "[an image in a form that this model does not take]"
 #define ID_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 static const char *const image_types[] = {"image/png", "image/jpeg", "image/gif", "image/webp"};
@@ -95,7 +92,8 @@ static json_t *image_block(const struct turn_writer *writer, const json_t *part)
 
     writer->prompt->end.n_images += block != NULL;
     writer->prompt->end.image_bytes += block != NULL ? strlen(url) : 0;
-    return block != NULL ? block : writer->blocks->text(ODD_IMAGE_TEXT, strlen(ODD_IMAGE_TEXT));
+    return block != NULL ? block
+                         : writer->blocks->text(TURN_NO_IMAGE_TEXT, strlen(TURN_NO_IMAGE_TEXT));
 }
 
 /* The block of a part; NULL to leave it out. */
@@ -172,18 +170,16 @@ static void add_result(const struct turn_writer *writer, const json_t *message)
 
 /* --- the assistant --- */
 
-static bool is_object(const char *text)
+const char *turn_call_arguments(const char *arguments)
 {
     struct error ignored = ERROR_INIT;
     json_auto_t *json = NULL;
 
-    return json_parse(text, strlen(text), &json, &ignored) == 0 && json_is_object(json);
+    if (json_parse(arguments, strlen(arguments), &json, &ignored) < 0 || !json_is_object(json))
+        return "{}";
+    return arguments;
 }
 
-/*
- * The input is sent as the model wrote it, byte for byte. Arguments that are no object were
- * answered with an error, which tells what they were.
- */
 static void add_call(const struct turn_writer *writer, const json_t *call)
 {
     CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
@@ -193,8 +189,7 @@ static void add_call(const struct turn_writer *writer, const json_t *call)
     append_id(&id, json_text_or(call, "id", ""));
     begin_block(writer->prompt, LLM_ROLE_ASSISTANT);
     writer->blocks->append_call(&writer->prompt->messages, id.text,
-                                json_text_or(function, "name", ""),
-                                is_object(arguments) ? arguments : "{}");
+                                json_text_or(function, "name", ""), turn_call_arguments(arguments));
 }
 
 /* A text at the very end must not end with white space. */
@@ -225,7 +220,7 @@ static json_t *thinking_blocks(const struct turn_writer *writer, const json_t *m
 static void begin_answer(const struct turn_writer *writer)
 {
     if (writer->prompt->end.role == LLM_ROLE_NONE)
-        add_text(writer, LLM_ROLE_USER, OPENING_TEXT);
+        add_text(writer, LLM_ROLE_USER, TURN_OPENING_TEXT);
     /* Two answers in one message: the thinking of the second would follow the words of the first.
      */
     if (writer->prompt->end.role == LLM_ROLE_ASSISTANT)

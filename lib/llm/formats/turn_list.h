@@ -19,8 +19,10 @@
 struct llm_prompt;
 struct strbuf;
 
-/* A message of the user's, where the format requires one. */
+/* A message of the user's, where the format requires one: in between or at the end, and first. */
 #define TURN_GO_ON_TEXT "Go on."
+#define TURN_OPENING_TEXT "(The conversation begins with a message of the assistant.)"
+#define TURN_NO_IMAGE_TEXT "[an image in a form that this model does not take]"
 
 /* The blocks of a format. Functions return new references. */
 struct turn_blocks {
@@ -48,6 +50,11 @@ void turn_list_add(struct llm_prompt *prompt, const struct turn_blocks *blocks,
  */
 void turn_list_append(const struct llm_prompt *prompt, const struct turn_blocks *blocks,
                       const char *mark, struct strbuf *out) NONNULL;
+/*
+ * The arguments of a call as they are sent: as the model wrote them, byte for byte. Those that are
+ * no object were answered with an error, which tells what they were; they become "{}". Borrowed.
+ */
+const char *turn_call_arguments(const char *arguments) NONNULL MUST_CHECK;
 /* "image/png" and such, if the image is embedded in the URL and models take its type; else NULL.
  * *data_out: base64, within the URL. Static storage. */
 const char *turn_image_type(const char *url, const char **data_out) NONNULL MUST_CHECK;

@@ -152,7 +152,7 @@ void response_builder_set_finish(struct response_builder *builder,
         strbuf_append(&builder->finish_reason, reason);
 }
 
-static int64_t count_of(const json_t *usage, const char *key, int64_t known)
+int64_t response_builder_read_count(const json_t *usage, const char *key, int64_t known)
 {
     json_int_t count = json_int_or(usage, key, 0);
 
@@ -167,10 +167,13 @@ void response_builder_count(struct response_builder *builder, const struct respo
     struct llm_usage *into = &builder->usage;
     int64_t fresh = into->prompt_tokens - into->cache_read_tokens - into->cache_write_tokens;
 
-    fresh = count_of(usage, names->fresh, fresh);
-    into->cache_read_tokens = count_of(usage, names->cache_read, into->cache_read_tokens);
-    into->cache_write_tokens = count_of(usage, names->cache_write, into->cache_write_tokens);
-    into->completion_tokens = count_of(usage, names->completion, into->completion_tokens);
+    fresh = response_builder_read_count(usage, names->fresh, fresh);
+    into->cache_read_tokens =
+        response_builder_read_count(usage, names->cache_read, into->cache_read_tokens);
+    into->cache_write_tokens =
+        response_builder_read_count(usage, names->cache_write, into->cache_write_tokens);
+    into->completion_tokens =
+        response_builder_read_count(usage, names->completion, into->completion_tokens);
     into->prompt_tokens = fresh + into->cache_read_tokens + into->cache_write_tokens;
 }
 

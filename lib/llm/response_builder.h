@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -99,6 +100,10 @@ struct response_word {
 /* Sets the reason, unless there is one. words end with NULL; another word is kept as it is. */
 void response_builder_set_finish(struct response_builder *builder,
                                  const struct response_word *words, const char *reason) NONNULL;
+
+/* A count of tokens, at least known and at most RESPONSE_TOKENS_MAX. */
+int64_t response_builder_read_count(const json_t *usage, const char *key, int64_t known)
+    __attribute__((nonnull(2))) MUST_CHECK;
 
 /* Names of counts of tokens. */
 struct response_counts {

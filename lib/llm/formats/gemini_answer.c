@@ -124,11 +124,7 @@ static void take_finish_reason(struct response_builder *builder, const json_t *c
 
 static int64_t count_of(const json_t *usage, const char *key)
 {
-    json_int_t count = json_int_or(usage, key, 0);
-
-    if (count > RESPONSE_TOKENS_MAX)
-        return RESPONSE_TOKENS_MAX;
-    return count > 0 ? (int64_t)count : 0;
+    return response_builder_read_count(usage, key, 0);
 }
 
 /* Counts are sums so far. Those of the prompt include what was cached, those of words no thoughts.

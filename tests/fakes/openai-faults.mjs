@@ -1,8 +1,7 @@
 // Answers that are broken on the wire. Each is written to the socket by hand; the rest of the
 // connection is the fault's own business.
-import { gzipSync } from 'node:zlib';
+import { drip, gzipBomb, HEAD, hugeLine, json, reset, sse, webPage } from './wire-faults.mjs';
 
-const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n';
 const piece = (delta, more = {}) =>
   `data: ${JSON.stringify({ id: 'chatcmpl-fault', choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`;
 const text = (content) => piece({ content });
@@ -14,45 +13,6 @@ const aCall = (index, id, args, name = 'terminal') =>
   toolPiece({ index, id, type: 'function', function: { name, arguments: args } });
 const TRUE_ARGS = '{"command":"true","summary":"nothing"}';
 
-const sse = (body) => (socket) => socket.end(`${HEAD}\r\n${body}`);
-const json = (body, headers = '') => (socket) =>
-  socket.end(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n${headers}\r\n${body}`);
-
-function reset(socket, bytes) {
-  socket.write(bytes, () => setTimeout(() => (socket.resetAndDestroy ?? socket.destroy).call(socket), 20));
-}
-
-function hugeLine(socket) {
-  const block = Buffer.alloc(1 << 20, 'x');
-  let left = 100;
-  socket.on('error', () => {});
-  socket.write(`${HEAD}\r\ndata: `);
-  const more = () => {
-    while (left > 0 && !socket.destroyed) {
-      left -= 1;
-      if (!socket.write(block)) return socket.once('drain', more);
-    }
-    return socket.end();
-  };
-  more();
-}
-
-function drip(socket) {
-  const bytes = Buffer.from(text('drip') + STOP + DONE);
-  let at = 0;
-  socket.write(`${HEAD}\r\n`);
-  const timer = setInterval(() => {
-    if (socket.destroyed || at === bytes.length) {
-      clearInterval(timer);
-      socket.end();
-      return;
-    }
-    socket.write(bytes.subarray(at, at + 1));
-    at += 1;
-  }, 1000);
-  socket.on('close', () => clearInterval(timer));
-}
-
 export const faults = {
   'fin-mid-line': sse(`${text('half')}data: {"choi`),
   'rst-mid-utf8': (socket) =>
@@ -60,14 +20,9 @@ export const faults = {
   'half-close': (socket) => socket.write(`${HEAD}\r\n${text('half')}`),
   'no-done': sse(text('half')),
   'error-event': sse(`${text('half')}data: {"error":{"message":"The server had an error","type":"server_error"}}\n\n`),
-  'html-200': (socket) =>
-    socket.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<!doctype html><p>hello'),
+  'html-200': webPage,
   'chunk-size-lie': (socket) => socket.end(`${HEAD}Transfer-Encoding: chunked\r\n\r\n5\r\n${text('lie')}\r\n0\r\n\r\n`),
-  'gzip-bomb': (socket) => {
-    const bomb = gzipSync(Buffer.alloc(64 << 20));
-    socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n');
-    socket.end(bomb);
-  },
+  'gzip-bomb': gzipBomb,
   'huge-line': hugeLine,
   'mixed-line-ends': sse((text('good') + STOP + DONE).replace('\n\n', '\r\n\r\n').replace(/\n\n$/, '\r\r')),
   bom: sse(`\ufeff${text('good')}${STOP}${DONE}`),
@@ -98,5 +53,5 @@ export const faults = {
   })),
   'id-reuse': sse(aCall(0, 'same', TRUE_ARGS) + aCall(1, 'same', TRUE_ARGS) + CALLS + DONE),
   'short-length': json('{"choices":[{"message":{"content":"short"}}]}', 'Content-Length: 20\r\n'),
-  drip,
+  drip: drip(text('drip') + STOP + DONE),
 };

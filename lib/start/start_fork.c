@@ -36,8 +36,9 @@ static int derive(const struct start_context *context, const struct conversation
     copy->stats =
         order->metrics == FORK_RESETS_METRICS ? stats_new() : json_deep_copy(source->stats);
     copy->agent_state = json_deep_copy(source->agent_state);
-    /* They are sub-agents of the source. */
+    /* The source's sub-agents, and its sessions at MCP servers. */
     (void)json_object_del(copy->agent_state, AGENT_STATE_DELEGATES);
+    (void)json_object_del(copy->agent_state, AGENT_STATE_SERVER_SESSIONS);
     file_restore_clear(copy->agent_state);
     worktree_set_settled(copy);
     return sealed_secrets_copy(context->keyring, source, copy, &copy->secrets, err);

@@ -88,6 +88,7 @@ static void a_copy_waits_for_its_own_work(void **state)
     store_source(&context, &source);
     assert_true(source.is_wanted);
     json_put(source.agent_state, AGENT_STATE_DELEGATES, json_array());
+    json_put(source.agent_state, AGENT_STATE_SERVER_SESSIONS, json_object());
     json_put_text(source.agent_state, "kept", "yes");
     assert_done(start_fork(&context, &source, &order, &copy, &err), &err);
     load(&context, &copy.id, &stored);
@@ -98,6 +99,7 @@ static void a_copy_waits_for_its_own_work(void **state)
     assert_int_equal(json_object_size(json_object_get(stored.spec, "tags")), 0);
     assert_false(worktree_is_pending(&stored));
     assert_null(json_object_get(stored.agent_state, AGENT_STATE_DELEGATES));
+    assert_null(json_object_get(stored.agent_state, AGENT_STATE_SERVER_SESSIONS));
     assert_string_equal(json_text_or(stored.agent_state, "kept", ""), "yes");
 }
 

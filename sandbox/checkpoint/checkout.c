@@ -41,6 +41,13 @@ static void checkout_done(struct checkout *checkout)
     fd_close(&checkout->root);
 }
 
+/* Something else has the name of a file or of one of its folders; other errors end a restore. */
+static bool is_in_the_way(int error)
+{
+    return error == EEXIST || error == ENOTDIR || error == ELOOP || error == EISDIR ||
+           error == ENOTEMPTY;
+}
+
 static void note_kept(struct checkout *checkout, const char *path)
 {
     if (json_array_size(checkout->result->kept) < NAMED_KEPT_MAX)
@@ -74,17 +81,12 @@ static int read_wanted(struct checkout *checkout, const struct object_id *tree, 
 
 enum parent_need { PARENT_EXISTS, PARENT_IS_MADE };
 
-/* Enters one folder, never through a link. */
-static int enter(int *folder, const char *name, enum parent_need need)
+/* Enters one folder, never through a link; -1 with errno. */
+static int enter(int folder, const char *name, enum parent_need need)
 {
-    int below = -1;
-
-    if (need == PARENT_IS_MADE && mkdirat(*folder, name, FOLDER_MODE) < 0 && errno != EEXIST)
+    if (need == PARENT_IS_MADE && mkdirat(folder, name, FOLDER_MODE) < 0 && errno != EEXIST)
         return -1;
-    below = openat(*folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    fd_close(folder);
-    *folder = below;
-    return below < 0 ? -1 : 0;
+    return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* The folder of a path, or -1 with errno; *name_out is its last part. */
@@ -97,8 +99,12 @@ static int open_parent(const struct checkout *checkout, const char *path, enum p
     char *slash = NULL;
 
     for (slash = strchr(name, '/'); slash != NULL && folder >= 0; slash = strchr(name, '/')) {
+        int below = -1;
+
         *slash = '\0';
-        (void)!enter(&folder, name, need);
+        below = enter(folder, name, need);
+        fd_close(&folder);
+        folder = below;
         name = slash + 1;
     }
     *name_out = path + (name - rest);
@@ -171,18 +177,22 @@ static int make_plain(int parent, const struct listed_file *file, const struct s
 
 /*
  * Moves the fresh file into place: over a file that the checkpoint of the present files has, and
- * never over anything else. False if something is in the way.
+ * never over anything else; that is kept.
  */
-static bool place(const struct checkout *checkout, int parent, const char *name, const char *path)
+static int place(struct checkout *checkout, int parent, const char *name, const char *path,
+                 struct error *err)
 {
-    bool is_placed = false;
+    int rc = file_list_find(checkout->present, path) != NULL
+                 ? renameat(parent, FRESH_NAME, parent, name)
+                 : linkat(parent, FRESH_NAME, parent, name, 0);
 
-    if (file_list_find(checkout->present, path) != NULL)
-        is_placed = renameat(parent, FRESH_NAME, parent, name) == 0;
+    if (rc == 0)
+        checkout->result->n_written++;
+    else if (is_in_the_way(errno))
+        note_kept(checkout, path);
     else
-        is_placed = linkat(parent, FRESH_NAME, parent, name, 0) == 0;
-    (void)unlinkat(parent, FRESH_NAME, 0);
-    return is_placed;
+        return error_set(err, ERROR_UNAVAILABLE, "rename: %m");
+    return 0;
 }
 
 static int write_file(struct checkout *checkout, const struct listed_file *file, struct error *err)
@@ -195,22 +205,19 @@ static int write_file(struct checkout *checkout, const struct listed_file *file,
     if (object_store_read(checkout->store, OBJECT_BLOB, &file->id, &content, err) < 0)
         return -1;
     parent = open_parent(checkout, file->path, PARENT_IS_MADE, &name);
-    if (parent < 0) {
+    if (parent < 0 && is_in_the_way(errno)) {
         note_kept(checkout, file->path);
         return 0;
     }
+    if (parent < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "open the folder of %s: %m", file->path);
     (void)unlinkat(parent, FRESH_NAME, 0);
     rc = file->mode == FILE_MODE_LINK ? make_link(parent, &content, err)
                                       : make_plain(parent, file, &content, err);
-    if (rc < 0) {
-        (void)unlinkat(parent, FRESH_NAME, 0);
-        return error_wrap(err, "%s", file->path);
-    }
-    if (place(checkout, parent, name, file->path))
-        checkout->result->n_written++;
-    else
-        note_kept(checkout, file->path);
-    return 0;
+    if (rc == 0)
+        rc = place(checkout, parent, name, file->path, err);
+    (void)unlinkat(parent, FRESH_NAME, 0);
+    return rc < 0 ? error_wrap(err, "%s", file->path) : 0;
 }
 
 static int write_wanted(struct checkout *checkout, struct error *err)

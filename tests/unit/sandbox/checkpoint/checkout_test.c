@@ -217,6 +217,40 @@ static void folder_that_is_a_link_too_is_not_entered(void **state)
     assert_int_equal(json_array_size(result.kept), 1);
 }
 
+/* As if the name were too long for the file system, or the disk full: the folder cannot be made. */
+static void file_whose_folder_cannot_be_made_is_written_nowhere(void **state)
+{
+    struct checkpoint_bench *bench = *state;
+    CLEANUP(checkout_result_done) struct checkout_result result = CHECKOUT_RESULT_INIT;
+    CLEANUP(strbuf_done) struct strbuf blob = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf inner = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf middle = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf tree = STRBUF_INIT;
+    char name[300] = "";
+    struct object_id id = OBJECT_ID_INIT;
+    struct error err = ERROR_INIT;
+
+    memset(name, 'x', sizeof(name) - 1);
+    bench_run(bench, "mkdir -p b/node_modules");
+    {
+        CLEANUP(object_store_done) struct object_store store = OBJECT_STORE_INIT;
+
+        assert_int_equal(
+            object_store_open(&store, bench->state, &object_store_default_limits, &err), 0);
+        assert_int_equal(object_store_write(&store, OBJECT_BLOB, &blob, &id, &err), 0);
+        append_entry(&inner, "100644", "file", &id);
+        assert_int_equal(object_store_write(&store, OBJECT_TREE, &inner, &id, &err), 0);
+        append_entry(&middle, "40000", "b", &id);
+        assert_int_equal(object_store_write(&store, OBJECT_TREE, &middle, &id, &err), 0);
+        append_entry(&tree, "40000", name, &id);
+        assert_int_equal(object_store_write(&store, OBJECT_TREE, &tree, &id, &err), 0);
+    }
+    assert_int_equal(set_back(bench, &id, &result, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+    assert_int_equal(result.n_written, 0);
+    bench_run(bench, "test ! -e b/file");
+}
+
 static void truncated_trees_are_refused(void **state)
 {
     struct checkpoint_bench *bench = *state;
@@ -298,6 +332,7 @@ int checkout_tests(void)
         CHECKPOINT_TEST(links_are_not_followed),
         CHECKPOINT_TEST(names_that_are_no_entries_are_refused),
         CHECKPOINT_TEST(folder_that_is_a_link_too_is_not_entered),
+        CHECKPOINT_TEST(file_whose_folder_cannot_be_made_is_written_nowhere),
         CHECKPOINT_TEST(truncated_trees_are_refused),
         CHECKPOINT_TEST(tree_bombs_end),
         CHECKPOINT_TEST(deep_trees_are_refused),

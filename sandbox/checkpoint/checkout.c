@@ -14,12 +14,11 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/checkpoint/file_list.h"
+#include "sandbox/checkpoint/left_out.h"
 #include "sandbox/checkpoint/object_store.h"
 #include "sandbox/checkpoint/tree.h"
 
 enum { NAMED_KEPT_MAX = 50, FOLDER_MODE = 0777, PERMISSIONS = 0777 };
-
-#define FRESH_NAME ".deft-checkpoint.new"
 
 /* A restore in progress. */
 struct checkout {
@@ -155,7 +154,7 @@ static void remove_unwanted(struct checkout *checkout)
 
 static int make_link(int parent, const struct strbuf *content, struct error *err)
 {
-    if (symlinkat(content->text, parent, FRESH_NAME) < 0)
+    if (symlinkat(content->text, parent, FRESH_FILE_NAME) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "symlink: %m");
     return 0;
 }
@@ -164,7 +163,7 @@ static int make_plain(int parent, const struct listed_file *file, const struct s
                       struct error *err)
 {
     CLEANUP(fd_close) int fd =
-        openat(parent, FRESH_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        openat(parent, FRESH_FILE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd < 0)
         return error_set(err, ERROR_UNAVAILABLE, "open: %m");
@@ -183,8 +182,8 @@ static int place(struct checkout *checkout, int parent, const char *name, const 
                  struct error *err)
 {
     int rc = file_list_find(checkout->present, path) != NULL
-                 ? renameat(parent, FRESH_NAME, parent, name)
-                 : linkat(parent, FRESH_NAME, parent, name, 0);
+                 ? renameat(parent, FRESH_FILE_NAME, parent, name)
+                 : linkat(parent, FRESH_FILE_NAME, parent, name, 0);
 
     if (rc == 0)
         checkout->result->n_written++;
@@ -211,12 +210,12 @@ static int write_file(struct checkout *checkout, const struct listed_file *file,
     }
     if (parent < 0)
         return error_set(err, ERROR_UNAVAILABLE, "open the folder of %s: %m", file->path);
-    (void)unlinkat(parent, FRESH_NAME, 0);
+    (void)unlinkat(parent, FRESH_FILE_NAME, 0);
     rc = file->mode == FILE_MODE_LINK ? make_link(parent, &content, err)
                                       : make_plain(parent, file, &content, err);
     if (rc == 0)
         rc = place(checkout, parent, name, file->path, err);
-    (void)unlinkat(parent, FRESH_NAME, 0);
+    (void)unlinkat(parent, FRESH_FILE_NAME, 0);
     return rc < 0 ? error_wrap(err, "%s", file->path) : 0;
 }
 

@@ -12,7 +12,7 @@ static const char *const rebuilt[] = {
 
 bool left_out(const char *name, bool is_folder)
 {
-    if (text_equal(name, ".git"))
+    if (text_equal(name, ".git") || text_equal(name, FRESH_FILE_NAME))
         return true;
     for (size_t i = 0; is_folder && i < ARRAY_SIZE(rebuilt); i++) {
         if (text_equal(name, rebuilt[i]))

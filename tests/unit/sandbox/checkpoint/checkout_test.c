@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/checkpoint/file_snapshot.h"
+#include "sandbox/checkpoint/left_out.h"
 #include "sandbox/checkpoint/object_store.h"
 #include "sandbox/checkpoint/tree.h"
 #include "unit/sandbox/checkpoint/checkpoint_bench.h"
@@ -77,6 +78,21 @@ static void what_is_not_in_checkpoints_stays(void **state)
                      "test -e new/.venv/y; test ! -e new/z; test $(stat -c %s big) = 20000000");
     assert_int_equal(json_array_size(result.kept), 1);
     assert_string_equal(json_string_value(json_array_get(result.kept, 0)), "big");
+}
+
+static void rest_of_a_killed_restore_is_in_no_checkpoint(void **state)
+{
+    struct checkpoint_bench *bench = *state;
+    CLEANUP(file_snapshot_done) struct file_snapshot then = FILE_SNAPSHOT_INIT;
+    CLEANUP(checkout_result_done) struct checkout_result result = CHECKOUT_RESULT_INIT;
+
+    bench_run(bench, "echo 1 > file; echo rest > " FRESH_FILE_NAME);
+    bench_take(bench, &then);
+    assert_int_equal(then.files.n, 1);
+    bench_run(bench, "echo other > file");
+    expect_set_back(bench, &then, &result);
+    assert_int_equal(result.n_removed, 0);
+    bench_run(bench, "test $(cat file) = 1; test ! -e " FRESH_FILE_NAME);
 }
 
 static void nothing_changes_if_an_object_is_damaged(void **state)
@@ -153,6 +169,7 @@ static void names_that_are_no_entries_are_refused(void **state)
                {"100644", ""},
                {"100644", ".git"},
                {"40000", ".git"},
+               {"100644", FRESH_FILE_NAME},
                {"40000", "node_modules"},
                {"160000", "sub"},
                {"100600", "a"},
@@ -327,6 +344,7 @@ int checkout_tests(void)
     const struct CMUnitTest tests[] = {
         CHECKPOINT_TEST(files_are_as_they_were),
         CHECKPOINT_TEST(what_is_not_in_checkpoints_stays),
+        CHECKPOINT_TEST(rest_of_a_killed_restore_is_in_no_checkpoint),
         CHECKPOINT_TEST(nothing_changes_if_an_object_is_damaged),
         CHECKPOINT_TEST(unknown_checkpoint_is_refused),
         CHECKPOINT_TEST(links_are_not_followed),

@@ -572,6 +572,15 @@ bool tool_session_is_idle(const struct tool_session *session)
     return session->n_actions == 0 && terminal_is_idle(session->terminal);
 }
 
+/* Files that were set back in part would be worse than a restore that ends on its own. */
+static void interrupt_running(const struct action *action)
+{
+    if (action->task != NULL && action->tool != ACTION_CHECKPOINT)
+        fork_task_interrupt(action->task);
+    if (action->call != NULL)
+        mcp_call_interrupt(action->call);
+}
+
 void tool_session_interrupt(struct tool_session *session)
 {
     CLEANUP(mem_freep) char *body = action_interrupted_body(interrupted_reason);
@@ -580,12 +589,10 @@ void tool_session_interrupt(struct tool_session *session)
     while (action != NULL) {
         struct action *next = action->next;
 
-        if (!action->is_running)
+        if (action->is_running)
+            interrupt_running(action);
+        else
             end_action(action, body);
-        else if (action->task != NULL)
-            fork_task_interrupt(action->task);
-        else if (action->call != NULL)
-            mcp_call_interrupt(action->call);
         action = next;
     }
     terminal_interrupt(session->terminal);

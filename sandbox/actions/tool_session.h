@@ -67,7 +67,8 @@ int tool_session_run(struct tool_session *session, const struct action_spec *spe
                      struct server_request *request, struct error *err) NONNULL MUST_CHECK;
 /* True when no action runs or waits: freeing it ends only what it keeps. */
 bool tool_session_is_idle(const struct tool_session *session) NONNULL MUST_CHECK;
-/* Sends Ctrl-C to the shell and ends other calls; queued actions end as interrupted. */
+/* Sends Ctrl-C to the shell and ends other calls, restores excepted; queued actions end as
+ * interrupted. */
 void tool_session_interrupt(struct tool_session *session) NONNULL;
 
 /* The body of a reply: {"state":"interrupted","reason":…}. The caller frees. */

@@ -3,9 +3,12 @@
  */
 #include "sandbox/checkpoint/checkpoint_routes.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -135,6 +138,36 @@ static void action_sets_back_once_and_keeps_what_was_there(void **state)
     assert_int_equal(number_at(undone, "n_written"), 2);
 }
 
+/* Half a restore is worse than one that ends a little later. */
+static void interrupt_does_not_end_a_restore(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(fd_close) int lock = -1;
+    CLEANUP(bench_reply_done) struct bench_reply reply = {0, STRBUF_INIT, STRBUF_INIT};
+    const char *then = NULL;
+    int client = -1;
+
+    bench_write(bench, "file", "1");
+    then = take(bench);
+    bench_write(bench, "file", "2");
+    /* The restore waits for the store. */
+    lock = open(bench_text(bench, "%s/checkpoints/lock", bench->config.journal_dir),
+                O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    client = bench_send(bench, "PUT /actions/held", CALLS_HEADERS,
+                        bench_text(bench,
+                                   "{\"tool\":\"checkpoint\",\"args\":{\"id\":\"%s\"},"
+                                   "\"working_dir\":\"%s\"}",
+                                   then, bench->workspace));
+    assert_answers(bench, "POST /conversations/" CALLS_CONVERSATION "/interrupt", CALLS_HEADERS,
+                   "{}", 200, "success", "true");
+    assert_answers(bench, "GET /actions/held", CALLS_HEADERS, NULL, 200, "state", "\"running\"");
+    assert_int_equal(flock(lock, LOCK_UN), 0);
+    reply = bench_receive(bench, client);
+    assert_reply(reply, 200, "observation.is_error", "false");
+    assert_file(bench, "file", "1");
+}
+
 static void unknown_checkpoint_is_an_error(void **state)
 {
     struct action_bench *bench = *state;
@@ -243,6 +276,7 @@ int checkpoint_routes_tests(void)
         BENCH_TEST(that_there_is_none_is_an_answer),
         BENCH_TEST(malformed_requests_are_refused),
         BENCH_TEST(action_sets_back_once_and_keeps_what_was_there),
+        BENCH_TEST(interrupt_does_not_end_a_restore),
         BENCH_TEST(unknown_checkpoint_is_an_error),
         BENCH_TEST(objects_are_copied_to_another_store),
         BENCH_TEST(foreign_objects_are_checked),

@@ -586,6 +586,8 @@ void tool_session_interrupt(struct tool_session *session)
     CLEANUP(mem_freep) char *body = action_interrupted_body(interrupted_reason);
     struct action *action = session->actions;
 
+    /* The end of a call must not start, and so perhaps end, the action that is next in the list. */
+    session->is_pumping = true;
     while (action != NULL) {
         struct action *next = action->next;
 
@@ -595,6 +597,7 @@ void tool_session_interrupt(struct tool_session *session)
             end_action(action, body);
         action = next;
     }
+    session->is_pumping = false;
     terminal_interrupt(session->terminal);
     if (session->repository_task != NULL)
         fork_task_interrupt(session->repository_task);

@@ -35,7 +35,7 @@ static bool may_begin_value(char c)
  * Checks depth and number of values by counting outside strings, before jansson recurses and
  * allocates.
  */
-static int check_extent(const char *text, size_t len, struct error *err)
+static int check_extent(const char *text, size_t len, size_t max_values, struct error *err)
 {
     size_t depth = 0;
     size_t n_values = 0;
@@ -60,8 +60,8 @@ static int check_extent(const char *text, size_t len, struct error *err)
         if (depth > JSON_MAX_DEPTH)
             return error_set(err, ERROR_INVALID, "nested deeper than %d levels", JSON_MAX_DEPTH);
         n_values += may_begin_value(c);
-        if (n_values > JSON_MAX_VALUES)
-            return error_set(err, ERROR_INVALID, "more than %d values", JSON_MAX_VALUES);
+        if (n_values > max_values)
+            return error_set(err, ERROR_INVALID, "more than %zu values", max_values);
     }
     return 0;
 }
@@ -99,14 +99,24 @@ int json_refuse_media_type(struct error *err)
 
 int json_parse(const char *text, size_t len, json_t **json_out, struct error *err)
 {
-    if (check_extent(text, len, err) < 0)
+    if (check_extent(text, len, JSON_MAX_VALUES, err) < 0)
         return -1;
+    return parse(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, json_out, err);
+}
+
+int json_parse_limited(const char *text, size_t len, size_t max_values, json_t **json_out,
+                       struct error *err)
+{
+    if (check_extent(text, len, max_values, err) < 0) {
+        err->code = ERROR_TOO_LARGE;
+        return -1;
+    }
     return parse(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, json_out, err);
 }
 
 int json_parse_first(const char *text, size_t len, json_t **json_out, struct error *err)
 {
-    if (check_extent(text, len, err) < 0)
+    if (check_extent(text, len, JSON_MAX_VALUES, err) < 0)
         return -1;
     return parse(text, len, JSON_DISABLE_EOF_CHECK, json_out, err);
 }

@@ -38,6 +38,12 @@ void json_setup(void);
 int json_parse(const char *text, size_t len, json_t **json_out,
                struct error *err) NONNULL MUST_CHECK;
 /*
+ * As json_parse(), with max_values instead of JSON_MAX_VALUES; ERROR_TOO_LARGE for more of them,
+ * and for deeper nesting.
+ */
+int json_parse_limited(const char *text, size_t len, size_t max_values, json_t **json_out,
+                       struct error *err) NONNULL MUST_CHECK;
+/*
  * Parses the array or object at the start of the text and ignores what follows; the last of
  * duplicate keys wins. Limits as json_parse().
  */

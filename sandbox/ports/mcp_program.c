@@ -15,7 +15,12 @@
 #include "sandbox/ports/mcp_command.h"
 #include "sandbox/ports/mcp_process.h"
 
-enum { GREETING_ID = 1, LIST_MAX_BYTES = 4 * 1024 * 1024, METHOD_NOT_FOUND = -32601 };
+enum {
+    GREETING_ID = 1,
+    LINE_MAX_VALUES = 100000, /* up to 400 bytes of memory each */
+    LIST_MAX_BYTES = 4 * 1024 * 1024,
+    METHOD_NOT_FOUND = -32601,
+};
 
 struct mcp_call {
     struct mcp_program *program;
@@ -299,13 +304,16 @@ static void take_message(struct mcp_program *program, const json_t *message)
         end(program, err.message);
 }
 
+/* What is no JSON is ignored, such as a banner. */
 static void on_line(void *owner, const struct strbuf *line)
 {
     json_auto_t *message = NULL;
-    struct error ignored = ERROR_INIT;
+    struct error err = ERROR_INIT;
+    int rc = json_parse_limited(line->text, line->len, LINE_MAX_VALUES, &message, &err);
 
-    /* Such as a banner. */
-    if (json_parse(line->text, line->len, &message, &ignored) < 0)
+    if (rc < 0 && err.code == ERROR_TOO_LARGE)
+        end(owner, "The program's reply is too large");
+    if (rc < 0)
         return;
     if (json_object_get(message, "method") != NULL)
         take_message(owner, message);

@@ -94,6 +94,21 @@ static void number_of_values_is_capped(void **state)
     assert_int_equal(repeat(",\",,,,,,,,,,,,[[[{{{\"", JSON_MAX_VALUES / 2), 0);
 }
 
+static void another_limit_of_values_can_be_set(void **state)
+{
+    static const char text[] = "[1,2,3]";
+    json_auto_t *json = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(json_parse_limited(text, strlen(text), 2, &json, &err), -1);
+    assert_int_equal(err.code, ERROR_TOO_LARGE);
+    assert_int_equal(json_parse_limited("[1,2", 4, 2, &json, &err), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+    assert_int_equal(json_parse_limited(text, strlen(text), 3, &json, &err), 0);
+    assert_int_equal(json_array_size(json), 3);
+}
+
 /* A value of the maximum depth is stored inside a few more levels. */
 static void what_we_wrote_may_be_deeper(void **state)
 {
@@ -379,6 +394,7 @@ int json_tests(void)
         cmocka_unit_test(broken_documents_are_refused),
         cmocka_unit_test(depth_is_capped),
         cmocka_unit_test(number_of_values_is_capped),
+        cmocka_unit_test(another_limit_of_values_can_be_set),
         cmocka_unit_test(what_we_wrote_may_be_deeper),
         cmocka_unit_test(brackets_in_texts_do_not_count),
         cmocka_unit_test(building_says_what_is_wrong),

@@ -46,6 +46,8 @@ static const char mcp_server_script[] =
     " *'\"name\":\"questions\"'*) yes \"{\\\"id\\\":\\\"$(printf '%01000d' "
     "0)\\\",\\\"method\\\":\\\"ping\\\"}\";;\n"
     " *'\"name\":\"long\"'*) head -c 5000000 /dev/zero | tr '\\0' x; sleep 1000;;\n"
+    " *'\"name\":\"many\"'*) echo \"{\\\"id\\\":$id,\\\"result\\\":{\\\"content\\\":[0$(yes ,0 | "
+    "head -n 100000 | tr -d '\\n')]}}\";;\n"
     " *'\"name\":\"deaf\"'*) sleep 1000; sleep 1000;;\n"
     " *'\"name\":\"close\"'*) exec 0<&-; text $id closed; exec sleep 1000;;\n"
     " *'\"name\":\"child\"'*) sleep 1000 & text $id born;;\n"

@@ -143,6 +143,17 @@ static void line_without_an_end_is_an_error(void **state)
     assert_call(bench, "count", "observation.is_error", "false");
 }
 
+/* It would take hundreds of times its bytes of memory. */
+static void line_of_too_many_values_is_an_error(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(fd_close) int pipe = begin(bench);
+
+    assert_call(bench, "many", "observation.error", "\"The program's reply is too large\"");
+    await_end(bench, pipe);
+    assert_call(bench, "count", "observation.is_error", "false");
+}
+
 static void program_that_has_closed_its_input_is_replaced(void **state)
 {
     struct action_bench *bench = *state;
@@ -304,6 +315,7 @@ int mcp_program_tests(void)
         BENCH_TEST(questions_of_a_program_are_answered),
         BENCH_TEST(refusal_of_a_call_is_the_programs_word),
         BENCH_TEST(line_without_an_end_is_an_error),
+        BENCH_TEST(line_of_too_many_values_is_an_error),
         BENCH_TEST(program_that_has_closed_its_input_is_replaced),
         BENCH_TEST(program_that_prints_without_end_does_not_block_the_server),
         BENCH_TEST(program_that_asks_without_end_is_ended),

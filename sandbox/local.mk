@@ -11,6 +11,7 @@ SANDBOX_SOURCES = \
 	sandbox/checkpoint/left_out.c sandbox/checkpoint/left_out.h \
 	sandbox/checkpoint/object_store.c sandbox/checkpoint/object_store.h \
 	sandbox/checkpoint/file_snapshot.c sandbox/checkpoint/file_snapshot.h \
+	sandbox/checkpoint/parent_folder.c sandbox/checkpoint/parent_folder.h \
 	sandbox/checkpoint/tree.c sandbox/checkpoint/tree.h \
 	sandbox/actions/actions.c sandbox/actions/actions.h \
 	sandbox/actions/file_tool.c sandbox/actions/file_tool.h \

@@ -16,9 +16,10 @@
 #include "sandbox/checkpoint/file_list.h"
 #include "sandbox/checkpoint/left_out.h"
 #include "sandbox/checkpoint/object_store.h"
+#include "sandbox/checkpoint/parent_folder.h"
 #include "sandbox/checkpoint/tree.h"
 
-enum { NAMED_KEPT_MAX = 50, FOLDER_MODE = 0777, PERMISSIONS = 0777 };
+enum { NAMED_KEPT_MAX = 50, PERMISSIONS = 0777 };
 
 /* A restore in progress. */
 struct checkout {
@@ -78,38 +79,6 @@ static int read_wanted(struct checkout *checkout, const struct object_id *tree, 
 
 /* --- folders --- */
 
-enum parent_need { PARENT_EXISTS, PARENT_IS_MADE };
-
-/* Enters one folder, never through a link; -1 with errno. */
-static int enter(int folder, const char *name, enum parent_need need)
-{
-    if (need == PARENT_IS_MADE && mkdirat(folder, name, FOLDER_MODE) < 0 && errno != EEXIST)
-        return -1;
-    return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* The folder of a path, or -1 with errno; *name_out is its last part. */
-static int open_parent(const struct checkout *checkout, const char *path, enum parent_need need,
-                       const char **name_out)
-{
-    CLEANUP(mem_freep) char *rest = mem_dup_text(path);
-    int folder = fcntl(checkout->root, F_DUPFD_CLOEXEC, 0);
-    char *name = rest;
-    char *slash = NULL;
-
-    for (slash = strchr(name, '/'); slash != NULL && folder >= 0; slash = strchr(name, '/')) {
-        int below = -1;
-
-        *slash = '\0';
-        below = enter(folder, name, need);
-        fd_close(&folder);
-        folder = below;
-        name = slash + 1;
-    }
-    *name_out = path + (name - rest);
-    return folder;
-}
-
 /* Removes the folders of a removed file that are empty now. */
 static void remove_empty_folders(const struct checkout *checkout, const char *path)
 {
@@ -121,7 +90,7 @@ static void remove_empty_folders(const struct checkout *checkout, const char *pa
         const char *name = NULL;
 
         *slash = '\0';
-        parent = open_parent(checkout, folder, PARENT_EXISTS, &name);
+        parent = parent_folder_open(checkout->root, folder, PARENT_EXISTS, &name);
         if (parent < 0 || unlinkat(parent, name, AT_REMOVEDIR) < 0)
             return;
     }
@@ -134,7 +103,7 @@ static void remove_file(struct checkout *checkout, const char *path)
     CLEANUP(fd_close) int parent = -1;
     const char *name = NULL;
 
-    parent = open_parent(checkout, path, PARENT_EXISTS, &name);
+    parent = parent_folder_open(checkout->root, path, PARENT_EXISTS, &name);
     if (parent < 0 || unlinkat(parent, name, 0) < 0) {
         if (errno != ENOENT)
             note_kept(checkout, path);
@@ -203,7 +172,7 @@ static int write_file(struct checkout *checkout, const struct listed_file *file,
 
     if (object_store_read(checkout->store, OBJECT_BLOB, &file->id, &content, err) < 0)
         return -1;
-    parent = open_parent(checkout, file->path, PARENT_IS_MADE, &name);
+    parent = parent_folder_open(checkout->root, file->path, PARENT_IS_MADE, &name);
     if (parent < 0 && is_in_the_way(errno)) {
         note_kept(checkout, file->path);
         return 0;

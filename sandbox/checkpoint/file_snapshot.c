@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/checkpoint/left_out.h"
+#include "sandbox/checkpoint/parent_folder.h"
 #include "sandbox/checkpoint/tree.h"
 
 enum {
@@ -159,11 +160,15 @@ static int read_entries(struct walk *walk, DIR *entries, const char *path, struc
 
 static int read_folder(struct walk *walk, const char *path, struct error *err)
 {
+    CLEANUP(fd_close) int parent = -1;
+    const char *name = NULL;
     DIR *entries = NULL;
     int rc = 0;
-    int fd = openat(walk->root, path[0] != '\0' ? path : ".",
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = -1;
 
+    parent = parent_folder_open(walk->root, path, PARENT_EXISTS, &name);
+    fd = openat(parent, name[0] != '\0' ? name : ".",
+                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     entries = fd >= 0 ? fdopendir(fd) : NULL;
     if (entries == NULL) {
         skip(walk->snapshot, path, "cannot be read");
@@ -198,10 +203,13 @@ static int find_files(struct walk *walk, struct error *err)
 
 static int read_link(const struct walk *walk, const char *path, struct strbuf *out)
 {
+    CLEANUP(fd_close) int parent = -1;
+    const char *name = NULL;
     ssize_t n = 0;
 
+    parent = parent_folder_open(walk->root, path, PARENT_EXISTS, &name);
     strbuf_reserve(out, FILE_PATH_MAX_BYTES + 1);
-    n = readlinkat(walk->root, path, out->text, FILE_PATH_MAX_BYTES + 1);
+    n = readlinkat(parent, name, out->text, FILE_PATH_MAX_BYTES + 1);
     if (n < 0 || n > FILE_PATH_MAX_BYTES)
         return -1;
     out->len = (size_t)n;
@@ -212,11 +220,14 @@ static int read_link(const struct walk *walk, const char *path, struct strbuf *o
 /* The path may be something else by now: opening a FIFO must not block. */
 static int read_plain(const struct walk *walk, struct listed_file *file, struct strbuf *out)
 {
-    CLEANUP(fd_close) int fd =
-        openat(walk->root, file->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    CLEANUP(fd_close) int parent = -1;
+    CLEANUP(fd_close) int fd = -1;
+    const char *name = NULL;
     struct stat info;
     ssize_t n = 0;
 
+    parent = parent_folder_open(walk->root, file->path, PARENT_EXISTS, &name);
+    fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
         return -1;
     file->mode = mode_of(&info);

@@ -4,16 +4,19 @@
  */
 #include "sandbox/checkpoint/file_snapshot.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/checkpoint/left_out.h"
+#include "sandbox/checkpoint/parent_folder.h"
 #include "unit/sandbox/checkpoint/checkpoint_bench.h"
 #include "unit/sandbox/checkpoint/checkpoint_tests.h"
 
@@ -191,6 +194,25 @@ static void time_limit_ends_it(void **state)
     assert_int_equal(err.code, ERROR_TIMEOUT);
 }
 
+/* A folder that was listed may be a link when its files are read. */
+static void links_on_the_way_to_a_file_are_not_followed(void **state)
+{
+    struct checkpoint_bench *bench = *state;
+    CLEANUP(fd_close) int root = open(bench->workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CLEANUP(fd_close) int parent = -1;
+    const char *name = NULL;
+
+    bench_run(bench, "mkdir -p d/e ../out/e; ln -s ../out link; ln -s ../../out d/link");
+    assert_int_equal(parent_folder_open(root, "link/file", PARENT_EXISTS, &name), -1);
+    assert_int_equal(parent_folder_open(root, "link/e/file", PARENT_EXISTS, &name), -1);
+    assert_int_equal(parent_folder_open(root, "d/link/e/file", PARENT_EXISTS, &name), -1);
+    assert_int_equal(parent_folder_open(root, "link/new/file", PARENT_IS_MADE, &name), -1);
+    parent = parent_folder_open(root, "d/e/file", PARENT_EXISTS, &name);
+    assert_true(parent >= 0);
+    assert_string_equal(name, "file");
+    bench_run(bench, "test ! -e ../out/new; test ! -e new");
+}
+
 /* The sandbox's git would run each of these for `git add`. */
 static void nothing_of_the_workspace_is_run(void **state)
 {
@@ -237,6 +259,7 @@ int file_snapshot_tests(void)
         CHECKPOINT_TEST(deep_folders_end_somewhere),
         CHECKPOINT_TEST(too_many_files_are_refused),
         CHECKPOINT_TEST(time_limit_ends_it),
+        CHECKPOINT_TEST(links_on_the_way_to_a_file_are_not_followed),
         CHECKPOINT_TEST(nothing_of_the_workspace_is_run),
         CHECKPOINT_TEST(contents_are_not_converted),
     };

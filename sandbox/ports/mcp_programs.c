@@ -101,6 +101,13 @@ static bool is_server(const struct mcp_entry *entry, const struct mcp_program_or
            text_equal(entry->server, order->server);
 }
 
+/* It ends after its calls. No configuration has its digest, so it gets no new ones. */
+static void retire(struct mcp_entry *entry)
+{
+    entry->digest[0] = '\0';
+    mcp_program_retire(entry->program);
+}
+
 /* The living program of that configuration, or NULL; ends the others of that server. */
 static struct mcp_entry *find_entry(struct mcp_programs *programs,
                                     const struct mcp_program_order *order, const char *digest)
@@ -115,7 +122,7 @@ static struct mcp_entry *find_entry(struct mcp_programs *programs,
             if (text_equal(entry->digest, digest))
                 found = entry;
             else
-                mcp_program_retire(entry->program);
+                retire(entry);
         }
         entry = next;
     }
@@ -182,8 +189,7 @@ int mcp_programs_call(struct mcp_programs *programs, const struct mcp_program_or
     entry = find_entry(programs, order, digest);
     /* Nothing has been sent yet, so that a new one can have the call. */
     if (entry != NULL && mcp_program_is_dead(entry->program)) {
-        mcp_program_retire(entry->program);
-        entry->digest[0] = '\0';
+        retire(entry);
         entry = NULL;
     }
     if (entry == NULL && add_entry(programs, order, digest, &entry, err) < 0)

@@ -68,6 +68,23 @@ static void another_configuration_begins_another_program(void **state)
     assert_int_equal(first, other);
 }
 
+/* The first one still has a call, and would end after it. */
+static void former_configuration_begins_another_program(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(fd_close) int pipe = begin(bench);
+    int held = -1;
+    long first = 0;
+    long pid = 0;
+
+    assert_string_equal(count(bench, CALLS_HEADERS, "{}", &first), "1 with ");
+    held = begin_call(bench, "hold");
+    assert_string_equal(count(bench, CALLS_HEADERS, "{\"KEY\":\"b\"}", &pid), "1 with b");
+    assert_string_equal(count(bench, CALLS_HEADERS, "{}", &pid), "1 with ");
+    assert_int_not_equal(first, pid);
+    fd_close(&held);
+}
+
 struct told {
     bool is_over;
     char text[100]; /* of the result, or why there is none */
@@ -249,6 +266,7 @@ int mcp_programs_tests(void)
     const struct CMUnitTest tests[] = {
         BENCH_TEST(one_program_has_all_calls_of_its_conversation),
         BENCH_TEST(another_configuration_begins_another_program),
+        BENCH_TEST(former_configuration_begins_another_program),
         BENCH_TEST(program_that_has_died_is_replaced_for_the_call),
         BENCH_TEST(program_that_has_ended_is_started_again),
         BENCH_TEST(repeated_action_has_the_result_and_is_not_sent_again),

@@ -10,7 +10,7 @@
 #include "model/event/event.h"
 #include "model/tools/mcp_tools.h"
 
-enum { IMAGE_MAX_BYTES = 700 * 1000, TEXT_MAX_CHARS = 100000 };
+enum { IMAGE_MAX_BYTES = 700 * 1000, TEXT_MAX_CHARS = 100000, PARTS_MAX = 1000 };
 
 static void push_text(json_t *content, const char *text)
 {
@@ -83,19 +83,31 @@ static void push_part(json_t *content, const json_t *part)
         push_note(content, "Content of a kind that cannot be shown", type);
 }
 
+/* The note for a part may be a hundred times as long as the part. */
+static void push_parts(json_t *content, const json_t *parts)
+{
+    const json_t *part = NULL;
+    size_t i = 0;
+
+    json_array_foreach (parts, i, part) {
+        if (i == PARTS_MAX) {
+            push_note(content, "More parts than can be shown", "");
+            return;
+        }
+        push_part(content, part);
+    }
+}
+
 json_t *mcp_observation(const char *tool, const json_t *result)
 {
     CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
     json_t *observation = json_object();
     json_t *content = json_array();
     const json_t *structured = json_object_get(result, "structuredContent");
-    const json_t *part = NULL;
-    size_t i = 0;
 
     strbuf_appendf(&head, "[Tool '%s' executed.]", tool);
     push_text(content, head.text);
-    json_array_foreach (json_object_get(result, "content"), i, part)
-        push_part(content, part);
+    push_parts(content, json_object_get(result, "content"));
     if (json_array_size(content) == 1 && json_is_object(structured)) {
         CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 

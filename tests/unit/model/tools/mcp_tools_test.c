@@ -209,6 +209,28 @@ static json_t *observation_of(json_t *result)
     return observation;
 }
 
+static void number_of_parts_is_bounded(void **state)
+{
+    json_auto_t *result = json_object();
+    json_t *parts = json_array();
+    json_auto_t *observation = NULL;
+    const json_t *content = NULL;
+
+    (void)state;
+    json_put(result, "content", parts);
+    for (int i = 0; i < 1001; i++)
+        json_push(parts, json_integer(1));
+    observation = observation_of(result);
+    content = json_object_get(observation, "content");
+    assert_int_equal(json_array_size(content), 1002);
+    assert_string_equal(json_text_or(json_array_get(content, 1001), "text", ""),
+                        "[More parts than can be shown]");
+    (void)json_array_remove(parts, 0);
+    json_decref(observation);
+    observation = observation_of(result);
+    assert_int_equal(json_array_size(json_object_get(observation, "content")), 1001);
+}
+
 static void results_become_parts_that_clients_know(void **state)
 {
     static const struct {
@@ -305,6 +327,7 @@ int mcp_tools_tests(void)
         cmocka_unit_test(calls_keep_what_is_the_servers),
         cmocka_unit_test(members_that_the_tool_declares_are_its_own),
         cmocka_unit_test(hints_default_to_caution),
+        cmocka_unit_test(number_of_parts_is_bounded),
         cmocka_unit_test(results_become_parts_that_clients_know),
         cmocka_unit_test(long_texts_are_cut_and_large_images_left_out),
     };

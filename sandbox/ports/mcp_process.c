@@ -43,7 +43,7 @@ struct mcp_process {
     struct event_loop_timer step;
     struct strbuf unsent;
     struct lines lines;
-    struct strbuf complaint;
+    struct strbuf error_output;
     enum mcp_ending ending;
     bool has_exited;
     bool has_failed; /* the listener knows it */
@@ -85,7 +85,7 @@ static void mcp_process_free(struct mcp_process *process)
     close_source(process, &process->errors);
     strbuf_done(&process->unsent);
     lines_done(&process->lines);
-    strbuf_done(&process->complaint);
+    strbuf_done(&process->error_output);
     mem_free(process);
 }
 
@@ -106,9 +106,9 @@ void mcp_processes_free(struct mcp_processes *processes)
 /* --- what it says --- */
 
 /* Keeps the end of what it prints on its standard error. */
-static void keep_complaint(struct mcp_process *process, const char *bytes, size_t len)
+static void keep_error_output(struct mcp_process *process, const char *bytes, size_t len)
 {
-    struct strbuf *kept = &process->complaint;
+    struct strbuf *kept = &process->error_output;
 
     strbuf_append_bytes(kept, bytes, len);
     if (kept->len > COMPLAINT_MAX_BYTES)
@@ -132,14 +132,14 @@ static void read_source(struct mcp_process *process, struct event_loop_source *s
 }
 
 /* Appends the last lines of its standard error, if there are any. */
-static void append_complaint(struct mcp_process *process, struct strbuf *out)
+static void append_error_output(struct mcp_process *process, struct strbuf *out)
 {
     const char *text = NULL;
     size_t len = 0;
 
-    read_source(process, &process->errors, keep_complaint);
-    text = process->complaint.text;
-    len = process->complaint.len;
+    read_source(process, &process->errors, keep_error_output);
+    text = process->error_output.text;
+    len = process->error_output.len;
     while (len > 0 && strchr(" \r\n\t", text[len - 1]) != NULL)
         len--;
     if (len > SHOWN_MAX_BYTES) {
@@ -163,7 +163,7 @@ static void fail(struct mcp_process *process, const char *what)
         return;
     process->has_failed = true;
     strbuf_append(&why, what);
-    append_complaint(process, &why);
+    append_error_output(process, &why);
     process->listener.failed(process->listener.owner, why.text);
 }
 
@@ -221,7 +221,7 @@ static void on_errors(void *owner, uint32_t events)
     struct mcp_process *process = owner;
 
     (void)events;
-    read_source(process, &process->errors, keep_complaint);
+    read_source(process, &process->errors, keep_error_output);
 }
 
 static void on_exit_of(void *owner, int status)
@@ -306,7 +306,7 @@ static struct mcp_process *mcp_process_new(struct mcp_processes *processes,
                                     .step = {.expired = on_step, .owner = process},
                                     .unsent = STRBUF_INIT,
                                     .lines = LINES_INIT,
-                                    .complaint = STRBUF_INIT,
+                                    .error_output = STRBUF_INIT,
                                     .has_exited = true};
     LIST_INSERT_HEAD(&processes->list, process, entry);
     return process;

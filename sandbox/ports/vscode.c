@@ -28,7 +28,6 @@
 enum { START_MS = 60000, LOOK_MS = 20, SAID_MAX_BYTES = 65536 };
 
 #define PORT_TEXT_BYTES 8
-#define LOG_PATH "/tmp/.deft-editor.log"
 
 /*
  * An editor without a token is reachable only through the preview's origin, by the owner's cookie.
@@ -103,10 +102,21 @@ static int wait_listening(pid_t pid, int said_fd, struct error *err)
     return 0;
 }
 
+/* Of the editor's output, next to the journal. Returns -1 with err. */
+static int open_log(const struct action_config *config, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    int fd = -1;
+
+    strbuf_appendf(&path, "%s/editor.log", config->journal_dir);
+    fd = open(path.text, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    return fd >= 0 ? fd : error_set(err, ERROR_UNAVAILABLE, "%s: %m", path.text);
+}
+
 static int start_editor(const struct action_config *config, const struct found_editor *found,
                         char *const *environment, struct error *err)
 {
-    CLEANUP(fd_close) int said_fd = open(LOG_PATH, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    CLEANUP(fd_close) int said_fd = open_log(config, err);
     CLEANUP(fd_close) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     char token[PREVIEW_EDITOR_TOKEN_BYTES] = "";
     char port[PORT_TEXT_BYTES] = "";
@@ -123,8 +133,10 @@ static int start_editor(const struct action_config *config, const struct found_e
                                       .n_fds = ARRAY_SIZE(fds)};
     pid_t pid = -1;
 
-    if (said_fd < 0 || null_fd < 0)
-        return error_set(err, ERROR_UNAVAILABLE, LOG_PATH ": %m");
+    if (said_fd < 0)
+        return -1;
+    if (null_fd < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "/dev/null: %m");
     preview_editor_token(secret_reveal(&config->api_key), token);
     (void)snprintf(port, sizeof(port), "%d", PREVIEW_EDITOR_PORT);
     (void)snprintf(place, sizeof(place), "0.0.0.0:%d", PREVIEW_EDITOR_PORT);

@@ -5,9 +5,12 @@
 
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "unit/sandbox/ports/mcp_calls.h"
 #include "unit/sandbox/tools_tests.h"
+
+enum { LATE_MS = 60000 };
 
 /* Of the workspace and variables. */
 #define LIST_BODY                                                                                  \
@@ -221,6 +224,21 @@ static int send_large(struct action_bench *bench, const char *id, size_t len)
     return send_large_to(bench, "server", id, len);
 }
 
+/* The ends of large bodies arrive in any order. */
+static void await_running(struct action_bench *bench, const char *id)
+{
+    int64_t end_ms = clock_monotonic_ms() + LATE_MS;
+    bool is_running = false;
+
+    while (!is_running) {
+        CLEANUP(bench_reply_done) struct bench_reply reply =
+            bench_ask(bench, bench_text(bench, "GET /actions/%s", id), CALLS_HEADERS, NULL);
+
+        assert_true(clock_monotonic_ms() < end_ms);
+        is_running = strstr(reply.body.text, "running") != NULL;
+    }
+}
+
 /* It closes its input in the middle of the call. */
 static void call_that_is_not_read_to_its_end_is_an_error(void **state)
 {
@@ -247,7 +265,9 @@ static void program_that_reads_nothing_does_not_block_the_server(void **state)
 
     clients[0] = begin_call(bench, "deaf");
     clients[1] = send_large(bench, "large-1", LARGE);
+    await_running(bench, "large-1");
     clients[2] = send_large(bench, "large-2", LARGE);
+    await_running(bench, "large-2");
     refused = bench_receive(bench, send_large(bench, "large-3", LARGE));
     assert_reply(refused, 200, "observation.error",
                  "\"The program does not read what is sent to it\"");

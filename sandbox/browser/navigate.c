@@ -93,17 +93,29 @@ static int fail_unanswered(struct driver *driver, struct error *err)
                      (long long)(driver->spec->wait_ms / 1000));
 }
 
-/* A slow page still answers; one that hangs does not, and is an error. */
-static int look_at_slow_page(struct driver *driver, struct error *err)
+/* An error when the page hangs, has crashed or is closed. */
+static int check_answers(struct driver *driver, struct error *err)
 {
     json_auto_t *result = NULL;
     json_t *params = json_object();
 
     json_put_text(params, "expression", "1");
-    if (driver_ask_tab(driver, "Runtime.evaluate", params, &result, err) < 0)
+    return driver_ask_tab(driver, "Runtime.evaluate", params, &result, err);
+}
+
+static int look_at_slow_page(struct driver *driver, struct error *err)
+{
+    if (check_answers(driver, err) < 0)
         return -1;
     driver_note(driver, "The page was still loading after %lld seconds.",
                 (long long)(driver->spec->wait_ms / 1000));
+    return 0;
+}
+
+static int check_not_crashed(const struct driver *driver, struct error *err)
+{
+    if (driver->current != NULL && driver->current->is_crashed)
+        return error_set(err, ERROR_NOT_FOUND, "the page crashed");
     return 0;
 }
 
@@ -119,7 +131,7 @@ static int wait_for_load(struct driver *driver, const char *loader, struct error
             continue;
         return err->code == ERROR_TIMEOUT ? look_at_slow_page(driver, err) : -1;
     }
-    return 0;
+    return check_not_crashed(driver, err);
 }
 
 /* --- opening --- */
@@ -165,6 +177,9 @@ int navigate_open(struct driver *driver, const char *url, struct error *err)
     if (json_bool_or(result, "isDownload", 0))
         return downloads_wait_announced(driver, err);
     why = json_text_or(result, "errorText", "");
+    /* Also the answer when the page crashes, before the browser tells so. */
+    if (text_equal(why, "net::ERR_ABORTED") && check_answers(driver, err) < 0)
+        return -1;
     if (why[0] != '\0')
         return error_set(err, ERROR_INVALID, "The page could not be opened (%s): %s", why, url);
     /* Without a new document, e.g. after a change of the #fragment, nothing is loaded. */
@@ -221,7 +236,7 @@ static int wait_while_loading(struct driver *driver, struct error *err)
             continue;
         return err->code == ERROR_TIMEOUT ? look_at_slow_page(driver, err) : -1;
     }
-    return 0;
+    return check_not_crashed(driver, err);
 }
 
 int navigate_settle(struct driver *driver, struct error *err)

@@ -221,6 +221,14 @@ static void on_lifecycle(struct driver *driver, struct tab *tab, const json_t *p
         cdp_copy_id(tab->loaded, json_text_or(params, "loaderId", ""));
 }
 
+/* Of the browser's and this event about a crash, either may be the first. */
+static void on_page_crashed(struct driver *driver, struct tab *tab, const json_t *params)
+{
+    (void)driver;
+    (void)params;
+    tab->is_crashed = true;
+}
+
 /* Requests are paused only while storage.c has enabled it. */
 static void on_paused(struct driver *driver, struct tab *tab, const json_t *params)
 {
@@ -252,7 +260,7 @@ static const struct browser_event browser_events[] = {
 static const struct tab_event tab_events[] = {
     {"Page.javascriptDialogOpening", on_dialog}, {"Page.frameStartedLoading", on_loading},
     {"Page.frameStoppedLoading", on_stopped},    {"Page.lifecycleEvent", on_lifecycle},
-    {"Fetch.requestPaused", on_paused},
+    {"Fetch.requestPaused", on_paused},          {"Inspector.targetCrashed", on_page_crashed},
 };
 
 void tabs_take_event(void *owner, const char *method, const char *session, const json_t *params)

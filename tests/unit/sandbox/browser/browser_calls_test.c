@@ -80,6 +80,8 @@ static void events_change_their_tab_alone(void **state)
     assert_false(first->is_crashed);
     take(&bench, "Target.targetCrashed", "", "{\"targetId\":\"target-0001\"}");
     assert_true(first->is_crashed && !second->is_crashed);
+    take(&bench, "Inspector.targetCrashed", "s2", "{}");
+    assert_true(second->is_crashed);
     take(&bench, "Target.detachedFromTarget", "", "{\"sessionId\":\"none\"}");
     take(&bench, "Target.detachedFromTarget", "", "{\"sessionId\":\"s2\"}");
     assert_ptr_equal(bench.driver.current, first);
@@ -212,6 +214,57 @@ static void page_that_cannot_be_opened_is_an_error(void **state)
                              "s2 Page.navigate {\"url\":\"http://b/\"}\n");
 }
 
+/* The browser aborts what is loaded when the page's process dies, which it tells only then. */
+static void page_that_was_aborted_is_asked_whether_it_lives(void **state)
+{
+    static const struct fake_answer answers[] = {
+        {"Page.navigate", NULL, "\"result\":{\"errorText\":\"net::ERR_ABORTED\"}"},
+        {"Runtime.evaluate", NULL, "\"result\":{}"},
+        {"Page.navigate", NULL, "\"result\":{\"errorText\":\"net::ERR_ABORTED\"}"},
+        {"Runtime.evaluate",
+         "{\"method\":\"Inspector.targetCrashed\",\"sessionId\":\"s2\",\"params\":{}}", NULL},
+        {NULL, NULL, NULL}};
+    struct browser_bench bench;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    fake_browser_begin(&bench, answers);
+    assert_int_equal(navigate(&bench, "{\"url\":\"http://a/\"}", &err), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+    assert_string_equal(err.message, "The page could not be opened (net::ERR_ABORTED): http://a/");
+    assert_int_equal(navigate(&bench, "{\"url\":\"http://b/\"}", &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_true(bench.driver.current->is_crashed);
+    fake_browser_end(&bench, "s2 Page.navigate {\"url\":\"http://a/\"}\n"
+                             "s2 Runtime.evaluate {\"expression\":\"1\"}\n"
+                             "s2 Page.navigate {\"url\":\"http://b/\"}\n"
+                             "s2 Runtime.evaluate {\"expression\":\"1\"}\n");
+}
+
+#define CRASH "{\"method\":\"Target.targetCrashed\",\"params\":{\"targetId\":\"target-0002\"}}"
+
+static void page_that_crashes_while_it_loads_is_lost(void **state)
+{
+    static const struct fake_answer opening[] = {
+        {"Page.navigate", CRASH, "\"result\":{\"loaderId\":\"l1\"}"}, {NULL, NULL, NULL}};
+    static const struct fake_answer settling[] = {{"Runtime.evaluate", CRASH, "\"result\":{}"},
+                                                  {NULL, NULL, NULL}};
+    struct browser_bench bench;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    fake_browser_begin(&bench, opening);
+    assert_int_equal(navigate(&bench, "{\"url\":\"http://a/\"}", &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    fake_browser_end(&bench, "s2 Page.navigate {\"url\":\"http://a/\"}\n");
+    fake_browser_begin(&bench, settling);
+    err = (struct error)ERROR_INIT;
+    assert_int_equal(navigate_settle(&bench.driver, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    fake_browser_end(&bench, "s2 Runtime.evaluate {\"awaitPromise\":true,\"expression\":\"new "
+                             "Promise(done => setTimeout(done, 100))\"}\n");
+}
+
 static void address_that_does_not_answer_is_an_error(void **state)
 {
     static const struct fake_answer answers[] = {{"Page.navigate", NULL, NULL}, {NULL, NULL, NULL}};
@@ -331,6 +384,8 @@ int browser_calls_tests(void)
         cmocka_unit_test(tabs_are_opened_and_closed),
         cmocka_unit_test(page_is_opened_and_waited_for),
         cmocka_unit_test(page_that_cannot_be_opened_is_an_error),
+        cmocka_unit_test(page_that_was_aborted_is_asked_whether_it_lives),
+        cmocka_unit_test(page_that_crashes_while_it_loads_is_lost),
         cmocka_unit_test(address_that_does_not_answer_is_an_error),
         cmocka_unit_test(new_tab_is_navigated),
         cmocka_unit_test(back_goes_to_the_entry_before),

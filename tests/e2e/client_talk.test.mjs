@@ -1,9 +1,11 @@
 // The official TypeScript client: operations on a conversation besides messages, and crashes.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { openConversation, part } from './support/client.mjs';
+import { newWorkspace, openConversation, part } from './support/client.mjs';
 import { isAction, isResult, llmOf, observed, ofKind } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
+import { WORKING_DIR } from './support/instance.mjs';
 import { strictModel } from './support/model.mjs';
 import { killAndAwait, killEverything } from './support/processes.mjs';
 import { restingSnapshot } from './support/socket.mjs';
@@ -109,13 +111,27 @@ test('a fork is independent, and navigation goes back', async (t) => {
   assert.equal((await client.getConversation(conversation.id)).leaf_event_id, message.id);
 });
 
+/** A command that ends when the client's socket is open again, and what lets it end: events of before are not sent anew. */
+function commandUntilReconnected(words) {
+  const file = `/tmp/reconnected-${randomUUID()}`;
+  const reconnected = async ({ hears }, from) => {
+    await hears((event) => event.key === 'full_state', 'the snapshot of the new socket', from);
+    await newWorkspace().executeCommand(`touch ${file}`, WORKING_DIR);
+  };
+  return { line: `until [ -e ${file} ]; do sleep 0.1; done; echo ${words}`, reconnected };
+}
+
 test('sockets that break during a run miss no event', async (t) => {
-  const opened = await openConversation(t, fake, 'slow');
+  const { line, reconnected } = commandUntilReconnected('over');
+  fake.setScenario('broken', [{ calls: [command(line)] }, { text: 'done' }]);
+  const opened = await openConversation(t, fake, 'broken');
   const { conversation, heard, hears } = opened;
   await conversation.sendMessage('go');
   await conversation.run();
   await hears(isAction('terminal'), 'the command');
+  const from = heard.length;
   await killAndAwait('gateway');
+  await reconnected(opened, from);
   await waitUntil(async () => (await statusOf(conversation)) === 'finished', 'the end of the run');
   const action = heard.find(isAction('terminal'));
   const stored = await eventsOf(conversation);
@@ -126,13 +142,16 @@ test('sockets that break during a run miss no event', async (t) => {
 });
 
 test('all processes but the database are killed during a command, and the run continues', async (t) => {
-  fake.setScenario('survivor', [{ calls: [command('sleep 6; echo survived')] }, { text: 'still here' }]);
+  const { line, reconnected } = commandUntilReconnected('survived');
+  fake.setScenario('survivor', [{ calls: [command(line)] }, { text: 'still here' }]);
   const opened = await openConversation(t, fake, 'survivor');
-  const { conversation, hears } = opened;
+  const { conversation, heard, hears } = opened;
   await conversation.sendMessage('go');
   await conversation.run();
   await hears(isAction('terminal'), 'the command');
+  const from = heard.length;
   await killEverything();
+  await reconnected(opened, from);
   assert.equal(observed(await hears(isResult('terminal'), 'the result')), 'survived');
   await hears(restingSnapshot(['finished']), 'the end of the run');
   await ask(opened, 'Are you there?');

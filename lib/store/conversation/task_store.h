@@ -51,8 +51,8 @@ int task_store_go_on(struct db *db, const struct task_work *work, char stop_out[
 
 /*
  * Releases the lease until the run of one of these n sub-agents has ended; all of them, if the run
- * was asked to stop. Others whose results are not stored have ended, and do not wake it. ERROR_STALE
- * when the lease is lost.
+ * was asked to stop. Others whose results are not stored have ended, and do not wake it.
+ * ERROR_STALE when the lease is lost.
  */
 int task_store_suspend(struct db *db, const struct lease *lease, const struct uuid *child_ids,
                        size_t n, struct error *err) NONNULL MUST_CHECK;

@@ -19,7 +19,7 @@
 
 enum {
     EVENTS_PER_TURN = 64,
-    CONNECTIONS_KEPT_MAX = 256,
+    IDLE_CONNECTIONS_MAX = 256,
 };
 
 /* Marks epoll events of connections with a proof in progress; all others are libcurl's. */
@@ -109,12 +109,21 @@ static void release(struct http *http, struct http_call *call)
         http_call_destroy(call);
 }
 
+/* libcurl's limit counts connections in use, too: at it, each call would end its connection. */
+static void limit_connections(struct http *http)
+{
+    (void)curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS,
+                            (long)(http->n_running + IDLE_CONNECTIONS_MAX));
+}
+
 /* Ends a running call with the outcome from `result` and the call's flags, and releases it. */
 static void finish(struct http *http, struct http_call *call, CURLcode result)
 {
     LIST_REMOVE(call, running);
     call->is_running = false;
     (void)curl_multi_remove_handle(http->multi, call->easy);
+    http->n_running--;
+    limit_connections(http);
     curl_easy_cleanup(call->easy);
     call->easy = NULL;
     http_headers_free(call->headers);
@@ -172,6 +181,8 @@ static void begin(struct http *http, struct http_call *call)
 {
     LIST_INSERT_HEAD(&http->running, call, running);
     call->is_running = true;
+    http->n_running++;
+    limit_connections(http);
     if (secret_is_set(&call->proof_key))
         begin_proof(http, call);
     else
@@ -450,7 +461,6 @@ static int open_parts(struct http *http, struct error *err)
     (void)curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, on_timer);
     (void)curl_multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
     (void)curl_multi_setopt(http->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
-    (void)curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_KEPT_MAX);
     return 0;
 }
 

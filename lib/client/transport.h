@@ -44,6 +44,7 @@ struct http {
     /* used by the thread only */
     CURLM *multi;
     LIST_HEAD(http_call_list, http_call) running;
+    size_t n_running;
     int64_t timer_ms;  /* when libcurl wants to be called; HTTP_NEVER: not */
     int64_t expiry_ms; /* no call times out before; HTTP_NEVER */
 };

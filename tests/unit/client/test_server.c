@@ -125,6 +125,7 @@ static const struct test_reply *note_request(const struct connection *connection
 {
     struct test_server *server = connection->server;
     const struct test_reply *reply = NULL;
+    int64_t deadline_ms = clock_monotonic_ms() + PATIENCE_MS;
     size_t i = 0;
 
     lock_take(&server->lock);
@@ -134,6 +135,9 @@ static const struct test_reply *note_request(const struct connection *connection
     if (i < REQUESTS_MAX)
         server->requests[i] = strbuf_take(request);
     condition_wake_all(&server->arrived);
+    while (server->n_requests < reply->n_requests &&
+           condition_wait_until(&server->arrived, &server->lock, deadline_ms))
+        ;
     lock_release(&server->lock);
     return reply;
 }

@@ -27,6 +27,7 @@ struct test_reply {
     size_t n_times;    /* the bytes are sent so often; 0: once */
     size_t piece;      /* sent in pieces of so many bytes; 0: at once */
     int delay_ms;      /* before the first byte */
+    size_t n_requests; /* sent only when so many requests have come */
     enum test_ending ending;
     bool is_early; /* sent once the head has come, whatever is still to come of the body */
 };

@@ -24,6 +24,7 @@ libstore_a_SOURCES = \
 	lib/store/conversation/event_insert.c lib/store/conversation/event_insert.h \
 	lib/store/conversation/event_row.h lib/store/conversation/open_calls_query.h \
 	lib/store/conversation/event_store.c lib/store/conversation/event_store.h \
+	lib/store/conversation/stored_event.c lib/store/conversation/stored_event.h \
 	lib/store/db/db_hint.c lib/store/db/db_hint.h lib/store/db/hints.c lib/store/db/hints.h \
 	lib/store/conversation/info_store.c lib/store/conversation/info_store.h \
 	lib/store/user/init_store.c lib/store/user/init_store.h \

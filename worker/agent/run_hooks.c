@@ -118,7 +118,7 @@ static int submit(struct agent *agent, const struct stored_event *message, struc
     struct hook_occasion occasion = {
         .event = HOOK_USER_PROMPT_SUBMIT, .subject = id.text, .message_id = id.text};
 
-    append_words(message->json, &words);
+    append_words(stored_event_json(message), &words);
     occasion.message = words.text;
     agent->asked_seq = seq;
     if (hook_run_all(agent, &occasion, &events, &outcome, err) < 0)
@@ -149,7 +149,8 @@ int run_hooks_begin(struct agent *agent, bool *settled_out, struct error *err)
 
 static bool is_status(const struct stored_event *event, enum execution_status status)
 {
-    return text_equal(json_text_or(event->json, "value", ""), status_to_string(status));
+    return text_equal(json_text_or(stored_event_json(event), "value", ""),
+                      status_to_string(status));
 }
 
 /* Continues the run; the history's last status says whether a client has announced that. */
@@ -173,7 +174,7 @@ static struct uuid subject_of(const struct history *history, const struct stored
         const struct stored_event *event = &history->items[i - 1];
 
         if (stored_event_is(event, "HookExecutionEvent") &&
-            text_equal(json_text_or(event->json, "hook_event_type", ""),
+            text_equal(json_text_or(stored_event_json(event), "hook_event_type", ""),
                        hook_event_name(HOOK_STOP)))
             return event->id;
     }

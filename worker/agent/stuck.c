@@ -100,8 +100,8 @@ static bool members_equal(const struct stored_event *a, const struct stored_even
                           const char *const *members)
 {
     for (size_t i = 0; members[i] != NULL; i++) {
-        json_t *left = json_object_get(a->json, members[i]);
-        json_t *right = json_object_get(b->json, members[i]);
+        json_t *left = json_object_get(stored_event_json(a), members[i]);
+        json_t *right = json_object_get(stored_event_json(b), members[i]);
 
         if (left != right && (left == NULL || right == NULL || json_equal(left, right) == 0))
             return false;
@@ -199,8 +199,8 @@ static void nudge_append(const struct stored_event *failed, size_t n_failing, st
     strbuf_appendf(out,
                    "The same call of the tool '%s' has now failed %zu times in a row. Its last "
                    "error was: %s\nDo not repeat it. Read the error, then try another way.",
-                   json_text_or(failed->json, "tool_name", ""), n_failing,
-                   json_text_or(failed->json, "error", ""));
+                   json_text_or(stored_event_json(failed), "tool_name", ""), n_failing,
+                   json_text_or(stored_event_json(failed), "error", ""));
 }
 
 static enum stuck_verdict judge(const struct recent_events *recent, const struct rounds *rounds,

@@ -42,7 +42,7 @@ static void append_first_words(const struct history *history, struct strbuf *out
 
     if (first == NULL)
         return;
-    content = json_object_get(json_object_get(first->json, "llm_message"), "content");
+    content = json_object_get(json_object_get(stored_event_json(first), "llm_message"), "content");
     for (size_t i = 0; i < json_array_size(content); i++)
         strbuf_append(out, json_text_or(json_array_get(content, i), "text", ""));
 }

@@ -17,10 +17,10 @@ int open_calls_end(const struct request *request, const struct conversation *con
         return -1;
     for (size_t i = 0; i < open.n; i++) {
         const struct stored_event *event = &open.items[i];
-        const struct call_ref call = {.action_id = event->id,
-                                      .tool_name = json_text_or(event->json, "tool_name", ""),
-                                      .tool_call_id =
-                                          json_text_or(event->json, "tool_call_id", "")};
+        const struct call_ref call = {
+            .action_id = event->id,
+            .tool_name = json_text_or(stored_event_json(event), "tool_name", ""),
+            .tool_call_id = json_text_or(stored_event_json(event), "tool_call_id", "")};
 
         end->add(events, &call, end->text);
     }

@@ -247,7 +247,7 @@ static void prune(struct history *history, const struct path *path)
         if (kept[i])
             history->items[n++] = history->items[i];
         else
-            json_decref(history->items[i].json);
+            stored_event_drop(&history->items[i]);
     }
     history->n = n;
     mem_free(kept);

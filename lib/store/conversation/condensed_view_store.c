@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "base/uuid.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_row.h"
@@ -113,7 +114,7 @@ static bool mark_events(struct history *history, const json_t *state)
 
         if (condensation == NULL || event == NULL)
             return false;
-        event->summary = json_object_get(condensation->json, "summary");
+        event->summary = json_object_get(stored_event_json(condensation), "summary");
     }
     return true;
 }
@@ -182,8 +183,11 @@ static void push_number(json_t *numbers, int64_t number)
 static int64_t seq_of_summary(const struct history *history, const json_t *summary)
 {
     for (size_t i = history->n; i > 0; i--) {
-        if (json_object_get(history->items[i - 1].json, "summary") == summary)
-            return history->items[i - 1].seq;
+        const struct stored_event *event = &history->items[i - 1];
+
+        if (text_equal(event->kind, "Condensation") &&
+            json_object_get(stored_event_json(event), "summary") == summary)
+            return event->seq;
     }
     return 0;
 }

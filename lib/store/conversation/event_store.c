@@ -162,21 +162,12 @@ int event_store_get_many(struct db *db, const struct uuid *conversation_id, cons
     return 0;
 }
 
-void stored_event_set_body(struct stored_event *event, const char *kind, json_t *json)
-{
-    memcpy(event->kind, kind, strnlen(kind, sizeof(event->kind) - 1));
-    event->json = json;
-    event->response_id = json_text_or(json, "llm_response_id", NULL);
-    if (text_equal(kind, "ActionEvent"))
-        event->call_id = json_text_or(json, "tool_call_id", NULL);
-}
-
 void history_done(struct history *history)
 {
     if (history == NULL)
         return;
     for (size_t i = 0; i < history->n; i++)
-        json_decref(history->items[i].json);
+        stored_event_drop(&history->items[i]);
     mem_free(history->items);
     mem_free(history->gap.ids);
     *history = (struct history)HISTORY_INIT;

@@ -12,6 +12,7 @@
 
 #include "base/attr.h"
 #include "base/uuid.h"
+#include "store/conversation/stored_event.h"
 
 struct conversation_scope;
 struct db;
@@ -43,23 +44,6 @@ int event_store_get(struct db *db, const struct uuid *conversation_id, const cha
 /* Appends an array in the order of ids, null for unknown ids. */
 int event_store_get_many(struct db *db, const struct uuid *conversation_id, const char *const *ids,
                          size_t n, struct strbuf *json_out, struct error *err) NONNULL MUST_CHECK;
-
-/* A stored event. */
-struct stored_event {
-    int64_t seq;
-    struct uuid id;
-    char kind[40];
-    struct uuid result_of;
-    json_t *json;            /* the whole body */
-    const char *call_id;     /* an action's tool_call_id, in the body; else NULL */
-    const char *response_id; /* llm_response_id, in the body; NULL where no model spoke */
-    bool is_of_run;          /* written under a lease */
-    bool is_forgotten;       /* a Condensation removed it from the model's view */
-    const json_t *summary;   /* a Condensation's, to insert before this event; or NULL */
-};
-
-/* Sets an event's kind and body; takes over the reference to the body. */
-void stored_event_set_body(struct stored_event *event, const char *kind, json_t *json) NONNULL;
 
 /* What a history keeps of the events that it leaves out: see condensed_view_store.h. */
 struct history_gap {

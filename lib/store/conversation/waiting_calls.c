@@ -27,7 +27,7 @@ int open_calls_read(const PGresult *rows, struct history *open, struct error *er
 
 static bool is_executable(const struct stored_event *event)
 {
-    return json_is_object(json_object_get(event->json, "action"));
+    return json_is_object(json_object_get(stored_event_json(event), "action"));
 }
 
 void open_calls_keep_executable(struct history *open)
@@ -38,7 +38,7 @@ void open_calls_keep_executable(struct history *open)
         if (is_executable(&open->items[i]))
             open->items[n++] = open->items[i];
         else
-            json_decref(open->items[i].json);
+            stored_event_drop(&open->items[i]);
     }
     open->n = n;
 }
@@ -94,7 +94,7 @@ bool waiting_calls_refuse(const struct history *waiting, const struct seen_calls
             error_set(err, ERROR_CONFLICT,
                       "The agent waits for a decision about a call of %.60s (action %s) that this "
                       "request does not name. Nothing was changed: review that call, then decide.",
-                      json_text_or(call->json, "tool_name", "a tool"), call->id.text),
+                      json_text_or(stored_event_json(call), "tool_name", "a tool"), call->id.text),
             "the caller checks the result");
         return true;
     }

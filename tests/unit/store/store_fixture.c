@@ -165,7 +165,7 @@ void store_assert_gapless(const struct store_fixture *fixture, const struct uuid
     assert_int_equal(history.n, n_expected);
     assert_stamps_are_the_bodies(id);
     for (size_t i = 0; i < history.n; i++) {
-        const char *stamp = json_text_or(history.items[i].json, "timestamp", "");
+        const char *stamp = json_text_or(stored_event_json(&history.items[i]), "timestamp", "");
 
         assert_int_equal(history.items[i].seq, i + 1);
         assert_true(strcmp(last, stamp) < 0);

@@ -80,7 +80,7 @@ static void assert_task(struct run_fixture *fixture, const struct uuid *id, cons
 
     assert_int_equal(event_store_load_after(fixture->context.db, id, &history, &err), 0);
     for (size_t i = 0; i < history.n; i++) {
-        const json_t *seen = json_object_get(history.items[i].json, "observation");
+        const json_t *seen = json_object_get(stored_event_json(&history.items[i]), "observation");
 
         if (!text_equal(json_text_or(seen, "kind", ""), "TaskObservation"))
             continue;

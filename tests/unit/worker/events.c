@@ -28,7 +28,7 @@ static struct uuid action_of(const struct history *history, const json_t *event)
         const struct stored_event *before = &history->items[i - 1];
 
         if (text_equal(before->kind, "ActionEvent") &&
-            text_equal(json_text_or(before->json, "tool_call_id", ""), call_id))
+            text_equal(json_text_or(stored_event_json(before), "tool_call_id", ""), call_id))
             return before->id;
     }
     return none;

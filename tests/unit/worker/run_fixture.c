@@ -405,19 +405,20 @@ void background_run_join(struct background_run *run)
 
 static void append_word(struct strbuf *out, const struct stored_event *event)
 {
-    const char *detail = json_text_or(event->json, "tool_name", NULL);
+    const char *detail = json_text_or(stored_event_json(event), "tool_name", NULL);
     size_t len = strlen(event->kind);
 
     if (text_equal(event->kind, "ConversationStateUpdateEvent")) {
-        const char *key = json_text_or(event->json, "key", "");
+        const char *key = json_text_or(stored_event_json(event), "key", "");
 
         strbuf_appendf(out, "S(%s) ",
-                       text_equal(key, "execution_status") ? json_text_or(event->json, "value", "")
-                                                           : key);
+                       text_equal(key, "execution_status")
+                           ? json_text_or(stored_event_json(event), "value", "")
+                           : key);
         return;
     }
     if (text_equal(event->kind, "MessageEvent"))
-        detail = json_text_or(event->json, "source", "");
+        detail = json_text_or(stored_event_json(event), "source", "");
     if (text_ends_with(event->kind, "Event"))
         len -= strlen("Event");
     strbuf_append_bytes(out, event->kind, len);
@@ -452,7 +453,7 @@ void run_last_event(struct run_fixture *fixture, const struct uuid *id, const ch
     for (size_t i = 0; i < history.n; i++) {
         if (text_equal(history.items[i].kind, kind)) {
             strbuf_reset(out);
-            json_append_text(out, history.items[i].json);
+            json_append_text(out, stored_event_json(&history.items[i]));
         }
     }
 }

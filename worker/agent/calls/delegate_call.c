@@ -369,7 +369,7 @@ int delegate_call_run(struct agent *agent, size_t action, struct sub_agent_waits
     const struct delegate_call call = {
         .agent = agent,
         .action = action,
-        .args = json_object_get(agent->history.items[action].json, "action"),
+        .args = json_object_get(stored_event_json(&agent->history.items[action]), "action"),
         .waits = waits};
 
     return text_equal(json_text_or(call.args, "command", ""), "spawn") ? spawn(&call, err)

@@ -158,13 +158,13 @@ static int end_with_hooks(struct agent *agent, size_t action, struct outcome *ou
 
 static const struct agent_tool *tool_of(const struct agent *agent, size_t action)
 {
-    return toolset_find(agent->tools,
-                        json_text_or(agent->history.items[action].json, "tool_name", ""));
+    return toolset_find(agent->tools, json_text_or(stored_event_json(&agent->history.items[action]),
+                                                   "tool_name", ""));
 }
 
 static const json_t *action_of(const struct agent *agent, const struct pending_call *call)
 {
-    return json_object_get(agent->history.items[call->action].json, "action");
+    return json_object_get(stored_event_json(&agent->history.items[call->action]), "action");
 }
 
 /* A worker tool only changes its own part of agent_state. */
@@ -222,7 +222,7 @@ static int store_with_rules(struct agent *agent, size_t action, struct outcome *
     struct conversation_write change = {.agent_state = NULL};
 
     path_rules_for_call(agent->context->catalogue, &agent->conversation,
-                        json_object_get(agent->history.items[action].json, "action"),
+                        json_object_get(stored_event_json(&agent->history.items[action]), "action"),
                         &outcome->rules);
     state = state_with_rules(agent, outcome);
     if (state == NULL)
@@ -316,7 +316,7 @@ static int reject_unknown(struct agent *agent, size_t action, struct error *err)
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
 
     strbuf_appendf(&outcome.problem.text, "Tool '%s' is no longer available in this conversation.",
-                   json_text_or(agent->history.items[action].json, "tool_name", ""));
+                   json_text_or(stored_event_json(&agent->history.items[action]), "tool_name", ""));
     return store_outcome(agent, action, &outcome, NULL, err);
 }
 
@@ -403,8 +403,9 @@ void pending_call_plan(const struct agent *agent, size_t action, struct planned_
     if (tool == NULL)
         return;
     planned->company = company_of(tool->place);
-    resource_keys_add_call(&planned->keys, tool,
-                           json_object_get(agent->history.items[action].json, "action"));
+    resource_keys_add_call(
+        &planned->keys, tool,
+        json_object_get(stored_event_json(&agent->history.items[action]), "action"));
     if (tool->place == TOOL_AT_SERVER &&
         mcp_server_is_sequential(agent->conversation.spec, mcp_tool_server(tool)))
         add_server_key(&planned->keys, mcp_tool_server(tool));

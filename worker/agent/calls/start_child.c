@@ -111,7 +111,8 @@ static int isolate(struct agent *agent, const json_t *args, struct child_start *
 
 static int prepare(struct agent *agent, size_t action, struct child_start *start, struct error *err)
 {
-    const json_t *args = json_object_get(agent->history.items[action].json, "action");
+    const json_t *args =
+        json_object_get(stored_event_json(&agent->history.items[action]), "action");
     struct error failure = ERROR_INIT;
 
     if (text_is_blank(json_text_or(args, "task", ""))) {
@@ -191,7 +192,8 @@ static int store_child(struct agent *agent, size_t action, struct child_start *s
                        struct error *err)
 {
     CLEANUP(start_rows_done) struct start_rows rows = START_ROWS_INIT;
-    const json_t *args = json_object_get(agent->history.items[action].json, "action");
+    const json_t *args =
+        json_object_get(stored_event_json(&agent->history.items[action]), "action");
     const struct new_conversation inserted = {&start->child, &rows.events, &rows.write};
     const struct conversation_write change = {.child = &inserted};
     json_auto_t *observation = told_start(start);

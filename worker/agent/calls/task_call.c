@@ -51,8 +51,9 @@ static void wait_for(const struct task_invocation *invocation, const struct uuid
 
 static bool is_task(const struct agent *agent, size_t action)
 {
-    const struct agent_tool *tool = toolset_find(
-        agent->tools, json_text_or(agent->history.items[action].json, "tool_name", ""));
+    const struct agent_tool *tool =
+        toolset_find(agent->tools, json_text_or(stored_event_json(&agent->history.items[action]),
+                                                "tool_name", ""));
 
     return tool != NULL && tool->place == TOOL_IN_SUB_AGENT;
 }
@@ -207,7 +208,7 @@ int task_call_run(struct agent *agent, size_t action, struct sub_agent_waits *wa
     const struct task_invocation invocation = {
         .agent = agent,
         .action = action,
-        .args = json_object_get(agent->history.items[action].json, "action"),
+        .args = json_object_get(stored_event_json(&agent->history.items[action]), "action"),
         .state = state,
         .waits = waits,
     };

@@ -90,7 +90,8 @@ int task_result_store(struct agent *agent, size_t action, const json_t *task,
 int task_result_refuse(struct agent *agent, size_t action, const char *words, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    const json_t *args = json_object_get(agent->history.items[action].json, "action");
+    const json_t *args =
+        json_object_get(stored_event_json(&agent->history.items[action]), "action");
     const char *resumed = json_text_or(args, "resume", "");
     const struct task_outcome result = {
         .task_id = text_is_blank(resumed) ? NO_TASK : resumed,

@@ -9,7 +9,7 @@ json_t *call_action_to_run(const struct agent *agent, size_t action)
     const struct stored_event *event = &agent->history.items[action];
     json_t *withheld = json_object_get(agent->withheld, event->id.text);
 
-    return withheld != NULL ? withheld : json_object_get(event->json, "action");
+    return withheld != NULL ? withheld : json_object_get(stored_event_json(event), "action");
 }
 
 bool call_is_incomplete(const struct agent *agent, size_t action)
@@ -18,5 +18,5 @@ bool call_is_incomplete(const struct agent *agent, size_t action)
 
     return event->seq <= agent->claimed_seq &&
            json_object_get(agent->withheld, event->id.text) == NULL &&
-           secret_list_is_masked(json_object_get(event->json, "action"));
+           secret_list_is_masked(json_object_get(stored_event_json(event), "action"));
 }

@@ -68,7 +68,7 @@ static void keep_knowledge(const struct history *history, bool *kept)
 {
     for (size_t i = 0; i < history->n; i++) {
         if (stored_event_is(&history->items[i], "ConversationStateUpdateEvent") &&
-            project_knowledge_of(history->items[i].json) != NULL)
+            project_knowledge_of(stored_event_json(&history->items[i])) != NULL)
             kept[i] = true;
     }
 }
@@ -116,7 +116,7 @@ static void leave_out(struct history *history, const bool *kept)
             continue;
         }
         history_note_ids(&history->gap, event);
-        json_decref(event->json);
+        stored_event_drop(event);
     }
     history->n = n;
     history->size = n;

@@ -44,10 +44,11 @@ static void note_changes(struct agent *agent, size_t first)
 {
     for (size_t i = first; i < agent->history.n; i++) {
         const struct stored_event *event = &agent->history.items[i];
-        const char *key = json_text_or(event->json, "key", "");
+        const char *key = NULL;
 
         if (!stored_event_is(event, "ConversationStateUpdateEvent"))
             continue;
+        key = json_text_or(stored_event_json(event), "key", "");
         agent->has_foreign_stats = agent->has_foreign_stats || text_equal(key, "stats");
         agent->is_row_stale = agent->is_row_stale || !is_of_run(key);
     }

@@ -18,15 +18,15 @@ bool stored_event_is(const struct stored_event *event, const char *kind)
 bool stored_event_is_message(const struct stored_event *event, const char *source)
 {
     return stored_event_is(event, "MessageEvent") &&
-           text_equal(json_text_or(event->json, "source", ""), source);
+           text_equal(json_text_or(stored_event_json(event), "source", ""), source);
 }
 
 struct call_ref call_ref_of(const struct stored_event *action)
 {
     return (struct call_ref){
         .action_id = action->id,
-        .tool_name = json_text_or(action->json, "tool_name", ""),
-        .tool_call_id = json_text_or(action->json, "tool_call_id", ""),
+        .tool_name = json_text_or(stored_event_json(action), "tool_name", ""),
+        .tool_call_id = json_text_or(stored_event_json(action), "tool_call_id", ""),
     };
 }
 
@@ -73,7 +73,7 @@ void history_find_pending(const struct history *history, struct index_list *pend
         const struct stored_event *event = &history->items[i];
 
         if (stored_event_is(event, "ActionEvent") && history_find_result(history, i) == NULL &&
-            json_is_object(json_object_get(event->json, "action")))
+            json_is_object(json_object_get(stored_event_json(event), "action")))
             index_list_add(pending, i);
     }
 }
@@ -89,7 +89,7 @@ void history_drop_open_calls(struct history *history, int64_t through_seq)
 
         if (event.seq <= through_seq && stored_event_is(&event, "ActionEvent") &&
             history_find_result(history, i) == NULL) {
-            json_decref(event.json);
+            stored_event_drop(&event);
             continue;
         }
         history->items[n++] = event;
@@ -118,7 +118,7 @@ const struct stored_event *history_first_user_message(const struct history *hist
 static bool is_status(const struct stored_event *event)
 {
     return stored_event_is(event, "ConversationStateUpdateEvent") &&
-           text_equal(json_text_or(event->json, "key", ""), "execution_status");
+           text_equal(json_text_or(stored_event_json(event), "key", ""), "execution_status");
 }
 
 const struct stored_event *history_find_status(const struct history *history)
@@ -132,7 +132,8 @@ const struct stored_event *history_find_status(const struct history *history)
 
 bool history_event_begins_run(const struct stored_event *event)
 {
-    return is_status(event) && text_equal(json_text_or(event->json, "value", ""), "running");
+    return is_status(event) &&
+           text_equal(json_text_or(stored_event_json(event), "value", ""), "running");
 }
 
 int64_t history_count_iterations_until(const struct history *history, size_t end)
@@ -142,7 +143,7 @@ int64_t history_count_iterations_until(const struct history *history, size_t end
 
     for (size_t i = end; i > 0; i--) {
         const struct stored_event *event = &history->items[i - 1];
-        const char *id = json_text_or(event->json, "llm_response_id", "");
+        const char *id = stored_event_response(event);
 
         if (event->seq <= history->gap.seq)
             return n + history->gap.n_iterations;
@@ -243,7 +244,7 @@ const json_t *history_find_knowledge(const struct history *history)
         const json_t *knowledge = NULL;
 
         if (stored_event_is(event, "ConversationStateUpdateEvent"))
-            knowledge = project_knowledge_of(event->json);
+            knowledge = project_knowledge_of(stored_event_json(event));
         if (knowledge != NULL)
             return knowledge;
     }
@@ -296,7 +297,7 @@ size_t history_index_after(const struct history *history, int64_t seq)
 void history_thin(struct history *history, size_t n)
 {
     for (size_t i = n; i < history->n; i++) {
-        json_t *json = history->items[i].json;
+        json_t *json = stored_event_json(&history->items[i]);
 
         if (stored_event_is(&history->items[i], "SystemPromptEvent"))
             (void)json_object_del(json, "tools");

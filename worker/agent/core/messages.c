@@ -121,7 +121,7 @@ static void put_reasoning(json_t *message, const json_t *stored)
 static void push_message_event(json_t *messages, const struct stored_event *stored_event,
                                const json_t *knowledge)
 {
-    const json_t *event = stored_event->json;
+    const json_t *event = stored_event_json(stored_event);
     const json_t *stored = json_object_get(event, "llm_message");
     json_t *parts = json_array();
     json_t *message = NULL;
@@ -229,19 +229,20 @@ static void push_rejection(json_t *parts, const json_t *event)
 
 static json_t *message_from_result(const struct stored_event *result)
 {
+    const json_t *event = stored_event_json(result);
     json_t *parts = json_array();
     json_t *message = message_new("tool", parts);
 
     if (stored_event_is(result, "ObservationEvent")) {
-        push_observation(parts, json_object_get(result->json, "observation"));
-        push_content(parts, json_object_get(result->json, "extended_content"));
+        push_observation(parts, json_object_get(event, "observation"));
+        push_content(parts, json_object_get(event, "extended_content"));
     } else if (stored_event_is(result, "UserRejectObservation")) {
-        push_rejection(parts, result->json);
+        push_rejection(parts, event);
     } else {
-        push_clipped(parts, json_text_or(result->json, "error", ""));
+        push_clipped(parts, json_text_or(event, "error", ""));
     }
-    json_put_text(message, "tool_call_id", json_text_or(result->json, "tool_call_id", ""));
-    put_tool_name(message, json_text_or(result->json, "tool_name", ""));
+    json_put_text(message, "tool_call_id", json_text_or(event, "tool_call_id", ""));
+    put_tool_name(message, json_text_or(event, "tool_name", ""));
     return message;
 }
 
@@ -257,7 +258,7 @@ struct batch {
 
 static void batch_collect(const struct history *history, size_t first, struct batch *batch)
 {
-    const char *response_id = json_text_or(history->items[first].json, "llm_response_id", "");
+    const char *response_id = stored_event_response(&history->items[first]);
 
     for (size_t i = first; i < history->n; i++) {
         const struct stored_event *event = &history->items[i];
@@ -267,7 +268,7 @@ static void batch_collect(const struct history *history, size_t first, struct ba
             stored_event_is(event, "HookExecutionEvent"))
             continue;
         if (!stored_event_is(event, "ActionEvent") ||
-            !text_equal(json_text_or(event->json, "llm_response_id", ""), response_id))
+            !text_equal(stored_event_response(event), response_id))
             return;
         result = history_find_result(history, i);
         /* Models refuse a call without a result. */
@@ -275,7 +276,7 @@ static void batch_collect(const struct history *history, size_t first, struct ba
             batch->lacks_results = true;
             continue;
         }
-        json_push(batch->calls, call_from_action(event->json));
+        json_push(batch->calls, call_from_action(stored_event_json(event)));
         json_push(batch->results, message_from_result(result));
     }
 }
@@ -283,7 +284,7 @@ static void batch_collect(const struct history *history, size_t first, struct ba
 /* False if calls lack results: once those exist, the messages will differ. */
 static bool push_batch(json_t *messages, const struct history *history, size_t first)
 {
-    const json_t *event = history->items[first].json;
+    const json_t *event = stored_event_json(&history->items[first]);
     json_auto_t *calls = json_array();
     json_auto_t *results = json_array();
     json_auto_t *message = json_object();
@@ -307,13 +308,13 @@ static bool push_batch(json_t *messages, const struct history *history, size_t f
 /* True for the first ActionEvent of an answer; the others are in its batch. */
 static bool begins_batch(const struct history *history, size_t index)
 {
-    const char *id = json_text_or(history->items[index].json, "llm_response_id", "");
+    const char *id = stored_event_response(&history->items[index]);
 
     for (size_t i = index; i > 0; i--) {
         const struct stored_event *before = &history->items[i - 1];
 
         if (stored_event_is(before, "ActionEvent"))
-            return !text_equal(json_text_or(before->json, "llm_response_id", ""), id);
+            return !text_equal(stored_event_response(before), id);
     }
     return true;
 }
@@ -352,14 +353,14 @@ static enum effect push_event(json_t *messages, const struct history *history, s
                               const json_t *knowledge)
 {
     const struct stored_event *event = &history->items[index];
-    const json_t *stored = json_object_get(event->json, "llm_message");
+    const json_t *stored = json_object_get(stored_event_json(event), "llm_message");
 
     if (event->summary != NULL)
         messages_append_user(messages, json_string_value(event->summary));
     if (event->is_forgotten)
         return EFFECT_NONE;
     if (stored_event_is(event, "SystemPromptEvent")) {
-        push_system_prompt(messages, event->json, knowledge);
+        push_system_prompt(messages, stored_event_json(event), knowledge);
         return EFFECT_SETTLES;
     }
     if (stored_event_is(event, "MessageEvent")) {
@@ -369,7 +370,8 @@ static enum effect push_event(json_t *messages, const struct history *history, s
                                                                         : EFFECT_SETTLES;
     }
     if (model_view_is_context(event)) {
-        messages_append_user(messages, json_text_or(event->json, "additional_context", ""));
+        messages_append_user(messages,
+                             json_text_or(stored_event_json(event), "additional_context", ""));
         return EFFECT_NONE;
     }
     if (stored_event_is(event, "ActionEvent") && begins_batch(history, index))

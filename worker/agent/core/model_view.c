@@ -13,11 +13,11 @@ static const char SUMMARY_ENDING[] = "-summary";
 
 bool model_view_is_context(const struct stored_event *event)
 {
-    const char *type = json_text_or(event->json, "hook_event_type", "");
+    const char *type = json_text_or(stored_event_json(event), "hook_event_type", "");
 
     return stored_event_is(event, "HookExecutionEvent") &&
            (text_equal(type, "UserPromptSubmit") || text_equal(type, "SessionStart")) &&
-           !text_is_blank(json_text_or(event->json, "additional_context", ""));
+           !text_is_blank(json_text_or(stored_event_json(event), "additional_context", ""));
 }
 
 bool model_view_may_read(const struct stored_event *event)
@@ -49,7 +49,7 @@ static void forget_summary(struct history *history, const char *id, size_t len)
 
         if (!stored_event_is(event, "Condensation") || strncmp(event->id.text, id, len) != 0)
             continue;
-        summary = json_object_get(event->json, "summary");
+        summary = json_object_get(stored_event_json(event), "summary");
         for (size_t j = 0; j < history->n; j++) {
             if (history->items[j].summary == summary)
                 history->items[j].summary = NULL;
@@ -78,7 +78,8 @@ static void forget(struct history *history, const char *id)
  */
 static void place_summary(struct history *history, size_t condensation, size_t offset)
 {
-    const json_t *summary = json_object_get(history->items[condensation].json, "summary");
+    const json_t *summary =
+        json_object_get(stored_event_json(&history->items[condensation]), "summary");
     size_t place = 0;
 
     if (!json_is_string(summary))
@@ -101,12 +102,14 @@ bool model_view_apply(struct history *history, size_t first)
     bool has_any = false;
 
     for (size_t i = first; i < history->n; i++) {
-        const json_t *json = history->items[i].json;
-        const json_t *ids = json_object_get(json, "forgotten_event_ids");
+        const json_t *json = NULL;
+        const json_t *ids = NULL;
 
         if (!stored_event_is(&history->items[i], "Condensation"))
             continue;
         has_any = true;
+        json = stored_event_json(&history->items[i]);
+        ids = json_object_get(json, "forgotten_event_ids");
         for (size_t j = 0; j < json_array_size(ids); j++) {
             const char *id = json_string_value(json_array_get(ids, j));
 
@@ -145,7 +148,8 @@ bool model_view_owes_condensation(const struct history *history)
 size_t model_view_condensation_of(const struct history *history, const json_t *summary)
 {
     for (size_t i = 0; i < history->n; i++) {
-        if (json_object_get(history->items[i].json, "summary") == summary)
+        if (stored_event_is(&history->items[i], "Condensation") &&
+            json_object_get(stored_event_json(&history->items[i]), "summary") == summary)
             return i;
     }
     return history->n;
@@ -169,11 +173,6 @@ void model_view_range_done(struct model_view_range *range)
     index_list_done(&range->summaries);
 }
 
-static const char *response_of(const struct stored_event *event)
-{
-    return json_text_or(event->json, "llm_response_id", "");
-}
-
 /* A view, and the positions at which it may be cut. */
 struct cuts {
     struct index_list view;
@@ -190,7 +189,7 @@ static void cuts_done(struct cuts *cuts)
 static bool continues_batch(const struct stored_event *event, const char *response_id)
 {
     return stored_event_is(event, "ActionEvent") && response_id[0] != '\0' &&
-           text_equal(response_of(event), response_id);
+           text_equal(stored_event_response(event), response_id);
 }
 
 static void find_cuts(const struct history *history, struct cuts *cuts)
@@ -207,7 +206,7 @@ static void find_cuts(const struct history *history, struct cuts *cuts)
             index_list_add(&cuts->places, cuts->view.n);
         index_list_add(&cuts->view, i);
         if (stored_event_is(event, "ActionEvent")) {
-            response_id = response_of(event);
+            response_id = stored_event_response(event);
             n_open += history_find_result(history, i) != NULL ? 1 : 0;
         } else if (uuid_is_set(&event->result_of) && n_open > 0) {
             n_open--;

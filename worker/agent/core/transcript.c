@@ -1,6 +1,10 @@
 #include "worker/agent/core/transcript.h"
 
+#include "store/conversation/event_store.h"
 #include "worker/agent/core/messages.h"
+
+/* Events of the end that stay unpacked; those before that may have been unpacked since. */
+enum { UNPACKED_EVENTS = 8, LOOKED_BACK_EVENTS = 64 };
 
 void transcript_done(struct transcript *transcript)
 {
@@ -51,6 +55,19 @@ void transcript_update(struct transcript *transcript, const struct history *hist
         transcript->settled_count = transcript->count;
     }
     transcript->n_events = mark.n_events;
+}
+
+void transcript_pack(struct transcript *transcript, const struct history *history)
+{
+    size_t end = history->n > UNPACKED_EVENTS ? history->n - UNPACKED_EVENTS : 0;
+    size_t i =
+        transcript->n_packed > LOOKED_BACK_EVENTS ? transcript->n_packed - LOOKED_BACK_EVENTS : 0;
+
+    if (end > transcript->n_events)
+        end = transcript->n_events;
+    for (; i < end; i++)
+        stored_event_pack(&history->items[i]);
+    transcript->n_packed = end;
 }
 
 void transcript_set_tools(struct transcript *transcript, const json_t *tools)

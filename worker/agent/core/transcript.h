@@ -26,6 +26,7 @@ struct transcript {
     json_t *spec;                     /* that the prompt was begun for; NULL: not yet */
     struct llm_prompt_end settled;    /* the end of its final part */
     size_t n_events;                  /* events of the history whose messages are final */
+    size_t n_packed;                  /* those that transcript_pack() has looked at */
     struct token_count count;         /* of the messages */
     struct token_count settled_count; /* of the final ones */
     size_t n_tool_tokens;             /* estimated, as `count` */
@@ -53,5 +54,10 @@ void transcript_begin(struct transcript *transcript, const struct catalogue *cat
 void transcript_set_tools(struct transcript *transcript, const json_t *tools) NONNULL;
 /* Brings the messages of a prompt that has begun up to the history's end. */
 void transcript_update(struct transcript *transcript, const struct history *history) NONNULL;
+/*
+ * Packs the events whose messages are final, except the newest, which are compared with what comes
+ * next: see stored_event_pack(). For the time in which a model is waited for.
+ */
+void transcript_pack(struct transcript *transcript, const struct history *history) NONNULL;
 
 #endif

@@ -74,7 +74,7 @@ int call_hooks_after(struct agent *agent, size_t action, const json_t *observati
     CLEANUP(hook_outcome_done) struct hook_outcome outcome = HOOK_OUTCOME_INIT;
     const struct stored_event *event = &agent->history.items[action];
     struct uuid id = event->id;
-    json_auto_t *json = json_incref(event->json);
+    json_auto_t *json = json_incref(stored_event_json(event));
     const struct hook_occasion occasion = {
         .event = HOOK_POST_TOOL_USE,
         .subject = id.text,

@@ -104,7 +104,7 @@ static bool has_rephrased(const struct agent *agent)
 
     if (last == NULL || !stored_event_is_message(last, "user"))
         return false;
-    content = json_object_get(json_object_get(last->json, "llm_message"), "content");
+    content = json_object_get(json_object_get(stored_event_json(last), "llm_message"), "content");
     return text_equal(json_text_or(json_array_get(content, 0), "text", ""),
                       catalogue_text(agent->context->catalogue, TEXT_REPHRASE));
 }
@@ -177,6 +177,7 @@ static int ask_one(struct agent *agent, const struct model_choice *choice,
 {
     agent->answer_id = uuid_random();
     agent_prompt_write(agent, choice->spec);
+    transcript_pack(&agent->transcript, &agent->history);
     if (ask_and_wait(agent, choice, &question->reply, failure_out, err) == 0)
         return 0;
     delta_stream_retract(agent, err->message);

@@ -87,7 +87,7 @@ static void append_summaries(const struct history *history, const struct model_v
                              struct strbuf *out)
 {
     for (size_t i = 0; i < range->summaries.n; i++) {
-        const json_t *json = history->items[range->summaries.items[i]].json;
+        const json_t *json = stored_event_json(&history->items[range->summaries.items[i]]);
 
         strbuf_appendf(out, "<summary of what was forgotten before>\n%s\n",
                        json_text_or(json, "summary", ""));

@@ -20,7 +20,8 @@
 
 static bool has_image(const struct stored_event *event)
 {
-    const json_t *content = json_object_get(json_object_get(event->json, "llm_message"), "content");
+    const json_t *content =
+        json_object_get(json_object_get(stored_event_json(event), "llm_message"), "content");
 
     for (size_t i = 0; i < json_array_size(content); i++) {
         if (text_equal(json_text_or(json_array_get(content, i), "type", ""), "image"))
@@ -40,7 +41,7 @@ bool vision_is_asked(const struct history *history)
         if (is_users && has_image(event))
             return true;
         /* The agent has seen what comes before its own words. */
-        if (has_words && text_equal(json_text_or(event->json, "source", ""), "agent"))
+        if (has_words && text_equal(json_text_or(stored_event_json(event), "source", ""), "agent"))
             return false;
         has_words = has_words || is_users;
     }

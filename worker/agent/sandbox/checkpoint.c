@@ -41,7 +41,8 @@ enum {
 
 static bool changes_files(const struct agent *agent, size_t action)
 {
-    const char *name = json_text_or(agent->history.items[action].json, "tool_name", "");
+    const char *name =
+        json_text_or(stored_event_json(&agent->history.items[action]), "tool_name", "");
     const struct agent_tool *tool = toolset_find(agent->tools, name);
 
     return tool == NULL || tool->own == NULL || !tool_leaves_files(tool->own);

@@ -86,7 +86,7 @@ static void add_messages(const struct agent *agent, struct project_knowledge *kn
 {
     for (size_t i = 0; i < agent->history.n; i++) {
         const struct stored_event *event = &agent->history.items[i];
-        const json_t *message = json_object_get(event->json, "llm_message");
+        const json_t *message = json_object_get(stored_event_json(event), "llm_message");
 
         if (stored_event_is_message(event, "user"))
             project_knowledge_add_message(knowledge, agent->context->catalogue,

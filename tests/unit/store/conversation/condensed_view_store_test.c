@@ -83,11 +83,12 @@ static void store_view(const struct store_fixture *fixture, struct stored_log *l
     struct history *history = &log->history;
     struct error err = ERROR_INIT;
 
-    json_decref(history->items[1].json);
+    json_decref(stored_event_json(&history->items[1]));
     memmove(&history->items[1], &history->items[2], (N_EVENTS - 2) * sizeof(history->items[0]));
     history->n--;
     history->items[1].is_forgotten = true;
-    history->items[2].summary = json_object_get(history->items[CONDENSATION - 1].json, "summary");
+    history->items[2].summary =
+        json_object_get(stored_event_json(&history->items[CONDENSATION - 1]), "summary");
     history->gap = (struct history_gap){
         .seq = N_EVENTS, .n_iterations = 7, .ids = mem_alloc(sizeof(uint32_t)), .n_ids = 1};
     history->gap.ids[0] = UINT32_MAX;

@@ -11,7 +11,9 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "store/conversation/event_store.h"
+#include "worker/agent/core/history.h"
 #include "worker/agent/core/messages.h"
+#include "worker/agent/core/model_view.h"
 #include "worker/agent/core/transcript.h"
 #include "worker/events.h"
 
@@ -94,6 +96,7 @@ static void assert_grows_alike_for(const char *model, const json_t *events, bool
         history_add_json(&history, so_far);
         transcript_begin(&grown, test_catalogue(), spec);
         transcript_update(&grown, &history);
+        transcript_pack(&grown, &history);
         transcript_begin(&whole, test_catalogue(), spec);
         transcript_update(&whole, &history);
         assert_string_equal(grown.prompt.system.text, whole.prompt.system.text);
@@ -142,6 +145,82 @@ static void a_switched_model_gets_its_own_form(void **state)
     transcript_begin(&transcript, test_catalogue(), spec);
     transcript_update(&transcript, &history);
     assert_string_equal(transcript.prompt.messages.text, chat.text);
+}
+
+static bool is_packed(const struct stored_event *event)
+{
+    return event->body == NULL;
+}
+
+/* Adds an answer's call with that number, and its result. */
+static void add_step(struct history *history, size_t i)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *events = NULL;
+
+    strbuf_appendf(&text,
+                   "[{\"id\": \"00000000-0000-4000-8000-%012zu\", \"kind\": \"ActionEvent\", "
+                   "\"source\": \"agent\", \"thought\": [], \"action\": {\"kind\": "
+                   "\"ThinkAction\", \"thought\": \"t%zu\"}, \"tool_name\": \"think\", "
+                   "\"tool_call_id\": \"c%zu\", \"tool_call\": {\"id\": \"c%zu\", \"name\": "
+                   "\"think\", \"arguments\": \"{}\"}, \"llm_response_id\": \"r%zu\"},",
+                   2 * i, i, i, i, i);
+    strbuf_appendf(&text,
+                   "{\"id\": \"00000000-0000-4000-8000-%012zu\", \"kind\": "
+                   "\"ObservationEvent\", \"source\": \"environment\", \"action_id\": "
+                   "\"00000000-0000-4000-8000-%012zu\", \"tool_name\": \"think\", "
+                   "\"tool_call_id\": \"c%zu\", \"observation\": {\"kind\": "
+                   "\"ThinkObservation\", \"content\": []}}]",
+                   2 * i + 1, 2 * i, i);
+    events = test_json(text.text);
+    history_add_json(history, events);
+}
+
+/* The newest stay as they are; what is asked in each step unpacks none. */
+static void settled_calls_are_packed(void **state)
+{
+    enum { STEPS = 100, NEWEST = 8 };
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    CLEANUP(transcript_done) struct transcript transcript = TRANSCRIPT_INIT;
+    CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf before = STRBUF_INIT;
+    json_auto_t *spec = test_json("{\"model\": \"openai/x\"}");
+
+    (void)state;
+    for (size_t i = 0; i < STEPS; i++) {
+        add_step(&history, i);
+        transcript_begin(&transcript, test_catalogue(), spec);
+        transcript_update(&transcript, &history);
+        transcript_pack(&transcript, &history);
+        history_find_pending(&history, &pending);
+        assert_int_equal(pending.n, 0);
+        assert_int_equal(history_count_iterations(&history), i + 1);
+        assert_int_equal(model_view_length(&history), 2 * (i + 1));
+        assert_null(history_find_status(&history));
+        assert_null(history_find_knowledge(&history));
+        assert_false(model_view_is_condensation_due(&history));
+    }
+    assert_int_equal(history.n, 2 * STEPS);
+    for (size_t i = 0; i < history.n; i++) {
+        if (is_packed(&history.items[i]) != (i < history.n - NEWEST))
+            fail_msg("event %zu", i);
+    }
+    assert_string_equal(history.items[0].call_id, "c0");
+    assert_string_equal(history.items[100].response_id, "r50");
+    assert_true(history_has_call_id(&history, "c7"));
+    assert_true(history_has_response_id(&history, "r7"));
+    /* Unpacked events of the end are packed again; all of them when the prompt begins anew. */
+    assert_non_null(stored_event_json(&history.items[180]));
+    transcript_pack(&transcript, &history);
+    assert_true(is_packed(&history.items[180]));
+    strbuf_append(&before, transcript.prompt.messages.text);
+    transcript_restart(&transcript);
+    transcript_begin(&transcript, test_catalogue(), spec);
+    transcript_update(&transcript, &history);
+    assert_string_equal(transcript.prompt.messages.text, before.text);
+    assert_false(is_packed(&history.items[0]));
+    transcript_pack(&transcript, &history);
+    assert_true(is_packed(&history.items[0]));
 }
 
 static void a_transcript_grows_with_its_history(void **state)
@@ -404,6 +483,7 @@ int messages_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_are_as_recorded),
         cmocka_unit_test(a_transcript_grows_with_its_history),
+        cmocka_unit_test(settled_calls_are_packed),
         cmocka_unit_test(a_switched_model_gets_its_own_form),
         cmocka_unit_test(a_transcript_grows_past_what_was_not_heard),
         cmocka_unit_test(an_answer_with_a_bad_call_stays_one_message),

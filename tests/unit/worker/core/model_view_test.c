@@ -156,7 +156,7 @@ static void summaries_count_as_events_of_the_view(void **state)
     assert_int_equal(model_view_length(&history), 10);
     history.items[1].is_forgotten = true;
     history.items[2].is_forgotten = true;
-    history.items[3].summary = history.items[3].json;
+    history.items[3].summary = stored_event_json(&history.items[3]);
     assert_int_equal(model_view_length(&history), 9);
     history.items[3].summary = NULL;
 }

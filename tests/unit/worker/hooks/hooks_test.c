@@ -18,7 +18,7 @@ void hooks_event(struct run_fixture *fixture, const struct uuid *id, const char 
     strbuf_reset(out);
     for (size_t i = 0; i < history.n; i++) {
         if (text_equal(history.items[i].kind, kind) && n_found++ == n)
-            json_append_text(out, history.items[i].json);
+            json_append_text(out, stored_event_json(&history.items[i]));
     }
 }
 

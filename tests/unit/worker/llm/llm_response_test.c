@@ -193,7 +193,7 @@ static void calls_are_left_pending(void **state)
     assert_int_equal(pending.n, 2);
     assert_string_equal(claimed.agent.history.items[pending.items[0]].id.text,
                         claimed.agent.answer_id.text);
-    json_append_text(&first, claimed.agent.history.items[pending.items[0]].json);
+    json_append_text(&first, stored_event_json(&claimed.agent.history.items[pending.items[0]]));
     assert_json_at(first.text, "thought[0].text", "\"so\"");
     assert_json_at(first.text, "reasoning_content", "\"hm\"");
     assert_json_at(first.text, "tool_call_id", "\"c1\"");
@@ -240,8 +240,8 @@ static void ids_that_were_used_before_are_replaced(void **state)
     claimed.agent.answer_id = uuid_random();
     take(&claimed, ONE_CALL("c1", "y"));
     last = &claimed.agent.history.items[claimed.agent.history.n - 1];
-    assert_fresh(json_text_or(last->json, "tool_call_id", ""), "call_", 32);
-    assert_fresh(json_text_or(last->json, "llm_response_id", ""), "chatcmpl-", 32);
+    assert_fresh(json_text_or(stored_event_json(last), "tool_call_id", ""), "call_", 32);
+    assert_fresh(json_text_or(stored_event_json(last), "llm_response_id", ""), "chatcmpl-", 32);
     claimed.agent.answer_id = uuid_random();
     take(&claimed, "{\"response_id\": \"resp-2\", \"calls\": [{\"id\": \"c2\", \"arguments\":"
                    " \"{\\\"command\\\": \\\"x\\\"}\"}]}");
@@ -318,7 +318,7 @@ static void reasoning_is_kept_with_the_first_call(void **state)
                    " {\"id\": \"c2\", \"arguments\": \"{\\\"command\\\": \\\"y\\\"}\"}]," THOUGHT(
                        "well") ", " ITEM("s", "c") "}");
     n = claimed.agent.history.n;
-    json_append_text(&first, claimed.agent.history.items[n - 2].json);
+    json_append_text(&first, stored_event_json(&claimed.agent.history.items[n - 2]));
     assert_json_at(first.text, "thinking_blocks[0].thinking", "\"well\"");
     assert_json_at(first.text, "responses_reasoning_item.id", "\"i\"");
     assert_step_event(&claimed, "ActionEvent", "thinking_blocks", "[]");

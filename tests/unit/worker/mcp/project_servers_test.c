@@ -53,7 +53,7 @@ static void last_shown(struct run_fixture *fixture, const struct uuid *id, struc
 
     assert_int_equal(event_store_load_after(fixture->context.db, id, &history, &err), 0);
     for (size_t i = 0; i < history.n; i++) {
-        const json_t *value = json_object_get(history.items[i].json, "value");
+        const json_t *value = json_object_get(stored_event_json(&history.items[i]), "value");
 
         if (json_object_get(value, "project_mcp_servers") == NULL)
             continue;

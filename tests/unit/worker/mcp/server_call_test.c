@@ -206,7 +206,8 @@ static void a_call_that_lost_a_secret_is_not_sent(void **state)
 
     called_begin(&called, state, replies, ARRAY_SIZE(replies));
     json_put_text(data, "token", "<secret-hidden>");
-    json_put(json_object_get(called.claimed.agent.history.items[called.action].json, "action"),
+    json_put(json_object_get(stored_event_json(&called.claimed.agent.history.items[called.action]),
+                             "action"),
              "data", data);
     called.claimed.agent.claimed_seq = called.claimed.agent.history.last_seq;
     called_run(&called);

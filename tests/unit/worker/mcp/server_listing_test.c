@@ -34,10 +34,11 @@ static void assert_listed(struct run_fixture *fixture, const struct uuid *id, co
 
     assert_int_equal(event_store_load_after(fixture->context.db, id, &history, &err), 0);
     for (size_t i = 0; i < history.n; i++) {
-        if (strcmp(json_text_or(history.items[i].json, "key", ""), "agent_state") != 0)
+        if (strcmp(json_text_or(stored_event_json(&history.items[i]), "key", ""), "agent_state") !=
+            0)
             continue;
         strbuf_reset(&event);
-        json_append_text(&event, json_object_get(history.items[i].json, "value"));
+        json_append_text(&event, json_object_get(stored_event_json(&history.items[i]), "value"));
     }
     assert_json_at(event.text, path, expected);
 }

@@ -115,7 +115,7 @@ static void calls_over_the_older_transport_do_not_run_at_once(void **state)
                             " {\"name\": \"do\", \"annotations\": {\"readOnlyHint\": true}}}]}",
                             0, NULL));
         agent_renew_tools(agent);
-        json_put_text(agent->history.items[called.action].json, "tool_name", "do");
+        json_put_text(stored_event_json(&agent->history.items[called.action]), "tool_name", "do");
         pending_call_plan(agent, called.action, &planned);
         assert_int_equal(planned.keys.n, i == 0);
         if (i == 0)

@@ -1,0 +1,90 @@
+#include "store/conversation/stored_event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+
+static bool is_packable(const struct stored_event *event)
+{
+    return text_equal(event->kind, "ActionEvent") || text_equal(event->kind, "ObservationEvent");
+}
+
+void stored_event_set_body(struct stored_event *event, const char *kind, json_t *json)
+{
+    memcpy(event->kind, kind, strnlen(kind, sizeof(event->kind) - 1));
+    event->body = json;
+    event->response_id = json_text_or(json, "llm_response_id", NULL);
+    if (text_equal(kind, "ActionEvent"))
+        event->call_id = json_text_or(json, "tool_call_id", NULL);
+}
+
+const char *stored_event_response(const struct stored_event *event)
+{
+    return event->response_id != NULL ? event->response_id : "";
+}
+
+static json_t *unpack(const struct stored_event *event)
+{
+    struct error err = ERROR_INIT;
+    json_t *json = NULL;
+
+    /* It is a text of this process, in its own memory. */
+    if (json_parse_own(event->packed, event->packed_len, &json, &err) < 0)
+        abort();
+    return json;
+}
+
+json_t *stored_event_json(const struct stored_event *event)
+{
+    /* How the body is kept is no part of an event's value. */
+    struct stored_event *kept = (struct stored_event *)(uintptr_t)event;
+
+    if (kept->body == NULL && kept->packed != NULL)
+        kept->body = unpack(kept);
+    return kept->body;
+}
+
+/* Appends an id with its NUL; its place in the text is *at_out. */
+static void append_id(struct strbuf *text, const char *id, size_t *at_out)
+{
+    *at_out = text->len;
+    if (id != NULL)
+        strbuf_append_bytes(text, id, strlen(id) + 1);
+}
+
+static void write_text(struct stored_event *event)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    size_t call_at = 0;
+    size_t response_at = 0;
+
+    json_append_text(&text, event->body);
+    event->packed_len = text.len;
+    append_id(&text, event->call_id, &call_at);
+    append_id(&text, event->response_id, &response_at);
+    event->packed = mem_dup_bytes(text.text, text.len);
+    event->call_id = event->call_id != NULL ? event->packed + call_at : NULL;
+    event->response_id = event->response_id != NULL ? event->packed + response_at : NULL;
+}
+
+void stored_event_pack(struct stored_event *event)
+{
+    if (event->body == NULL || !is_packable(event))
+        return;
+    if (event->packed == NULL)
+        write_text(event);
+    json_decref(event->body);
+    event->body = NULL;
+}
+
+void stored_event_drop(struct stored_event *event)
+{
+    json_decref(event->body);
+    mem_free(event->packed);
+    *event = (struct stored_event){0};
+}

@@ -254,7 +254,7 @@ static void own_connection_is_shared_with_no_call(void **state)
 static void connections_are_used_again_by_many_calls(void **state)
 {
     enum { N_HELD = 300, N_NEXT = 50 };
-    static struct test_reply replies[N_HELD + 1];
+    struct test_reply replies[N_HELD + 1] = {{NULL}};
     const struct fixture *fixture = *state;
     struct test_server *server = test_server_start(replies, N_HELD + 1, NULL);
     const char *url = test_server_url(server, "/");

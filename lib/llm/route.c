@@ -209,13 +209,17 @@ struct base {
 static void append_method(struct strbuf *url, const struct llm_route *route,
                           const struct base *base)
 {
-    const char *slash = strchr(route->model, '/');
+    const char *rest = route->model;
+    const char *slash = strchr(rest, '/');
 
-    if (slash != NULL)
-        strbuf_append_bytes(url, route->model, (size_t)(slash + 1 - route->model));
-    else
+    if (slash == NULL)
         strbuf_append(url, "models/");
-    percent_append(url, slash != NULL ? slash + 1 : route->model);
+    for (; slash != NULL; slash = strchr(rest, '/')) {
+        percent_append_bytes(url, rest, (size_t)(slash - rest));
+        strbuf_append_char(url, '/');
+        rest = slash + 1;
+    }
+    percent_append(url, rest);
     strbuf_append(url, base->is_stream ? ":streamGenerateContent?alt=sse" : ":generateContent");
 }
 

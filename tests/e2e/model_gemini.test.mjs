@@ -225,7 +225,7 @@ test('a busy server is asked again after the delay in its answer', async (t) => 
 /** What becomes of a broken answer: the next one is taken ("good"), it is taken itself, or the run fails. */
 const FAULTS = {
   'fin-mid-line': 'good', 'rst-mid-utf8': 'good', 'no-finish': 'good', 'error-event': 'good', 'html-200': null, 'chunk-size-lie': 'good',
-  'comments-only': 'good', 'mixed-line-ends': 'good', bom: 'good', 'two-finish': 'good', 'no-usage': 'good', 'unknown-parts': 'good',
+  'comments-only': 'good', 'mixed-line-ends': 'good', bom: 'good', 'two-finish': 'good', 'late-parts': 'good', 'no-usage': 'good', 'unknown-parts': 'good',
   'lone-surrogate': 'a\ufffdb', array: 'good', 'no-candidates': 'good', 'short-length': 'good', 'many-tools': null, 'huge-line': null, 'gzip-bomb': 'good',
 };
 test('broken answers are asked for again, read, or a clean error', { concurrency: true }, (t) => sideBySide(t, Object.entries(FAULTS),

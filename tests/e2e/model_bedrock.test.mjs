@@ -272,6 +272,7 @@ const REFUSED = [
   [{ aws_access_key_id: null, aws_secret_access_key: null, aws_session_token: null }, /Bedrock needs credentials/],
   [{ aws_region_name: 'nowhere' }, /no region of AWS/],
   [{ base_url: null, aws_region_name: null }, /need aws_region_name/],
+  [{ base_url: fake.url.replace('://', '://me:word@') }, /must not have a name or password/],
 ];
 test('what cannot be called is refused in words', async (t) => {
   await Promise.all(REFUSED.map(async ([llm, words], i) => {

@@ -24,16 +24,6 @@
 #define PROFILE_ARN "arn:aws:bedrock:eu-central-1:1:inference-profile/eu.anthropic.claude-x"
 #define HOST(region) "https://bedrock-runtime." region ".amazonaws.com"
 
-static json_t *parsed(const char *text)
-{
-    struct error err = ERROR_INIT;
-    json_t *json = NULL;
-
-    if (json_parse(text, strlen(text), &json, &err) < 0)
-        fail_msg("%s: %s", err.message, text);
-    return json;
-}
-
 /* --- addresses --- */
 
 static const struct {

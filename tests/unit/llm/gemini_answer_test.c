@@ -430,19 +430,6 @@ static void refusal_is_shown_in_the_servers_words(void **state)
     EVENT("{\"candidates\":[{\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":" \
           "9}}")
 
-static void collect(void *owner, const struct llm_piece *piece)
-{
-    struct strbuf *into = owner;
-
-    strbuf_appendf(into, "%s%s|", piece->is_reasoning ? "~" : "", piece->text);
-}
-
-static void ignore(void *owner, const struct llm_attempt *attempt)
-{
-    (void)owner;
-    (void)attempt;
-}
-
 static void pieces_are_passed_on_as_they_come(void **state)
 {
     static const struct test_reply replies[] = {
@@ -452,7 +439,7 @@ static void pieces_are_passed_on_as_they_come(void **state)
     struct llm *const *llm = *state;
     struct test_server *server = test_server_start(replies, 1, NULL);
     CLEANUP(strbuf_done) struct strbuf pieces = STRBUF_INIT;
-    const struct llm_listener listener = {collect, ignore, &pieces};
+    const struct llm_listener listener = {collect_piece, ignore_failure, &pieces};
     const char *sent = NULL;
     struct asked asked;
 

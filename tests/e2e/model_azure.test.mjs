@@ -3,12 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RESPONSES_SINCE, filtered, throttled } from '../fakes/azure.mjs';
-import { Conversation, isResult, llmOf, observed, ofKind, startRequest } from './support/conversation.mjs';
+import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
 import { strictAzure } from './support/model.mjs';
-import { terminal } from './support/model_calls.mjs';
 import { Socket, restingSnapshot } from './support/socket.mjs';
+import { WORDS, assertRan, errorsOf, runSteps } from './support/vendor_model.mjs';
 
-const WORDS = 'The quick brown fox jumps over the lazy dog. Grüße, 世界!';
 const CHAT_VERSION = '2024-12-01-preview';
 const WAIT_MS = 400;
 
@@ -18,7 +17,6 @@ const pathOf = {
   responses: () => '/openai/v1/responses',
 };
 const requestsAt = (path) => fake.requests.filter((entry) => entry.path === path);
-const errorsOf = async (conversation) => (await conversation.events()).filter(ofKind('ConversationErrorEvent'));
 
 async function begin(t, deployment, steps, { llm = {}, ...more } = {}) {
   fake.setScenario(deployment, steps);
@@ -28,11 +26,7 @@ async function begin(t, deployment, steps, { llm = {}, ...more } = {}) {
   return conversation;
 }
 
-const STEPS = [
-  { text: 'I look.', calls: [terminal('echo o""ne')] },
-  { calls: [terminal('echo t""wo'), terminal('echo thr""ee')] },
-  { text: WORDS },
-];
+const STEPS = runSteps();
 const RUNS = {
   'chats, at once': { deployment: 'gpt-4.1-team', path: pathOf.chat },
   'chats, streamed': { deployment: 'gpt-4.1-live', path: pathOf.chat, llm: { stream: true } },
@@ -50,9 +44,7 @@ for (const [name, { deployment, path, llm }] of Object.entries(RUNS)) {
   test(`a run calls a tool, then two at once, and ends: ${name}`, async (t) => {
     const conversation = await begin(t, deployment, STEPS, { llm });
     assert.equal(await conversation.ask('work'), 'finished');
-    const events = await conversation.events();
-    assert.deepEqual(events.filter(isResult('terminal')).map((event) => observed(event).match(/one|two|three/)[0]), ['one', 'two', 'three']);
-    assert.equal(events.findLast(ofKind('MessageEvent')).llm_message.content[0].text, WORDS);
+    assertRan(await conversation.events());
     const requests = requestsAt(path(deployment)).filter(({ body }) => body.model === deployment);
     assert.equal(requests.length, STEPS.length);
     for (const { headers } of requests) {

@@ -54,6 +54,23 @@ static void paths_and_header_are_azures(void **state)
     }
 }
 
+static void other_providers_refusals_are_as_they_were(void **state)
+{
+    static const struct test_reply reply = {
+        .bytes = "HTTP/1.1 404 No\r\nConnection: close\r\n\r\n"
+                 "{\"error\":{\"code\":\"DeploymentNotFound\",\"message\":\"none\"}}",
+        .ending = TEST_CLOSE};
+    struct test_server *server = test_server_start(&reply, 1, NULL);
+    struct asked asked;
+
+    assert_int_equal(ask_server(&asked, *(struct llm *const *)*state, server, "{}"), -1);
+    assert_string_equal(
+        asked.failure.detail,
+        "The model's server refused the call: none (error code: 404, DeploymentNotFound)");
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
 static void refusals_say_what_to_do(void **state)
 {
     static const struct {
@@ -133,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_and_header_are_azures),
         cmocka_unit_test(refusals_say_what_to_do),
+        cmocka_unit_test(other_providers_refusals_are_as_they_were),
         cmocka_unit_test(filter_adds_nothing_to_an_answer),
     };
 

@@ -300,6 +300,7 @@ sandbox_checkpoint_test_SOURCES = \
 	tests/unit/sandbox/terminal/terminal_calls.h \
 	$(SANDBOX_BENCH_SOURCES)
 sandbox_checkpoint_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
+sandbox_checkpoint_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_monotonic_ms
 sandbox_checkpoint_test_LDADD = $(SANDBOX_BENCH_LIBS)
 
 check_PROGRAMS += sandbox-actions-test

@@ -142,11 +142,16 @@ int base64_decode(const char *text, size_t len, struct strbuf *out, struct error
 
 void percent_append(struct strbuf *out, const char *text)
 {
-    for (const char *at = text; *at != '\0'; at++) {
-        unsigned char c = (unsigned char)*at;
+    percent_append_bytes(out, text, strlen(text));
+}
 
-        if (isalnum(c) || strchr("-._~", c) != NULL)
-            strbuf_append_char(out, *at);
+void percent_append_bytes(struct strbuf *out, const char *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+
+        if (c != '\0' && (isalnum(c) || strchr("-._~", c) != NULL))
+            strbuf_append_char(out, bytes[i]);
         else
             strbuf_appendf(out, "%%%02X", c);
     }

@@ -29,6 +29,7 @@ int base64_decode(const char *text, size_t len, struct strbuf *out,
                   struct error *err) NONNULL MUST_CHECK;
 /* Appends text with all but unreserved characters as %XX. */
 void percent_append(struct strbuf *out, const char *text) NONNULL;
+void percent_append_bytes(struct strbuf *out, const char *bytes, size_t len) NONNULL;
 /* Appends len bytes with %XX decoded; a lone % stays; `plus` is what '+' becomes (' ' in queries).
  */
 void percent_decode(struct strbuf *out, const char *text, size_t len, char plus) NONNULL;

@@ -33,8 +33,6 @@ void direct_connections_free(struct direct_connections *direct);
 /* The parsed URL of a plain request. */
 struct direct_target {
     struct sockaddr_in address;
-    const char *host; /* with port; borrowed from the URL */
-    int host_len;
     const char *path; /* with query; borrowed from the URL */
 };
 

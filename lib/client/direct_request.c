@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/direct_connections.h"
+#include "client/host_header.h"
 #include "client/http.h"
 #include "client/http_call.h"
 
@@ -90,9 +91,7 @@ bool direct_request_is_possible(const struct http_request *request,
         request->unix_socket != NULL || request->send_stream ||
         text_equal(request->method, "HEAD") || !has_plain_headers(request))
         return false;
-    target_out->host = host;
-    target_out->host_len = (int)strcspn(host, "/?");
-    target_out->path = host + target_out->host_len;
+    target_out->path = host + strcspn(host, "/?");
     return target_out->path[0] != '?' && read_host(host, &target_out->address);
 }
 
@@ -109,8 +108,9 @@ void direct_request_append_head(const struct http_request *request,
     const char *path = target->path[0] != '\0' ? target->path : "/";
 
     strbuf_reserve(out, HEAD_USUAL_BYTES);
-    strbuf_appendf(out, "%s %s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: deft\r\nAccept: */*\r\n",
-                   request->method, path, target->host_len, target->host);
+    strbuf_appendf(out, "%s %s HTTP/1.1\r\nHost: ", request->method, path);
+    host_header_append(out, request->url);
+    strbuf_append(out, "\r\nUser-Agent: deft\r\nAccept: */*\r\n");
     for (; header != NULL && header->name != NULL; header++)
         strbuf_appendf(out, "%s: %s\r\n", header->name, header->value);
     if (type == NULL && request->body != NULL)

@@ -136,7 +136,7 @@ int http_start(struct http *http, const struct http_request *request, struct htt
                struct error *err)
 {
     struct http_call *call = NULL;
-    struct direct_target target = {.host = NULL};
+    struct direct_target target = {.path = NULL};
 
     if (request->address_of == ADDRESS_UNSTATED)
         return error_set(err, ERROR_INTERNAL, "the call does not say who chose its address");
@@ -446,11 +446,16 @@ const char *http_reply_header(const struct http_call *call, const char *name)
 
 int64_t http_retry_after_ms(const struct http_call *call)
 {
-    const char *text = http_reply_header(call, "Retry-After");
+    const char *text = http_reply_header(call, "retry-after-ms");
     struct error ignored = ERROR_INIT;
     int64_t seconds = 0;
+    int64_t wait_ms = 0;
     time_t date = 0;
 
+    if (text != NULL &&
+        text_parse_int(text, 0, (int64_t)RETRY_AFTER_MAX_S * 1000, &wait_ms, &ignored) == 0)
+        return wait_ms;
+    text = http_reply_header(call, "Retry-After");
     if (text == NULL)
         return -1;
     if (text_parse_int(text, 0, RETRY_AFTER_MAX_S, &seconds, &ignored) == 0)

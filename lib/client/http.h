@@ -145,7 +145,8 @@ long http_status(const struct http_call *call) NONNULL MUST_CHECK;
 const char *http_body(const struct http_call *call, size_t *len_out) NONNULL MUST_CHECK;
 /* The first header of that name (any case), or NULL. Borrowed. */
 const char *http_reply_header(const struct http_call *call, const char *name) NONNULL MUST_CHECK;
-/* The delay from the reply's Retry-After (seconds or a date); -1 without one. RFC 9110, 10.2.3. */
+/* The delay from the reply's retry-after-ms, which servers of OpenAI's API send, or Retry-After
+ * (seconds or a date); -1 without one. RFC 9110, 10.2.3. */
 int64_t http_retry_after_ms(const struct http_call *call) NONNULL MUST_CHECK;
 
 #endif

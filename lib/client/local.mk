@@ -17,6 +17,7 @@ libclient_a_SOURCES = \
 	lib/client/proof.c lib/client/proof.h \
 	lib/client/runtime_api.c lib/client/runtime_api.h \
 	lib/client/sandbox_call.c lib/client/sandbox_call.h \
+	lib/client/host_header.c lib/client/host_header.h \
 	lib/client/sigv4.c lib/client/sigv4.h \
 	lib/client/sse.c lib/client/sse.h \
 	lib/client/tcp.c lib/client/tcp.h \

@@ -23,6 +23,7 @@ enum {
     STATUS_UNAUTHORIZED = 401,
     STATUS_FORBIDDEN = 403,
     STATUS_NOT_FOUND = 404,
+    STATUS_SERVER_ERROR = 500,
     QUESTIONS_MAX = 100, /* of the server, during one call */
     METHOD_NOT_FOUND = -32601,
     /* Before a reply's stream is resumed, unless the server asks for more or less. */
@@ -365,8 +366,13 @@ static int read_resumed(struct mcp *mcp, struct http_call *call, struct sse *eve
     struct sse_input input = {NULL, 0};
 
     if (cancel_enter(mcp->cancel, call, err) < 0 ||
-        http_call_read(call, &input.bytes, &input.len, err) < 0 || check_status(mcp, call, err) < 0)
+        http_call_read(call, &input.bytes, &input.len, err) < 0)
         return -1;
+    if (check_status(mcp, call, err) < 0) {
+        /* A server that is out of order is asked again. */
+        err->code = http_status(call) >= STATUS_SERVER_ERROR ? ERROR_UNAVAILABLE : err->code;
+        return -1;
+    }
     if (!is_event_stream(call))
         return error_set(err, ERROR_INVALID, "The server did not resume the stream of its reply");
     return find_reply(mcp, &(struct event_source){call, events, &input}, id, reply_out, err);

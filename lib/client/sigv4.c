@@ -11,6 +11,7 @@
 #include "base/crypto.h"
 #include "base/encode.h"
 #include "base/text.h"
+#include "client/host_header.h"
 #include "client/http.h"
 
 #define ALGORITHM "AWS4-HMAC-SHA256"
@@ -48,19 +49,6 @@ static const char *host_of(const char *url)
     return scheme != NULL ? scheme + strlen("://") : url;
 }
 
-/* The host with its port, unless that is the one of HTTPS, which clients leave out. */
-static size_t host_length(const char *url)
-{
-    const char *host = host_of(url);
-    size_t len = strcspn(host, "/?#");
-    size_t port_len = strlen(":443");
-
-    if (text_starts_with(url, "https:") && len > port_len &&
-        memcmp(host + len - port_len, ":443", port_len) == 0)
-        return len - port_len;
-    return len;
-}
-
 static void push(struct signed_headers *headers, const char *name, const char *value, size_t len)
 {
     if (headers->n < ARRAY_SIZE(headers->items))
@@ -73,12 +61,10 @@ static int compare(const void *left, const void *right)
                       ((const struct signed_header *)right)->name);
 }
 
-static void collect(const struct sigv4_request *request, const char *date,
-                    struct signed_headers *headers)
+static void collect(const struct sigv4_request *request, const struct strbuf *host,
+                    const char *date, struct signed_headers *headers)
 {
-    const char *host = host_of(request->url);
-
-    push(headers, "host", host, host_length(request->url));
+    push(headers, "host", host->text, host->len);
     push(headers, SIGNED_PREFIX "date", date, strlen(date));
     if (request->session_token[0] != '\0')
         push(headers, SIGNED_PREFIX "security-token", request->session_token,
@@ -217,6 +203,7 @@ void sigv4_sign(const struct sigv4_request *request, struct sigv4_signature *sig
     CLEANUP(strbuf_done) struct strbuf canonical = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf to_sign = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf scope = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf host = STRBUF_INIT;
     struct signed_headers headers = {.n = 0};
     struct strbuf *out = &signature_out->authorization;
     char hex[CRYPTO_HASH_HEX_BYTES];
@@ -224,7 +211,8 @@ void sigv4_sign(const struct sigv4_request *request, struct sigv4_signature *sig
 
     write_date(request->utc_us, signature_out->date);
     memcpy(day, signature_out->date, DAY_BYTES);
-    collect(request, signature_out->date, &headers);
+    host_header_append(&host, request->url);
+    collect(request, &host, signature_out->date, &headers);
     append_canonical(&canonical, request, &headers);
     crypto_sha256_hex(canonical.text, canonical.len, hex);
     strbuf_appendf(&scope, "%s/%s/%s/" SCOPE_END, day, request->region, request->service);

@@ -251,6 +251,15 @@ static enum llm_cause cause_of_status(long status)
     return status >= 500 ? LLM_CAUSE_INTERNAL_SERVER : LLM_CAUSE_API;
 }
 
+/* Azure repeats the status as the code. */
+static bool is_status(const char *code, long status)
+{
+    int64_t number = 0;
+    struct error ignored = ERROR_INIT;
+
+    return text_parse_int(code, status, status, &number, &ignored) == 0;
+}
+
 /* code: of the error, or "" to take that of the body. */
 static int refuse(struct llm_error *llm_error, long status, const char *code, const char *body,
                   size_t len)
@@ -271,6 +280,8 @@ static int refuse(struct llm_error *llm_error, long status, const char *code, co
         if (code[0] == '\0')
             code = json_text_or(error, "code", "");
     }
+    if (is_status(code, status))
+        code = "";
     append_raw(llm_error, body, len, &raw);
     if (words.len == 0)
         strbuf_append(&words, raw.text);
@@ -366,16 +377,25 @@ int llm_error_from_transport(struct llm_error *llm_error, const struct error *wh
                          why->message);
 }
 
-void llm_error_note_wait(struct llm_error *llm_error)
+void llm_error_add(struct llm_error *llm_error, const char *format, ...)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    va_list args;
+
+    strbuf_append(&text, llm_error->detail);
+    va_start(args, format);
+    strbuf_vappendf(&text, format, args);
+    va_end(args);
+    set_detail(llm_error, &text);
+}
+
+void llm_error_note_wait(struct llm_error *llm_error)
+{
     int64_t wait_s = (llm_error->retry_after_ms + MS_PER_S - 1) / MS_PER_S;
 
     if (llm_error->retry_after_ms <= 0 || llm_error->is_final)
         return;
-    strbuf_append(&text, llm_error->detail);
-    strbuf_appendf(&text, " The server asks to wait %lld seconds.", (long long)wait_s);
-    set_detail(llm_error, &text);
+    llm_error_add(llm_error, " The server asks to wait %lld seconds.", (long long)wait_s);
 }
 
 bool llm_error_is_outage(const struct llm_error *llm_error)

@@ -72,6 +72,8 @@ int llm_error_from_typed_answer(struct llm_error *llm_error, long status, const 
 int llm_error_from_error_member(struct llm_error *llm_error, const json_t *error) NONNULL;
 /* From a failure of the transport. Returns -1. */
 int llm_error_from_transport(struct llm_error *llm_error, const struct error *why) NONNULL;
+/* Adds words to the detail. */
+void llm_error_add(struct llm_error *llm_error, const char *format, ...) NONNULL PRINTF_LIKE(2, 3);
 /* Adds the delay requested by the server, if any, to the detail; for a call that is not retried. */
 void llm_error_note_wait(struct llm_error *llm_error) NONNULL;
 /* True if the server is out of order, rather than that it refuses this call. */

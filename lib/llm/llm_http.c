@@ -407,6 +407,8 @@ int llm_http_attempt(struct llm_call *call, const struct llm_request *request,
     llm_call_watch(call, http);
     rc = read_answer(http, &reader, llm_error);
     llm_call_watch(call, NULL);
+    if (rc < 0)
+        llm_route_explain(route, llm_error);
     /* The end of a stream is often already in flight: keep the connection for reuse. */
     if (rc == 0)
         http_call_drain(TAKE_PTR(http));

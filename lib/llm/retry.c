@@ -116,7 +116,7 @@ bool llm_has_default_retries(const json_t *spec)
 /*
  * Exponential backoff with full jitter: the bound doubles with each attempt, and the delay is
  * random up to it so that calls that failed together do not retry together. A Retry-After is used
- * as given.
+ * as given, but for 0 and a time that has passed: they say nothing about when the server is back.
  */
 static int64_t retry_wait_ms(const struct retry_rule *rule, json_int_t n_failed,
                              int64_t retry_after_ms)
@@ -125,7 +125,7 @@ static int64_t retry_wait_ms(const struct retry_rule *rule, json_int_t n_failed,
     uint32_t random = 0;
     int64_t wait_ms = 0;
 
-    if (retry_after_ms >= 0)
+    if (retry_after_ms > 0)
         return retry_after_ms;
     for (json_int_t i = 1; i < n_failed && bound_s < rule->max_wait_s; i++)
         bound_s *= 2;

@@ -13,7 +13,7 @@
 #include "model/catalogue/catalogue.h"
 #include "model/catalogue/model_table.h"
 
-/* Of Azure, unless the specification names one. */
+/* Of Azure's chats, unless the specification names one. */
 #define API_VERSION_DEFAULT "2024-12-01-preview"
 
 #define GEMINI_HOST "https://generativelanguage.googleapis.com"
@@ -148,24 +148,33 @@ static void trim_slashes(struct strbuf *url)
         strbuf_truncate(url, url->len - 1);
 }
 
-/* The newer form of the API, /openai/v1, has neither deployments nor versions. */
+/*
+ * The newer form of the API, /openai/v1, has neither deployments nor versions. The default version
+ * is older than Responses at Azure, so they are called by that form unless a version is named
+ * (learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle).
+ */
 static void append_deployment(struct strbuf *url, const struct llm_route *route,
                               const char *api_version)
 {
     const char *path = llm_format_of(route->format)->path;
+    bool is_v1 = text_ends_with(url->text, "/openai/v1");
 
-    if (text_ends_with(url->text, "/openai/v1")) {
+    if (!is_v1 && !text_ends_with(url->text, "/openai"))
+        strbuf_append(url, "/openai");
+    if (!is_v1 && api_version == NULL && route->format == LLM_FORMAT_RESPONSES) {
+        strbuf_append(url, "/v1");
+        is_v1 = true;
+    }
+    if (is_v1) {
         strbuf_append(url, path);
         return;
     }
-    if (!text_ends_with(url->text, "/openai"))
-        strbuf_append(url, "/openai");
     if (route->format == LLM_FORMAT_CHAT) {
         strbuf_append(url, "/deployments/");
         percent_append(url, route->model);
     }
     strbuf_appendf(url, "%s?api-version=", path);
-    percent_append(url, api_version);
+    percent_append(url, api_version != NULL ? api_version : API_VERSION_DEFAULT);
 }
 
 /* --- Gemini --- */
@@ -191,8 +200,8 @@ static bool has_gemini_version(const char *url)
 
 /* What an endpoint follows from, besides the model. */
 struct base {
-    const char *url; /* NULL: none */
-    const char *api_version;
+    const char *url;         /* NULL: none */
+    const char *api_version; /* NULL: the specification names none */
     bool is_stream;
 };
 
@@ -200,13 +209,17 @@ struct base {
 static void append_method(struct strbuf *url, const struct llm_route *route,
                           const struct base *base)
 {
-    const char *slash = strchr(route->model, '/');
+    const char *rest = route->model;
+    const char *slash = strchr(rest, '/');
 
-    if (slash != NULL)
-        strbuf_append_bytes(url, route->model, (size_t)(slash + 1 - route->model));
-    else
+    if (slash == NULL)
         strbuf_append(url, "models/");
-    percent_append(url, slash != NULL ? slash + 1 : route->model);
+    for (; slash != NULL; slash = strchr(rest, '/')) {
+        percent_append_bytes(url, rest, (size_t)(slash - rest));
+        strbuf_append_char(url, '/');
+        rest = slash + 1;
+    }
+    percent_append(url, rest);
     strbuf_append(url, base->is_stream ? ":streamGenerateContent?alt=sse" : ":generateContent");
 }
 
@@ -350,7 +363,7 @@ static int set_url(const json_t *spec, const struct base *base, struct llm_route
 int llm_route_find(const char *model, const char *base_url, struct llm_route *route_out,
                    struct llm_error *llm_error)
 {
-    struct base base = {.url = base_url, .api_version = API_VERSION_DEFAULT};
+    struct base base = {.url = base_url};
 
     if (find(model, base_url, route_out, &base.url, llm_error) < 0)
         return -1;
@@ -393,7 +406,7 @@ int llm_route_choose(const struct catalogue *catalogue, const json_t *spec,
                      struct llm_route *route_out, struct llm_error *llm_error)
 {
     const char *base_url = json_text_or(spec, "base_url", NULL);
-    struct base base = {.api_version = json_text_or(spec, "api_version", API_VERSION_DEFAULT),
+    struct base base = {.api_version = json_text_or(spec, "api_version", NULL),
                         .is_stream = json_bool_or(spec, "stream", false) != 0};
 
     if (find(json_text_or(spec, "model", ""), base_url, route_out, &base.url, llm_error) < 0)
@@ -405,6 +418,20 @@ int llm_route_choose(const struct catalogue *catalogue, const json_t *spec,
     if (wants_responses(catalogue, spec, route_out, base.url))
         route_out->format = LLM_FORMAT_RESPONSES;
     return set_url(spec, &base, route_out, llm_error);
+}
+
+void llm_route_explain(const struct llm_route *route, struct llm_error *llm_error)
+{
+    if (!route->provider->has_deployments || llm_error->cause != LLM_CAUSE_NOT_FOUND)
+        return;
+    if (strstr(llm_error->detail, "DeploymentNotFound") != NULL)
+        llm_error_add(llm_error,
+                      " The name after %s/ must be that of a deployment: \"%s\" is none.",
+                      route->provider->prefix, route->model);
+    else
+        llm_error_add(llm_error, " Is base_url the address of the resource, such as"
+                                 " https://RESOURCE.openai.azure.com, and api_version one that"
+                                 " Azure knows?");
 }
 
 bool llm_model_is_scripted(const char *model)

@@ -54,5 +54,8 @@ int llm_route_choose(const struct catalogue *catalogue, const json_t *spec,
  * and a message for the user. */
 int llm_route_find(const char *model, const char *base_url, struct llm_route *route_out,
                    struct llm_error *llm_error) __attribute__((nonnull(1, 3, 4))) MUST_CHECK;
+/* Adds to the detail of a failure what the user can do about it, where the provider's words do not
+ * say so: Azure's "Resource not found". */
+void llm_route_explain(const struct llm_route *route, struct llm_error *llm_error) NONNULL;
 
 #endif

@@ -400,7 +400,8 @@ static void on_checkpoint(void *owner, json_t *found, const struct error *why)
 static void run_checkpoint(struct action *action, const json_t *args)
 {
     const struct action_server *server = action->session->server;
-    const struct checkpoint_call what = {args, working_dir_of(action), server->config->journal_dir};
+    const struct checkpoint_call what = {args, working_dir_of(action), server->config->journal_dir,
+                                         clock_monotonic_ms() + CHECKPOINT_TOOL_OWN_DEADLINE_MS};
     const struct fork_task_spec order = {.work = checkpoint_tool_run,
                                          .what = &what,
                                          .deadline_ms = CHECKPOINT_TOOL_DEADLINE_MS,

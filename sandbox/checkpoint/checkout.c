@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -25,6 +26,7 @@ enum { NAMED_KEPT_MAX = 50, PERMISSIONS = 0777 };
 struct checkout {
     const struct object_store *store;
     const struct file_list *present;
+    int64_t deadline_ms;
     struct file_list wanted;
     int root;
     struct checkout_result *result;
@@ -54,6 +56,14 @@ static void note_kept(struct checkout *checkout, const char *path)
         json_push(checkout->result->kept, json_text(path, strlen(path)));
 }
 
+static int check_time(const struct checkout *checkout, struct error *err)
+{
+    if (clock_monotonic_ms() < checkout->deadline_ms)
+        return 0;
+    return error_set(err, ERROR_TIMEOUT, "it took too long: %zu files were written and %zu removed",
+                     checkout->result->n_written, checkout->result->n_removed);
+}
+
 /* --- what differs --- */
 
 static bool is_same(const struct listed_file *a, const struct listed_file *b)
@@ -70,6 +80,8 @@ static int read_wanted(struct checkout *checkout, const struct object_id *tree, 
         const struct listed_file *file = &checkout->wanted.items[i];
         CLEANUP(strbuf_done) struct strbuf content = STRBUF_INIT;
 
+        if (check_time(checkout, err) < 0)
+            return -1;
         if (!is_same(file, file_list_find(checkout->present, file->path)) &&
             object_store_read(checkout->store, OBJECT_BLOB, &file->id, &content, err) < 0)
             return -1;
@@ -113,12 +125,15 @@ static void remove_file(struct checkout *checkout, const char *path)
     remove_empty_folders(checkout, path);
 }
 
-static void remove_unwanted(struct checkout *checkout)
+static int remove_unwanted(struct checkout *checkout, struct error *err)
 {
     for (size_t i = 0; i < checkout->present->n; i++) {
+        if (check_time(checkout, err) < 0)
+            return -1;
         if (file_list_find(&checkout->wanted, checkout->present->items[i].path) == NULL)
             remove_file(checkout, checkout->present->items[i].path);
     }
+    return 0;
 }
 
 static int make_link(int parent, const struct strbuf *content, struct error *err)
@@ -193,6 +208,8 @@ static int write_wanted(struct checkout *checkout, struct error *err)
     for (size_t i = 0; i < checkout->wanted.n; i++) {
         const struct listed_file *file = &checkout->wanted.items[i];
 
+        if (check_time(checkout, err) < 0)
+            return -1;
         if (!is_same(file, file_list_find(checkout->present, file->path)) &&
             write_file(checkout, file, err) < 0)
             return -1;
@@ -200,19 +217,23 @@ static int write_wanted(struct checkout *checkout, struct error *err)
     return 0;
 }
 
-int checkout_run(const struct object_store *store, const char *workspace,
-                 const struct file_list *present, const struct object_id *tree,
-                 struct checkout_result *result, struct error *err)
+int checkout_run(const struct checkout_order *order, struct checkout_result *result,
+                 struct error *err)
 {
-    CLEANUP(checkout_done) struct checkout checkout = {
-        .store = store, .present = present, .wanted = FILE_LIST_INIT, .root = -1, .result = result};
+    CLEANUP(checkout_done) struct checkout checkout = {.store = order->store,
+                                                       .present = order->present,
+                                                       .deadline_ms = order->deadline_ms,
+                                                       .wanted = FILE_LIST_INIT,
+                                                       .root = -1,
+                                                       .result = result};
 
     result->kept = json_array();
-    if (read_wanted(&checkout, tree, err) < 0)
+    if (read_wanted(&checkout, order->tree, err) < 0)
         return -1;
-    checkout.root = open(workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    checkout.root = open(order->workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (checkout.root < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "open %s: %m", workspace);
-    remove_unwanted(&checkout);
+        return error_set(err, ERROR_UNAVAILABLE, "open %s: %m", order->workspace);
+    if (remove_unwanted(&checkout, err) < 0)
+        return -1;
     return write_wanted(&checkout, err);
 }

@@ -9,6 +9,7 @@
 #define DEFT_SANDBOX_CHECKPOINT_CHECKOUT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -18,6 +19,14 @@ struct error;
 struct file_list;
 struct object_id;
 struct object_store;
+
+struct checkout_order {
+    const struct object_store *store;
+    const char *workspace;
+    const struct file_list *present; /* of the workspace, by a checkpoint that was just taken */
+    const struct object_id *tree;    /* the wanted files */
+    int64_t deadline_ms;             /* clock_monotonic_ms() */
+};
 
 struct checkout_result {
     size_t n_written;
@@ -31,12 +40,11 @@ struct checkout_result {
 
 void checkout_result_done(struct checkout_result *result);
 /*
- * present: the files of the workspace by a checkpoint that was just taken. All needed objects are
- * checked before the first file changes: ERROR_NOT_FOUND, ERROR_INVALID and ERROR_TOO_LARGE leave
- * the workspace untouched. ERROR_UNAVAILABLE if a file cannot be written.
+ * All needed objects are checked before the first file changes: ERROR_NOT_FOUND, ERROR_INVALID and
+ * ERROR_TOO_LARGE leave the workspace untouched. ERROR_UNAVAILABLE if a file cannot be written.
+ * ERROR_TIMEOUT after the deadline, between two files: a part of them may have been set back.
  */
-int checkout_run(const struct object_store *store, const char *workspace,
-                 const struct file_list *present, const struct object_id *tree,
-                 struct checkout_result *result, struct error *err) NONNULL MUST_CHECK;
+int checkout_run(const struct checkout_order *order, struct checkout_result *result,
+                 struct error *err) NONNULL MUST_CHECK;
 
 #endif

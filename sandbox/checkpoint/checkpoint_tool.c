@@ -54,7 +54,9 @@ static int set_back(const struct checkpoint_call *call, json_t *facts, struct er
                            err) < 0)
         return -1;
     json_put_text(facts, "before", present.tree.hex);
-    rc = checkout_run(&store, call->working_dir, &present.files, &wanted, &result, err);
+    rc = checkout_run(&(struct checkout_order){&store, call->working_dir, &present.files, &wanted,
+                                               call->deadline_ms},
+                      &result, err);
     json_put(facts, "n_written", json_integer((json_int_t)result.n_written));
     json_put(facts, "n_removed", json_integer((json_int_t)result.n_removed));
     json_put(facts, "kept", json_incref(result.kept));

@@ -7,18 +7,24 @@
 #ifndef DEFT_SANDBOX_CHECKPOINT_CHECKPOINT_TOOL_H
 #define DEFT_SANDBOX_CHECKPOINT_CHECKPOINT_TOOL_H
 
+#include <stdint.h>
+
 #include <jansson.h>
 
 #include "base/attr.h"
 
 struct error;
 
+/* The process is ended after the first; it ends by itself after the second, at the next file, and
+ * tells what it did. */
 #define CHECKPOINT_TOOL_DEADLINE_MS 120000
+#define CHECKPOINT_TOOL_OWN_DEADLINE_MS 100000
 
 struct checkpoint_call {
     const json_t *args;
     const char *working_dir;
-    const char *folder; /* the server's own, with the store */
+    const char *folder;  /* the server's own, with the store */
+    int64_t deadline_ms; /* of the setting back; clock_monotonic_ms() */
 };
 
 /* ERROR_INVALID for malformed arguments. */

@@ -1,22 +1,16 @@
 // Conversations with models of Anthropic, called in their own format: runs, thinking, streams, images and errors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Conversation, isAction, isResult, llmOf, observed, ofKind, startRequest } from './support/conversation.mjs';
+import { Conversation, isAction, llmOf, ofKind, startRequest } from './support/conversation.mjs';
 import { strictAnthropic, strictModel } from './support/model.mjs';
-import { Socket, restingSnapshot } from './support/socket.mjs';
+import { terminal } from './support/model_calls.mjs';
+import { N_STEPS, PNG, THOUGHTS, answersOf, askWithImages, assertCached, assertRan, errorsOf, manySteps, runSteps, testBrokenStreams } from './support/vendor_model.mjs';
 import { waitUntil } from './support/wait.mjs';
-
-const WORDS = 'The quick brown fox jumps over the lazy dog. Grüße, 世界!';
-const THOUGHTS = 'First I think about it for a while.';
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-const N_STEPS = 20;
-const CACHED_SHARE = 0.9;
 
 const fake = await strictAnthropic();
 const other = await strictModel();
 /** Names of scenarios begin with a model's, since what a model takes follows from it. */
 const named = (scenario) => `claude-haiku-4-5-${scenario}`;
-const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } });
 const requestsOf = (scenario) => fake.requests.filter(({ body }) => body.model === named(scenario));
 const typesOf = (message) => message.content.map(({ type }) => type);
 
@@ -29,19 +23,13 @@ async function begin(t, scenario, steps, { llm = {}, ...more } = {}) {
 }
 
 test('a run thinks, calls a tool, then two at once, and ends; its thinking goes back unchanged', async (t) => {
-  const conversation = await begin(t, 'run', [
-    { reasoning: THOUGHTS, redacted: true, text: 'I look.', calls: [terminal('echo o""ne')] },
-    { reasoning: 'Again.', calls: [terminal('echo t""wo'), terminal('echo thr""ee')] },
-    { reasoning: 'Enough.', text: 'It is done.' },
-  ], { autotitle: true });
+  const conversation = await begin(t, 'run', runSteps({ redacted: true }), { autotitle: true });
   assert.equal(await conversation.ask('work'), 'finished');
   const events = await conversation.events();
   const [first] = events.filter(isAction('terminal'));
   assert.equal(first.reasoning_content, THOUGHTS);
   assert.deepEqual(first.thinking_blocks.map(({ type }) => type), ['thinking', 'redacted_thinking']);
-  assert.deepEqual(events.filter(isResult('terminal')).map((event) => observed(event).match(/one|two|three/)[0]), ['one', 'two', 'three']);
-  const answer = events.findLast(ofKind('MessageEvent'));
-  assert.equal(answer.llm_message.content[0].text, 'It is done.');
+  assertRan(events);
   const [, , last] = requestsOf('run').filter(({ body }) => body.tools !== undefined);
   assert.deepEqual(last.body.messages.map(typesOf), [
     ['text'], ['thinking', 'redacted_thinking', 'text', 'tool_use'], ['tool_result'],
@@ -55,15 +43,10 @@ test('a run thinks, calls a tool, then two at once, and ends; its thinking goes 
 });
 
 test(`nine tenths of the prompts of ${N_STEPS} steps are read from the cache`, async (t) => {
-  const steps = Array.from({ length: N_STEPS }, (_, n) => ({ calls: [terminal(`echo ${n}`)] }));
-  const conversation = await begin(t, 'steps', [...steps, { text: 'done' }]);
+  const conversation = await begin(t, 'steps', manySteps());
   assert.equal(await conversation.ask('go'), 'finished');
   assert.equal(requestsOf('steps').length, N_STEPS + 1);
-  const { stats } = await conversation.info();
-  const usage = stats.usage_to_metrics.agent.accumulated_token_usage;
-  const share = usage.cache_read_tokens / usage.prompt_tokens;
-  t.diagnostic(`${(100 * share).toFixed(1)} % of ${usage.prompt_tokens} tokens`);
-  assert.ok(share >= CACHED_SHARE, `${share}`);
+  const { usage } = await assertCached(t, conversation);
   assert.ok(usage.cache_write_tokens > 0 && usage.prompt_tokens >= usage.cache_read_tokens + usage.cache_write_tokens);
 });
 
@@ -84,33 +67,7 @@ test('agent-loop 46: only the static part of the prompt and the last message car
   assert.deepEqual(bodies.map(marksOf), [...turn, ...turn, ...turn]);
 });
 
-const joined = (frames, attempt, kind) => frames
-  .filter((frame) => frame.type === 'delta' && frame.attempt === attempt && frame.kind === kind)
-  .map(({ content }) => content).join('');
-
-for (const [name, once] of [['breaks off', { break_after: 9 }], ['ends with an error', { error_after: 9 }]]) {
-  test(`a stream that ${name} is asked for again, and no text is doubled`, async (t) => {
-    const step = { reasoning: 'Hm.', text: WORDS };
-    const conversation = await begin(t, name.replaceAll(' ', '-'), [{ ...step, hold: true, once: { ...step, ...once, drip_ms: 5 } }],
-      { llm: { stream: true, num_retries: 3, retry_multiplier: 0 } });
-    const session = await Socket.open(`/sockets/session/${conversation.id}`);
-    t.after(() => session.close());
-    await session.frame(({ type }) => type === 'transient', 'the first snapshot');
-    await conversation.say('go', true);
-    await session.until((all) => joined(all, 2, 'text') === WORDS, 'the pieces of the second answer');
-    fake.release();
-    await session.frame(({ type, event }) => type === 'transient' && restingSnapshot(['finished', 'error'])(event), 'the end');
-    const { frames } = session;
-    const starts = frames.filter(({ type }) => type === 'item_started');
-    assert.deepEqual(starts.map(({ attempt }) => attempt), [1, 2]);
-    assert.equal(frames.filter(({ type }) => type === 'item_aborted').length, 1);
-    assert.equal(joined(frames, 2, 'reasoning'), 'Hm.');
-    assert.equal(joined(frames, 2, 'text'), WORDS);
-    const answers = (await conversation.events()).filter((event) => event.kind === 'MessageEvent' && event.source === 'agent');
-    assert.deepEqual(answers.map(({ llm_message: { content } }) => content[0].text), [WORDS]);
-    assert.equal(answers[0].id, starts[0].item_id);
-  });
-}
+testBrokenStreams(fake, begin, { 'breaks off': { break_after: 9 }, 'ends with an error': { error_after: 9 } });
 
 test('thinking is dropped when the model is switched, and the new model answers', async (t) => {
   const conversation = await begin(t, 'before', [{ reasoning: THOUGHTS, calls: [terminal('true')] }, { reasoning: 'So.', text: 'the first' }]);
@@ -157,9 +114,7 @@ test('thinking that holds a secret is not stored, and its words are masked', asy
 
 test('an image of the user is a block of its own', async (t) => {
   const conversation = await begin(t, 'image', [{ text: 'a pixel' }]);
-  const content = [{ type: 'text', text: 'what is it?' }, { type: 'image', image_urls: [`data:image/png;base64,${PNG}`] }];
-  await conversation.must(200, 'POST', '/events', { json: { role: 'user', content, run: true } });
-  assert.equal(await conversation.rest(['finished', 'error']), 'finished');
+  await askWithImages(conversation);
   const [, image] = requestsOf('image')[0].body.messages[0].content;
   assert.deepEqual(image.source, { type: 'base64', media_type: 'image/png', data: PNG });
 });
@@ -181,8 +136,7 @@ for (const [i, [status, message, code]] of ERRORS.entries()) {
   test(`a refusal with ${status} and "${message.slice(0, 24)}" ends the run with ${code}`, async (t) => {
     const conversation = await begin(t, `refusal-${i}`, [{ status, error: { message } }]);
     assert.equal(await conversation.ask('go'), 'error');
-    const errors = (await conversation.events()).filter(ofKind('ConversationErrorEvent'));
-    assert.deepEqual(errors.map((event) => event.code), [code]);
+    assert.deepEqual((await errorsOf(conversation)).map((event) => event.code), [code]);
   });
 }
 
@@ -197,8 +151,7 @@ test('broken answers are asked for again, or are the model\'s to mend', async (t
   for (const [fault, end] of [['fin-mid-line', 'finished'], ['no-stop', 'finished'], ['unknown-events', 'finished'], ['html-200', 'error']]) {
     const conversation = await begin(t, `fault-${fault}`, [{ text: 'good', once: { fault } }], { llm: { stream: true, num_retries: 2, retry_multiplier: 0 } });
     assert.equal(await conversation.ask('go'), end, fault);
-    const answers = (await conversation.events()).filter((event) => event.kind === 'MessageEvent' && event.source === 'agent');
-    assert.deepEqual(answers.map(({ llm_message: { content } }) => content[0].text),
+    assert.deepEqual(answersOf(await conversation.events()),
       end === 'error' ? [] : [fault === 'unknown-events' ? 'half' : 'good'], fault);
   }
   const conversation = await begin(t, 'fault-input', [{ fault: 'invalid-input' }, { text: 'mended' }], { llm: { stream: true } });

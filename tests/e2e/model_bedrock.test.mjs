@@ -5,17 +5,13 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { AWS_CREDENTIALS, REGION, modelOf } from '../fakes/bedrock.mjs';
 import { call, must } from './support/api.mjs';
-import { Conversation, isAction, isResult, llmOf, observed, ofKind, startRequest } from './support/conversation.mjs';
+import { Conversation, isAction, isResult, llmOf, ofKind, startRequest } from './support/conversation.mjs';
 import { strictBedrock, strictModel } from './support/model.mjs';
 import { terminal } from './support/model_calls.mjs';
 import { Socket, restingSnapshot } from './support/socket.mjs';
+import { N_STEPS, PNG, THOUGHTS, answersOf, askWithImages, assertCached, assertRan, errorsOf, manySteps, runSteps, testBrokenStreams } from './support/vendor_model.mjs';
 import { waitUntil } from './support/wait.mjs';
 
-const WORDS = 'The quick brown fox jumps over the lazy dog. Grüße, 世界!';
-const THOUGHTS = 'First I think about it for a while.';
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-const N_STEPS = 20;
-const CACHED_SHARE = 0.9;
 /** A model of the table of prices, in dollars per million tokens. */
 const PRICED = 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const PRICES = { input: 3.3, output: 16.5, read: 0.33, write: 4.125 };
@@ -28,9 +24,6 @@ const other = await strictModel();
 const named = (scenario) => `anthropic.claude-haiku-4-5-${scenario}:0`;
 const requestsOf = (model) => fake.requests.filter((entry) => modelOf(entry) === model);
 const typesOf = (message) => message.content.flatMap(Object.keys);
-const errorsOf = async (conversation) => (await conversation.events()).filter(ofKind('ConversationErrorEvent'));
-const answersOf = async (conversation) =>
-  (await conversation.events()).filter((event) => event.kind === 'MessageEvent' && event.source === 'agent').map(({ llm_message: { content } }) => content[0].text);
 
 const bedrock = (model, more = {}) => ({
   ...llmOf(fake, 'x'), model: `bedrock/${model}`, api_key: null, aws_region_name: REGION, ...SECRETS, ...more,
@@ -46,18 +39,13 @@ async function beginWith(t, model, steps, { llm = {}, ...more } = {}) {
 const begin = (t, scenario, steps, more) => beginWith(t, named(scenario), steps, more);
 
 test('a run thinks, calls a tool, then two at once, and ends; its thinking goes back unchanged', async (t) => {
-  const conversation = await begin(t, 'run', [
-    { reasoning: THOUGHTS, redacted: true, text: 'I look.', calls: [terminal('echo o""ne')] },
-    { reasoning: 'Again.', calls: [terminal('echo t""wo'), terminal('echo thr""ee')] },
-    { reasoning: 'Enough.', text: 'It is done.' },
-  ], { autotitle: true });
+  const conversation = await begin(t, 'run', runSteps({ redacted: true }), { autotitle: true });
   assert.equal(await conversation.ask('work'), 'finished');
   const events = await conversation.events();
   const [first] = events.filter(isAction('terminal'));
   assert.equal(first.reasoning_content, THOUGHTS);
   assert.deepEqual(first.thinking_blocks.map(({ type }) => type), ['thinking', 'redacted_thinking']);
-  assert.deepEqual(events.filter(isResult('terminal')).map((event) => observed(event).match(/one|two|three/)[0]), ['one', 'two', 'three']);
-  assert.deepEqual(await answersOf(conversation), ['It is done.']);
+  assertRan(events);
   const [, , last] = requestsOf(named('run')).filter(({ body }) => body.toolConfig !== undefined);
   assert.deepEqual(last.body.messages.map(typesOf), [
     ['text'], ['reasoningContent', 'reasoningContent', 'text', 'toolUse'], ['toolResult'],
@@ -80,15 +68,10 @@ test('a key of Bedrock is sent as a bearer token, to the endpoint that is named'
 });
 
 test(`nine tenths of the prompts of ${N_STEPS} steps are read from the cache, and each is paid at its price`, async (t) => {
-  const steps = Array.from({ length: N_STEPS }, (_, n) => ({ calls: [terminal(`echo ${n}`)] }));
-  const conversation = await beginWith(t, PRICED, [...steps, { text: 'done' }]);
+  const conversation = await beginWith(t, PRICED, manySteps());
   assert.equal(await conversation.ask('go'), 'finished');
   assert.equal(requestsOf(PRICED).length, N_STEPS + 1);
-  const { stats } = await conversation.info();
-  const { accumulated_token_usage: usage, accumulated_cost: cost } = stats.usage_to_metrics.agent;
-  const share = usage.cache_read_tokens / usage.prompt_tokens;
-  t.diagnostic(`${(100 * share).toFixed(1)} % of ${usage.prompt_tokens} tokens`);
-  assert.ok(share >= CACHED_SHARE, `${share}`);
+  const { usage, cost } = await assertCached(t, conversation);
   const fresh = usage.prompt_tokens - usage.cache_read_tokens - usage.cache_write_tokens;
   const expected = (fresh * PRICES.input + usage.completion_tokens * PRICES.output + usage.cache_read_tokens * PRICES.read + usage.cache_write_tokens * PRICES.write) / 1e6;
   assert.ok(Math.abs(cost - expected) < 1e-9, `${cost} is not ${expected}`);
@@ -107,31 +90,7 @@ test('agent-loop 46: only the static part of the prompt and the last message car
   }
 });
 
-const joined = (frames, attempt, kind) => frames
-  .filter((frame) => frame.type === 'delta' && frame.attempt === attempt && frame.kind === kind)
-  .map(({ content }) => content).join('');
-
-for (const [name, once] of [['breaks off', { break_after: 9 }], ['ends with an exception', { error_after: 9, error: { type: 'modelStreamErrorException' } }]]) {
-  test(`a stream that ${name} is asked for again, and no text is doubled`, async (t) => {
-    const step = { reasoning: 'Hm.', text: WORDS };
-    const conversation = await begin(t, name.replaceAll(' ', '-'), [{ ...step, hold: true, once: { ...step, ...once, drip_ms: 5 } }],
-      { llm: { stream: true, num_retries: 3, retry_multiplier: 0 } });
-    const session = await Socket.open(`/sockets/session/${conversation.id}`);
-    t.after(() => session.close());
-    await session.frame(({ type }) => type === 'transient', 'the first snapshot');
-    await conversation.say('go', true);
-    await session.until((all) => joined(all, 2, 'text') === WORDS, 'the pieces of the second answer');
-    fake.release();
-    await session.frame(({ type, event }) => type === 'transient' && restingSnapshot(['finished', 'error'])(event), 'the end');
-    const { frames } = session;
-    const starts = frames.filter(({ type }) => type === 'item_started');
-    assert.deepEqual(starts.map(({ attempt }) => attempt), [1, 2]);
-    assert.equal(frames.filter(({ type }) => type === 'item_aborted').length, 1);
-    assert.equal(joined(frames, 2, 'reasoning'), 'Hm.');
-    assert.equal(joined(frames, 2, 'text'), WORDS);
-    assert.deepEqual(await answersOf(conversation), [WORDS]);
-  });
-}
+testBrokenStreams(fake, begin, { 'breaks off': { break_after: 9 }, 'ends with an exception': { error_after: 9, error: { type: 'modelStreamErrorException' } } });
 
 test('thinking is dropped when the model is switched, words are kept apart from results, and the new model answers', async (t) => {
   const llama = 'meta.llama3-3-70b-instruct-v1:0';
@@ -152,9 +111,7 @@ test('thinking is dropped when the model is switched, words are kept apart from 
 
 test('an image of the user is sent along', async (t) => {
   const conversation = await begin(t, 'image', [{ text: 'a pixel' }]);
-  const content = [{ type: 'text', text: 'what is it?' }, { type: 'image', image_urls: [`data:image/png;base64,${PNG}`] }];
-  await conversation.must(200, 'POST', '/events', { json: { role: 'user', content, run: true } });
-  assert.equal(await conversation.rest(['finished', 'error']), 'finished');
+  await askWithImages(conversation);
   const [, { image }] = requestsOf(named('image'))[0].body.messages[0].content;
   assert.deepEqual(image, { format: 'png', source: { bytes: PNG } });
 });
@@ -194,7 +151,7 @@ test('broken answers are asked for again, taken as they are, or end the run in w
   await Promise.all([...RETRIED, ...Object.keys(TAKEN)].map(async (fault) => {
     const conversation = await begin(t, `fault-${fault}`, [{ text: 'good', once: { fault } }], { llm });
     assert.equal(await conversation.ask('go'), 'finished', fault);
-    assert.deepEqual(await answersOf(conversation), [TAKEN[fault] ?? 'good'], fault);
+    assert.deepEqual(answersOf(await conversation.events()), [TAKEN[fault] ?? 'good'], fault);
     assert.equal(requestsOf(named(`fault-${fault}`)).length, RETRIED.includes(fault) ? 2 : 1, fault);
   }));
   await Promise.all(['html-200', 'endless-frame', 'many-tools'].map(async (fault) => {
@@ -208,7 +165,7 @@ test('a connection that falls silent in the middle of a stream is given up', asy
   const conversation = await begin(t, 'silent', [{ text: 'good', once: { fault: 'half-close' } }],
     { llm: { stream: true, num_retries: 2, retry_multiplier: 0, stream_idle_timeout: 1 } });
   assert.equal(await conversation.ask('go'), 'finished');
-  assert.deepEqual(await answersOf(conversation), ['good']);
+  assert.deepEqual(answersOf(await conversation.events()), ['good']);
 });
 
 test('odd calls are the model\'s to mend, or made as they are', async (t) => {
@@ -261,7 +218,7 @@ test('a profile keeps its credentials, hidden; it can be tried, and replaces a m
   const conversation = await Conversation.create(startRequest(llm));
   t.after(() => conversation.delete());
   assert.equal(await conversation.ask('go'), 'finished');
-  assert.deepEqual(await answersOf(conversation), ['from the profile']);
+  assert.deepEqual(answersOf(await conversation.events()), ['from the profile']);
 });
 
 const REFUSED = [
@@ -272,6 +229,7 @@ const REFUSED = [
   [{ aws_access_key_id: null, aws_secret_access_key: null, aws_session_token: null }, /Bedrock needs credentials/],
   [{ aws_region_name: 'nowhere' }, /no region of AWS/],
   [{ base_url: null, aws_region_name: null }, /need aws_region_name/],
+  [{ base_url: fake.url.replace('://', '://me:word@') }, /must not have a name or password/],
 ];
 test('what cannot be called is refused in words', async (t) => {
   await Promise.all(REFUSED.map(async ([llm, words], i) => {

@@ -1,19 +1,15 @@
 // Conversations with models that are called by OpenAI's Responses: runs, reasoning, streams, images and errors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Conversation, isAction, isResult, llmOf, observed, ofKind, startRequest } from './support/conversation.mjs';
+import { Conversation, isAction, llmOf, ofKind, startRequest } from './support/conversation.mjs';
 import { strictModel, strictResponses } from './support/model.mjs';
-import { Socket, restingSnapshot } from './support/socket.mjs';
-
-const WORDS = 'The quick brown fox jumps over the lazy dog. Grüße, 世界!';
-const THOUGHTS = 'First I think about it for a while.';
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+import { terminal } from './support/model_calls.mjs';
+import { PNG, PNG_URL, THOUGHTS, assertRan, errorsOf, runSteps, testBrokenStreams } from './support/vendor_model.mjs';
 
 const fake = await strictResponses();
 const other = await strictModel();
 /** Names of scenarios begin with a model's, since what a model takes follows from it. */
 const named = (scenario) => `gpt-5.2-${scenario}`;
-const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } });
 const requestsOf = (scenario) => fake.requests.filter(({ body }) => body.model === named(scenario));
 const typesOf = ({ body }) => body.input.map(({ type, role }) => role ?? type);
 
@@ -26,11 +22,7 @@ async function begin(t, scenario, steps, { llm = {}, ...more } = {}) {
 }
 
 test('a run reasons, calls a tool, then two at once, and ends; its reasoning and ids go back unchanged', async (t) => {
-  const conversation = await begin(t, 'run', [
-    { reasoning: THOUGHTS, text: 'I look.', calls: [terminal('echo o""ne')] },
-    { reasoning: 'Again.', calls: [terminal('echo t""wo'), terminal('echo thr""ee')] },
-    { reasoning: 'Enough.', text: 'It is done.' },
-  ]);
+  const conversation = await begin(t, 'run', runSteps());
   assert.equal(await conversation.ask('work'), 'finished');
   const events = await conversation.events();
   const [first] = events.filter(isAction('terminal'));
@@ -39,8 +31,7 @@ test('a run reasons, calls a tool, then two at once, and ends; its reasoning and
   assert.match(first.llm_response_id, /^resp_/);
   assert.equal(first.tool_call.origin, 'responses');
   assert.match(first.tool_call.responses_item_id, /^fc_/);
-  assert.deepEqual(events.filter(isResult('terminal')).map((event) => observed(event).match(/one|two|three/)[0]), ['one', 'two', 'three']);
-  assert.equal(events.findLast(ofKind('MessageEvent')).llm_message.content[0].text, 'It is done.');
+  assertRan(events);
   const requests = requestsOf('run');
   assert.deepEqual(typesOf(requests[2]), [
     'user', 'reasoning', 'assistant', 'function_call', 'function_call_output',
@@ -65,31 +56,7 @@ test('a run reasons, calls a tool, then two at once, and ends; its reasoning and
   assert.deepEqual([usage.cache_read_tokens, usage.reasoning_tokens], [100 * n, 7 * n]);
 });
 
-const joined = (frames, attempt, kind) => frames
-  .filter((frame) => frame.type === 'delta' && frame.attempt === attempt && frame.kind === kind)
-  .map(({ content }) => content).join('');
-
-for (const [name, once] of [['breaks off', { break_after: 9 }], ['ends with an error', { error_after: 9 }]]) {
-  test(`a stream that ${name} is asked for again, and no text is doubled`, async (t) => {
-    const step = { reasoning: 'Hm.', text: WORDS };
-    const conversation = await begin(t, name.replaceAll(' ', '-'), [{ ...step, hold: true, once: { ...step, ...once, drip_ms: 5 } }],
-      { llm: { stream: true, num_retries: 3, retry_multiplier: 0 } });
-    const session = await Socket.open(`/sockets/session/${conversation.id}`);
-    t.after(() => session.close());
-    await session.frame(({ type }) => type === 'transient', 'the first snapshot');
-    await conversation.say('go', true);
-    await session.until((all) => joined(all, 2, 'text') === WORDS, 'the pieces of the second answer');
-    fake.release();
-    await session.frame(({ type, event }) => type === 'transient' && restingSnapshot(['finished', 'error'])(event), 'the end');
-    const { frames } = session;
-    assert.deepEqual(frames.filter(({ type }) => type === 'item_started').map(({ attempt }) => attempt), [1, 2]);
-    assert.equal(frames.filter(({ type }) => type === 'item_aborted').length, 1);
-    assert.equal(joined(frames, 2, 'reasoning'), 'Hm.');
-    assert.equal(joined(frames, 2, 'text'), WORDS);
-    const answers = (await conversation.events()).filter((event) => event.kind === 'MessageEvent' && event.source === 'agent');
-    assert.deepEqual(answers.map(({ llm_message: { content } }) => content[0].text), [WORDS]);
-  });
-}
+testBrokenStreams(fake, begin, { 'breaks off': { break_after: 9 }, 'ends with an error': { error_after: 9 } });
 
 test('reasoning is dropped when the model is switched, in both directions between the formats', async (t) => {
   const conversation = await begin(t, 'before', [{ reasoning: THOUGHTS, calls: [terminal('true')] }, { reasoning: 'So.', text: 'the first' }]);
@@ -125,7 +92,7 @@ test('an image of the user is sent, and one of a tool beside its words', async (
     { calls: [{ name: 'file_editor', arguments: { command: 'view', path: '/workspace/dot.png' } }] }, { text: 'a dot' },
   ]);
   await conversation.must(200, 'POST', '/events', {
-    json: { role: 'user', run: true, content: [{ type: 'text', text: 'look' }, { type: 'image', image_urls: [`data:image/png;base64,${PNG}`] }] },
+    json: { role: 'user', run: true, content: [{ type: 'text', text: 'look' }, { type: 'image', image_urls: [PNG_URL] }] },
   });
   assert.equal(await conversation.rest(), 'finished');
   const { input } = requestsOf('image').at(-1).body;
@@ -137,7 +104,6 @@ for (const [fault, status] of [['fin-mid-line', 'error'], ['no-end', 'error'], [
   test(`an answer with the fault ${fault} ends as ${status}`, async (t) => {
     const conversation = await begin(t, fault, [{ fault }], { llm: { stream: true } });
     assert.equal(await conversation.ask('go'), status);
-    const told = (await conversation.events()).filter(ofKind('ConversationErrorEvent'));
-    assert.equal(told.length, status === 'error' ? 1 : 0);
+    assert.equal((await errorsOf(conversation)).length, status === 'error' ? 1 : 0);
   });
 }

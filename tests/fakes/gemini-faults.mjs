@@ -29,6 +29,7 @@ export const faults = {
   'no-args': calls(call('terminal')),
   'odd-args': calls(call('terminal', 'true'), call('terminal', [1])),
   'two-finish': sse(text('good', { finishReason: 'STOP' }), STOP),
+  'late-parts': sse(event({ ...piece([{ text: 'go' }], { finishReason: 'STOP' }), usageMetadata: USAGE }), text('od')),
   'no-usage': sse(text('good', { finishReason: 'STOP' })),
   nul: sse(`data: {"candidates":[{"content":{"parts":[{"text":"a\0b"}]},"finishReason":"STOP"}]}\n\n`),
   'lone-surrogate': sse(`data: {"candidates":[{"content":{"parts":[{"text":"a\\ud800b"}]},"finishReason":"STOP"}]}\n\n`),

@@ -1,15 +1,15 @@
 // The server that fake models have in common: it plays scenarios, checks requests, parks answers and
 // injects faults. What requests and answers look like is told by an `api`:
 //
-//   isCall(path)                     whether that is the endpoint
+//   isCall(path, url)                whether that is the endpoint; url: the path with its query
 //   keyOf(request)                   the key that a request carries
 //   isKnown(entry, key)              whether the request has that key or a signature, if not keyOf() tells it
 //   askedOf(entry)                   { model, stream, … }, if that is not the body
 //   refusalOf(entry)                 the reason to refuse a request, or null
-//   errors                           { key, refusal(message), model(name), missing(path) }: see send()
+//   errors                           { key or key(entry), refusal(message), model(name), missing(path) }: see send()
 //   sendError(response, status, error, headers)
 //   messagesOf(body)                 the list of messages, if it is not body.messages
-//   stepIndex(messages)              the number of the assistant's messages after the user's last
+//   stepIndex(messages, body)        the number of the assistant's messages after the user's last
 //   conversationOf(body)             something that tells conversations of one model apart
 //   answer(step, body, n)            the n-th answer, whole
 //   headers()                        of a whole answer, if there are any
@@ -97,7 +97,7 @@ class Fake {
   pick(scenario, body) {
     if (typeof scenario === 'function') return scenario(body);
     const messages = this.api.messagesOf?.(body) ?? body.messages;
-    const step = scenario[Math.min(this.api.stepIndex(messages), scenario.length - 1)];
+    const step = scenario[Math.min(this.api.stepIndex(messages, body), scenario.length - 1)];
     const seen = JSON.stringify([body.model, this.api.conversationOf(body), messages.length]);
     if (step.once === undefined || this.said_once.has(seen)) return step;
     this.said_once.add(seen);
@@ -138,7 +138,8 @@ class Fake {
     Object.defineProperty(entry, 'text', { value: text });
     this.requests.push(entry);
     if (this.key !== null && !(this.api.isKnown?.(entry, this.key) ?? this.api.keyOf(request) === this.key)) {
-      this.api.sendError(response, this.api.errors.keyStatus ?? 401, this.api.errors.key);
+      const { key, keyStatus } = this.api.errors;
+      this.api.sendError(response, keyStatus ?? 401, typeof key === 'function' ? key(entry) : key);
       return;
     }
     const refusal = this.api.refusalOf(entry);
@@ -188,7 +189,7 @@ class Fake {
     });
     response.on('error', () => {});
     if (path.startsWith('/_')) await this.control(request, response, path);
-    else if (this.api.isCall(path)) await this.complete(request, response);
+    else if (this.api.isCall(path, request.url)) await this.complete(request, response);
     else if (path.endsWith('/models')) sendJson(response, 200, { object: 'list', data: [] });
     else this.api.sendError(response, 404, this.api.errors.missing(path));
   }

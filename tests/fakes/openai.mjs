@@ -73,13 +73,17 @@ function deltasOf(message) {
   return deltas;
 }
 
-// `beforeEnd` is awaited when all pieces are sent.
-async function sendStream(response, step, completion, body, beforeEnd) {
+// `beforeEnd` is awaited when all pieces are sent. `more`: what a server adds: members of each choice, and chunks before
+// and after the pieces.
+async function sendStream(response, step, completion, body, beforeEnd, more = {}) {
   const withUsage = body.stream_options?.include_usage;
   const { message, finish_reason: finish } = completion.choices[0];
-  const chunk = (choices, more = {}) =>
-    `data: ${JSON.stringify({ ...completion, object: 'chat.completion.chunk', usage: undefined, choices, ...more })}\n\n`;
+  const frame = (event) => `data: ${JSON.stringify(event)}\n\n`;
+  const chunk = (choices, usage) => frame({
+    ...completion, object: 'chat.completion.chunk', usage, choices: choices.map((choice) => ({ ...choice, ...more.choice })),
+  });
   response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const event of more.before ?? []) response.write(frame(event));
   const deltas = step.chunks?.map((content) => ({ content })) ?? deltasOf(message);
   for (const [i, delta] of deltas.entries()) {
     if (i === step.break_after) {
@@ -91,12 +95,13 @@ async function sendStream(response, step, completion, body, beforeEnd) {
     if (response.destroyed) return;
   }
   await beforeEnd();
+  for (const event of more.after ?? []) response.write(frame(event));
   response.write(chunk([{ index: 0, delta: {}, finish_reason: finish }]));
-  if (withUsage) response.write(chunk([], { usage: completion.usage }));
+  if (withUsage) response.write(chunk([], completion.usage));
   response.end('data: [DONE]\n\n');
 }
 
-const api = {
+export const chat = {
   basePath: '/v1',
   isCall: (path) => path.endsWith('/chat/completions'),
   keyOf: (request) => request.headers.authorization?.replace(/^Bearer /, ''),
@@ -116,6 +121,6 @@ const api = {
 };
 
 // options: port (0: a free one), host, key (null: not required), scenarios, tls, http2.
-export const start = (options = {}) => startFake(api, options);
+export const start = (options = {}) => startFake(chat, options);
 
-await serveIfMain(import.meta.url, api);
+await serveIfMain(import.meta.url, chat);

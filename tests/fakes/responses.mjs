@@ -136,7 +136,7 @@ const faults = {
   empty: sse(BEGIN, END),
 };
 
-const api = {
+export const responses = {
   basePath: '/v1',
   isCall: (path) => path === '/v1/responses',
   keyOf: ({ headers }) => headers.authorization?.replace(/^Bearer /, ''),
@@ -157,6 +157,6 @@ const api = {
 };
 
 // options: port (0: a free one), host, key (null: not required), scenarios, tls, http2.
-export const start = (options = {}) => startFake(api, options);
+export const start = (options = {}) => startFake(responses, options);
 
-await serveIfMain(import.meta.url, api);
+await serveIfMain(import.meta.url, responses);

@@ -141,6 +141,15 @@ static int choose_region(const json_t *spec, const char *base_url, struct llm_ro
     return 0;
 }
 
+/* A name or a password before the host; a path may have an @. */
+static bool has_userinfo(const char *url)
+{
+    const char *scheme = strstr(url, "://");
+    const char *host = scheme != NULL ? scheme + strlen("://") : url;
+
+    return memchr(host, '@', strcspn(host, "/")) != NULL;
+}
+
 static int choose_base(const json_t *spec, const char **base_url, struct llm_error *llm_error)
 {
     const char *endpoint = member(spec, "aws_bedrock_runtime_endpoint");
@@ -154,6 +163,11 @@ static int choose_base(const json_t *spec, const char **base_url, struct llm_err
     if (*base_url != NULL && strpbrk(*base_url, "?#") != NULL)
         return llm_error_set(llm_error, LLM_CAUSE_BAD_REQUEST,
                              "The base URL of Bedrock must not have a query.");
+    if (*base_url != NULL && has_userinfo(*base_url))
+        return llm_error_set(llm_error, LLM_CAUSE_BAD_REQUEST,
+                             "The base URL of Bedrock must not have a name or password: give"
+                             " credentials by aws_access_key_id and aws_secret_access_key, or"
+                             " api_key.");
     return 0;
 }
 

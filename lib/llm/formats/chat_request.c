@@ -42,10 +42,23 @@ static void put_sampling(json_t *body, const struct catalogue *catalogue,
         copy_member(body, "temperature", json_object_get(request->spec, "temperature"));
     if (takes)
         copy_member(body, "top_p", json_object_get(request->spec, "top_p"));
-    /* OpenAI's own API has no top_k. */
-    if (takes && !text_equal(route->provider->prefix, "openai"))
+    /* OpenAI's own API has no top_k, and neither has Azure. */
+    if (takes && !text_equal(route->provider->prefix, "openai") &&
+        !route->provider->has_deployments)
         copy_member(body, "top_k", json_object_get(request->spec, "top_k"));
     copy_member(body, "seed", json_object_get(request->spec, "seed"));
+}
+
+/* Azure's models that reason refuse max_tokens, its others may not know the newer name. */
+static void put_limit(json_t *body, const struct catalogue *catalogue,
+                      const struct llm_request *request, const struct llm_route *route)
+{
+    bool reasons = catalogue_ask_feature(catalogue, MODEL_EFFORT,
+                                         catalogue_model_name(request->spec)) == MODEL_YES;
+    bool is_new = route->provider->is_open || (route->provider->has_deployments && reasons);
+
+    copy_member(body, is_new ? "max_completion_tokens" : "max_tokens",
+                json_object_get(request->spec, "max_output_tokens"));
 }
 
 /* Only for models known to take it, and for unknown ones on open servers. */
@@ -135,8 +148,7 @@ char *chat_request_body(const struct catalogue *catalogue, const struct llm_requ
     json_auto_t *stop = text_calls_stop_words(&request->prompt->calls);
 
     json_put_text(body, "model", route->model);
-    copy_member(body, route->provider->is_open ? "max_completion_tokens" : "max_tokens",
-                json_object_get(request->spec, "max_output_tokens"));
+    put_limit(body, catalogue, request, route);
     put_sampling(body, catalogue, request, route, plan);
     put_effort(body, catalogue, request, route);
     put_cache(body, catalogue, request, route);

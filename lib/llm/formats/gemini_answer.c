@@ -179,21 +179,19 @@ int gemini_read_event(struct response_builder *builder, const json_t *event, boo
                       struct llm_error *llm_error)
 {
     const json_t *error = json_object_get(event, "error");
-    const json_t *usage = json_object_get(event, "usageMetadata");
     const json_t *candidate = NULL;
     size_t i = 0;
 
+    /* The stream has no end mark: further parts and counts may follow a finish reason. */
     *is_last_out = false;
     if (error != NULL && !json_is_null(error))
         return llm_error_from_error_member(llm_error, error);
     response_builder_set_once(&builder->response_id, json_object_get(event, "responseId"));
-    take_usage(builder, usage);
+    take_usage(builder, json_object_get(event, "usageMetadata"));
     json_array_foreach (json_object_get(event, "candidates"), i, candidate) {
         if (take_candidate(builder, candidate, llm_error) < 0)
             return -1;
     }
-    /* The stream has no end mark. Its last event has both. */
-    *is_last_out = builder->finish_reason.len > 0 && json_is_object(usage);
     return check_prompt(builder, event, llm_error);
 }
 

@@ -38,6 +38,7 @@ static const char SQL_LIST[] =
  * $2: the event; NULL: the start of the log. $3: names of tools that change no files.
  * In one row: the event's seq, the first call after it that may have changed files, the first
  * checkpoint after the event and before or at that call, else the last one up to the event.
+ * Commands of hooks are no calls (decision 0101).
  */
 static const char SQL_FIND[] =
     "SELECT at.seq, acted.seq, later.seq IS NOT NULL, coalesce(later.tree, earlier.tree),"

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { start as startAnthropic } from '../../fakes/anthropic.mjs';
+import { start as startAzure } from '../../fakes/azure.mjs';
 import { start as startGemini } from '../../fakes/gemini.mjs';
 import { start as startBedrock } from '../../fakes/bedrock.mjs';
 import { start } from '../../fakes/openai.mjs';
@@ -17,6 +18,7 @@ function strict(fake) {
 
 export const strictModel = async (options) => strict(await start(options));
 
+export const strictAzure = async (options) => strict(await startAzure(options));
 export const strictAnthropic = async (options) => strict(await startAnthropic(options));
 
 export const strictGemini = async (options) => strict(await startGemini(options));

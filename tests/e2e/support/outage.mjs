@@ -9,9 +9,9 @@ export const ATTEMPTS = 5;
 /** What the server asks for after the last of them: longer than a test takes. */
 export const NEXT_S = 300;
 
-/** The n-th refusal: retries wait no time. */
+/** The n-th refusal: retries wait hardly any time. */
 export const down = (status = 503) => (n) => ({
-  status, error: { message: 'nobody home' }, headers: { 'retry-after': String(n < ATTEMPTS ? 0 : NEXT_S) },
+  status, error: { message: 'nobody home' }, headers: n < ATTEMPTS ? { 'retry-after-ms': '1' } : { 'retry-after': String(NEXT_S) },
 });
 
 /** What the conversation says of its outage; undefined: it does not wait. */

@@ -97,6 +97,9 @@ static void only_unreserved_characters_stay_plain(void **state)
     (void)state;
     percent_append(&out, "aZ09-._~ /?\xc3\xa4");
     assert_string_equal(out.text, "aZ09-._~%20%2F%3F%C3%A4");
+    strbuf_reset(&out);
+    percent_append_bytes(&out, "a\0/bc", 4);
+    assert_string_equal(out.text, "a%00%2Fb");
 }
 
 static void percent_signs_decode_or_stay(void **state)

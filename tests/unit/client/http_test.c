@@ -411,6 +411,10 @@ static void retry_after_is_understood(void **state)
     assert_int_equal(retry_after_of(*state, "Retry-After: 0\r\n"), 0);
     assert_int_equal(retry_after_of(*state, "Retry-After: soon\r\n"), -1);
     assert_int_equal(retry_after_of(*state, "Retry-After: Wed, 21 Oct 2015 07:28:00 GMT\r\n"), 0);
+    assert_int_equal(retry_after_of(*state, "Retry-After: 7\r\nretry-after-ms: 6500\r\n"), 6500);
+    assert_int_equal(retry_after_of(*state, "Retry-After-Ms: 0\r\n"), 0);
+    assert_int_equal(retry_after_of(*state, "retry-after-ms: 1s\r\nRetry-After: 7\r\n"), 7000);
+    assert_int_equal(retry_after_of(*state, "retry-after-ms: 2592000001\r\n"), -1);
     assert_true(retry_after_of(*state, "Retry-After: Fri, 31 Dec 2099 23:59:59 GMT\r\n") > 1000000);
 }
 

@@ -10,7 +10,7 @@ HTTP_FIXTURE = tests/unit/client/http_fixture.c tests/unit/client/http_fixture.h
 MCP_FIXTURE = tests/unit/client/mcp_fixture.c tests/unit/client/mcp_fixture.h
 
 check_PROGRAMS += address_filter_test cancel_test http1_test http_direct_test http_limits_test http_proof_test http_stream_test http_test http_wait_test direct_request_test mcp_headers_test mcp_resume_test mcp_session_test mcp_stream_test mcp_test oauth_discover_test oauth_test proof_test \
-	runtime_api_test sandbox_call_test sigv4_test sse_test tcp_test
+	host_header_test runtime_api_test sandbox_call_test sigv4_test sse_test tcp_test
 address_filter_test_SOURCES = tests/unit/client/address_filter_test.c
 address_filter_test_CPPFLAGS = $(TEST_CPPFLAGS)
 address_filter_test_LDADD = $(CLIENT_TEST_LIBS)
@@ -92,6 +92,9 @@ fuzz_client_http1_CPPFLAGS = $(AM_CPPFLAGS) $(CURL_CFLAGS)
 fuzz_client_http1_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_client_http1_LDADD = $(CLIENT_LIBS) $(BASE_LIBS)
 endif
+host_header_test_SOURCES = tests/unit/client/host_header_test.c $(HTTP_FIXTURE)
+host_header_test_CPPFLAGS = $(TEST_CPPFLAGS)
+host_header_test_LDADD = $(CLIENT_TEST_LIBS)
 sigv4_test_SOURCES = tests/unit/client/sigv4_test.c
 sigv4_test_CPPFLAGS = $(TEST_CPPFLAGS)
 sigv4_test_LDADD = $(CLIENT_TEST_LIBS)

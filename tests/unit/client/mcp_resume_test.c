@@ -199,6 +199,34 @@ static void resumptions_in_vain_come_to_an_end(void **state)
     mcp_fixture_stop(&fixture);
 }
 
+/* After the time that the server chose, and as often as one that sends nothing new. */
+static void server_out_of_order_is_asked_again(void **state)
+{
+    static const struct test_reply first = {.bytes = SESSION_HEAD PRIMING("a", "150"),
+                                            .ending = TEST_CLOSE};
+    static const struct test_reply busy = {.bytes = HEAD("503 Busy", "text/plain"),
+                                           .ending = TEST_CLOSE};
+    static const struct test_reply reply = {.bytes = EVENTS_HEAD REPLY, .ending = TEST_CLOSE};
+    static const struct test_reply broken = {.bytes = HEAD("500 Oops", "text/html"),
+                                             .ending = TEST_CLOSE};
+    const struct test_reply comes_back[] = {first, busy, broken, reply};
+    const struct test_reply stays_out[] = {first, busy};
+    int64_t from_ms = clock_monotonic_ms();
+    struct mcp_fixture fixture;
+
+    (void)state;
+    assert_int_equal(ask(&fixture, comes_back, ARRAY_SIZE(comes_back)), ERROR_NONE);
+    assert_true(clock_monotonic_ms() - from_ms >= 3 * 150);
+    assert_int_equal(test_server_n_requests(fixture.server), 4);
+    for (size_t i = 1; i < 4; i++)
+        assert_true(mcp_fixture_has_header(&fixture, i, "Last-Event-ID", "a"));
+    mcp_fixture_stop(&fixture);
+    assert_int_equal(ask(&fixture, stays_out, ARRAY_SIZE(stays_out)), ERROR_UNAVAILABLE);
+    assert_string_equal(fixture.err.message, "The server refused the request with HTTP status 503");
+    assert_int_equal(test_server_n_requests(fixture.server), 1 + 5);
+    mcp_fixture_stop(&fixture);
+}
+
 static void time_of_the_call_includes_the_waits(void **state)
 {
     static const struct test_reply reply = {.bytes = EVENTS_HEAD PRIMING("a", "999999999"),
@@ -252,6 +280,7 @@ int main(void)
         cmocka_unit_test(refused_resumption_is_an_error_of_the_call),
         cmocka_unit_test(answer_that_is_refused_does_not_mean_that_the_request_was_ignored),
         cmocka_unit_test(resumptions_in_vain_come_to_an_end),
+        cmocka_unit_test(server_out_of_order_is_asked_again),
         cmocka_unit_test(time_of_the_call_includes_the_waits),
         cmocka_unit_test(resumption_is_cancelled),
     };

@@ -45,24 +45,6 @@ static const struct test_reply whole_reply[] = {
      "\"cache_creation_input_tokens\":30,\"cache_read_input_tokens\":60}}",
      .ending = TEST_CLOSE}};
 
-static json_t *parsed(const char *text)
-{
-    struct error err = ERROR_INIT;
-    json_t *json = NULL;
-
-    assert_int_equal(json_parse(text, strlen(text), &json, &err), 0);
-    return json;
-}
-
-/* The JSON that request i carried. A new reference. */
-static json_t *sent_body(struct test_server *server, size_t i)
-{
-    const char *body = strstr(test_server_request(server, i), "\r\n\r\n");
-
-    assert_non_null(body);
-    return parsed(body + 4);
-}
-
 static void assert_text(const json_t *json, const char *expected)
 {
     CLEANUP(mem_freep) char *text = json_to_text(json);
@@ -95,22 +77,6 @@ static json_t *body_for(struct llm *llm, const char *model, const char *spec_mor
 
 /* --- answers --- */
 
-static void assert_whole(const struct llm_reply *reply)
-{
-    assert_string_equal(reply->text, "I look.");
-    assert_string_equal(reply->reasoning, "hm");
-    assert_string_equal(reply->finish_reason, "tool_calls");
-    assert_text(reply->thinking,
-                "[{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"sig\",\"model\":"
-                "\"" MODEL "\"},{\"type\":\"redacted_thinking\",\"data\":\"enc\",\"model\":"
-                "\"" MODEL "\"}]");
-    assert_int_equal(reply->n_calls, 2);
-    assert_string_equal(reply->calls[0].id, "toolu_1");
-    assert_string_equal(reply->calls[0].name, "terminal");
-    assert_string_equal(reply->calls[0].arguments, "{\"command\":\"ls\"}");
-    assert_string_equal(reply->calls[1].arguments, "{}");
-}
-
 static void whole_answer_becomes_a_reply(void **state)
 {
     struct llm *const *llm = *state;
@@ -120,7 +86,7 @@ static void whole_answer_becomes_a_reply(void **state)
     asked_init(&asked, *llm, MODEL, test_server_url(server, ""), "{}");
     assert_int_equal(asked_run(&asked), 0);
     assert_string_equal(asked.reply.response_id, "msg_7");
-    assert_whole(&asked.reply);
+    assert_looks(&asked.reply, MODEL, "enc", "toolu_1");
     assert_int_equal(asked.reply.usage.prompt_tokens, 100);
     assert_int_equal(asked.reply.usage.cache_read_tokens, 60);
     assert_int_equal(asked.reply.usage.cache_write_tokens, 30);
@@ -175,19 +141,6 @@ static void counts_of_a_broken_server_are_bounded(void **state)
     test_server_stop(server);
 }
 
-static void collect(void *owner, const struct llm_piece *piece)
-{
-    struct strbuf *into = owner;
-
-    strbuf_appendf(into, "%s%s|", piece->is_reasoning ? "~" : "", piece->text);
-}
-
-static void ignore(void *owner, const struct llm_attempt *attempt)
-{
-    (void)owner;
-    (void)attempt;
-}
-
 static void stream_is_put_together(void **state)
 {
     static const struct test_reply replies[] = {
@@ -214,14 +167,14 @@ static void stream_is_put_together(void **state)
     struct llm *const *llm = *state;
     struct test_server *server = test_server_start(replies, 1, NULL);
     CLEANUP(strbuf_done) struct strbuf pieces = STRBUF_INIT;
-    const struct llm_listener listener = {collect, ignore, &pieces};
+    const struct llm_listener listener = {collect_piece, ignore_failure, &pieces};
     struct asked asked;
 
     asked_init(&asked, *llm, MODEL, test_server_url(server, ""), "{\"stream\":true}");
     asked.listener = &listener;
     assert_int_equal(asked_run(&asked), 0);
     assert_string_equal(asked.reply.response_id, "msg_1");
-    assert_whole(&asked.reply);
+    assert_looks(&asked.reply, MODEL, "enc", "toolu_1");
     assert_string_equal(pieces.text, "~h|~m|I |look.|");
     assert_int_equal(asked.reply.usage.prompt_tokens, 100);
     assert_int_equal(asked.reply.usage.completion_tokens, 33);
@@ -247,19 +200,10 @@ static void reasons_to_stop_have_one_name(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
         CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-        struct test_reply reply = {.ending = TEST_CLOSE};
-        struct test_server *server = NULL;
-        struct asked asked;
 
         strbuf_appendf(&text, TEST_JSON_HEAD "%s\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}",
                        reasons[i].theirs);
-        reply.bytes = text.text;
-        server = test_server_start(&reply, 1, NULL);
-        asked_init(&asked, *llm, MODEL, test_server_url(server, ""), "{}");
-        assert_int_equal(asked_run(&asked), 0);
-        assert_string_equal(asked.reply.finish_reason, reasons[i].ours);
-        asked_done(&asked);
-        test_server_stop(server);
+        assert_finish_reason(*llm, MODEL, text.text, reasons[i].ours);
     }
 }
 

@@ -24,16 +24,6 @@
 #define PROFILE_ARN "arn:aws:bedrock:eu-central-1:1:inference-profile/eu.anthropic.claude-x"
 #define HOST(region) "https://bedrock-runtime." region ".amazonaws.com"
 
-static json_t *parsed(const char *text)
-{
-    struct error err = ERROR_INIT;
-    json_t *json = NULL;
-
-    if (json_parse(text, strlen(text), &json, &err) < 0)
-        fail_msg("%s: %s", err.message, text);
-    return json;
-}
-
 /* --- addresses --- */
 
 static const struct {
@@ -62,6 +52,8 @@ static const struct {
      HOST("us-east-1") "/model/arn%3Aaws%3Abedrock%3A%3A1%3Ax%2Fy/converse"},
     {"{\"model\":\"bedrock/m\",\"base_url\":\"http://h:1/\"}", "m", NULL,
      "http://h:1/model/m/converse"},
+    {"{\"model\":\"bedrock/m\",\"base_url\":\"http://h/a@b\"}", "m", NULL,
+     "http://h/a@b/model/m/converse"},
     {"{\"model\":\"bedrock/m\",\"base_url\":\" \",\"aws_bedrock_runtime_endpoint\":"
      "\"https://vpce-1.bedrock-runtime.us-west-2.vpce.amazonaws.com\"}",
      "m", "us-west-2",
@@ -118,6 +110,8 @@ static const struct {
      "\"http://b\"}",
      LLM_CAUSE_BAD_REQUEST, "name two servers"},
     {"{\"model\":\"bedrock/m\",\"base_url\":\"http://a?b=\"}", LLM_CAUSE_BAD_REQUEST, "query"},
+    {"{\"model\":\"bedrock/m\",\"base_url\":\"http://me:word@a/\"}", LLM_CAUSE_BAD_REQUEST,
+     "name or password"},
     {"{\"model\":\"bedrock/m\",\"aws_region_name\":\"us-east-1\",\"aws_profile_name\":\"p\"}",
      LLM_CAUSE_UNSUPPORTED, "does not support aws_profile_name"},
     {"{\"model\":\"bedrock/m\",\"aws_region_name\":\"us-east-1\",\"aws_role_name\":\"p\"}",

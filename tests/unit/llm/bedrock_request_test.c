@@ -8,9 +8,7 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/llm_fixture.h"
@@ -22,25 +20,6 @@ static const struct test_reply reply[] = {
     {.bytes = TEST_JSON_HEAD "{\"output\":{\"message\":{\"content\":[{\"text\":\"x\"}]}},"
                              "\"stopReason\":\"end_turn\"}",
      .ending = TEST_CLOSE}};
-
-static json_t *parsed(const char *text)
-{
-    struct error err = ERROR_INIT;
-    json_t *json = NULL;
-
-    if (json_parse(text, strlen(text), &json, &err) < 0)
-        fail_msg("%s: %s", err.message, text);
-    return json;
-}
-
-static void assert_json(const json_t *json, const char *expected)
-{
-    json_auto_t *wanted = parsed(expected);
-    CLEANUP(mem_freep) char *text = json != NULL ? json_to_text(json) : mem_dup_text("nothing");
-
-    if (!json_equal(json, wanted))
-        fail_msg("%s\nis not\n%s", text, expected);
-}
 
 /* The JSON that a request with that history to that model carries. A new reference. */
 static json_t *body_for(struct llm *llm, const char *model, const char *spec_more,

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "base/json.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/llm_fixture.h"
@@ -37,42 +35,12 @@ static const struct test_reply whole_reply[] = {
               "\"stopReason\":\"tool_use\",\"usage\":" USAGE ",\"metrics\":{\"latencyMs\":1}}",
      .ending = TEST_CLOSE}};
 
-static json_t *parsed(const char *text)
-{
-    struct error err = ERROR_INIT;
-    json_t *json = NULL;
-
-    if (json_parse(text, strlen(text), &json, &err) < 0)
-        fail_msg("%s: %s", err.message, text);
-    return json;
-}
-
-static void assert_json(const json_t *json, const char *expected)
-{
-    json_auto_t *wanted = parsed(expected);
-    CLEANUP(mem_freep) char *text = json != NULL ? json_to_text(json) : mem_dup_text("nothing");
-
-    if (!json_equal(json, wanted))
-        fail_msg("%s\nis not\n%s", text, expected);
-}
-
 /* --- answers --- */
 
 static void assert_reply(const struct llm_reply *reply)
 {
-    assert_string_equal(reply->text, "I look.");
-    assert_string_equal(reply->reasoning, "hm");
-    assert_string_equal(reply->finish_reason, "tool_calls");
-    assert_json(reply->thinking,
-                "[{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"sig\",\"model\":"
-                "\"" MODEL "\"},{\"type\":\"redacted_thinking\",\"data\":\"ZW5j\",\"model\":"
-                "\"" MODEL "\"}]");
-    assert_int_equal(reply->n_calls, 2);
-    assert_string_equal(reply->calls[0].id, "tooluse_1");
-    assert_string_equal(reply->calls[0].name, "terminal");
-    assert_string_equal(reply->calls[0].arguments, "{\"command\":\"ls\"}");
+    assert_looks(reply, MODEL, "ZW5j", "tooluse_1");
     assert_string_equal(reply->calls[1].id, "tooluse_2");
-    assert_string_equal(reply->calls[1].arguments, "{}");
     assert_int_equal(reply->usage.prompt_tokens, 100);
     assert_int_equal(reply->usage.cache_read_tokens, 60);
     assert_int_equal(reply->usage.cache_write_tokens, 30);
@@ -115,21 +83,12 @@ static void reasons_to_stop_are_translated(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(stop_reasons); i++) {
         CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
-        struct test_reply reply = {.ending = TEST_CLOSE};
-        struct test_server *server = NULL;
-        struct asked asked;
 
         strbuf_appendf(&bytes,
                        TEST_JSON_HEAD "{\"output\":{\"message\":{\"content\":[{\"text\":\"x\"}]}},"
                                       "\"stopReason\":\"%s\"}",
                        stop_reasons[i].theirs);
-        reply.bytes = bytes.text;
-        server = test_server_start(&reply, 1, NULL);
-        asked_init(&asked, *llm, MODEL, test_server_url(server, ""), "{}");
-        assert_int_equal(asked_run(&asked), 0);
-        assert_string_equal(asked.reply.finish_reason, stop_reasons[i].ours);
-        asked_done(&asked);
-        test_server_stop(server);
+        assert_finish_reason(*llm, MODEL, bytes.text, stop_reasons[i].ours);
     }
 }
 

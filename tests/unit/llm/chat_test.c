@@ -14,18 +14,6 @@
 #include "base/strbuf.h"
 #include "llm/llm_fixture.h"
 
-/* The JSON that request i carried. A new reference. */
-static json_t *sent_body(struct test_server *server, size_t i)
-{
-    const char *body = strstr(test_server_request(server, i), "\r\n\r\n");
-    struct error err = ERROR_INIT;
-    json_t *json = NULL;
-
-    assert_non_null(body);
-    assert_int_equal(json_parse(body + 4, strlen(body + 4), &json, &err), 0);
-    return json;
-}
-
 static const struct test_reply whole_reply[] = {
     {.bytes = TEST_JSON_HEAD
      "{\"id\":\"chatcmpl-7\",\"object\":\"chat.completion\",\"model\":\"m\",\"choices\":[{"

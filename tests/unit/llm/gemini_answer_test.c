@@ -181,6 +181,13 @@ static void events_are_put_together(void **state)
              "", "'finishReason':'STOP'") ","
                                           "{'usageMetadata':{'promptTokenCount':9}}]",
          "finish", "'length'"},
+        /* So may parts, and counts that replace earlier ones. */
+        {"[{'responseId':'r','candidates':[{'finishReason':'STOP','content':{'parts':[{'text':'a'}]"
+         "}}],"
+         "'usageMetadata':{'promptTokenCount':9,'candidatesTokenCount':1}}," PARTS(
+             TEXT("b")) ","
+                        "{'usageMetadata':{'promptTokenCount':9,'candidatesTokenCount':2}}]",
+         "", "{'id':'r','text':'ab','finish':'stop','calls':[],'usage':[9,2,0,0,0]}"},
     };
 
     (void)state;
@@ -423,29 +430,16 @@ static void refusal_is_shown_in_the_servers_words(void **state)
     EVENT("{\"candidates\":[{\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":" \
           "9}}")
 
-static void collect(void *owner, const struct llm_piece *piece)
-{
-    struct strbuf *into = owner;
-
-    strbuf_appendf(into, "%s%s|", piece->is_reasoning ? "~" : "", piece->text);
-}
-
-static void ignore(void *owner, const struct llm_attempt *attempt)
-{
-    (void)owner;
-    (void)attempt;
-}
-
 static void pieces_are_passed_on_as_they_come(void **state)
 {
     static const struct test_reply replies[] = {
         {.bytes = TEST_SSE_HEAD EVENT("{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"hm\","
                                       "\"thought\":true}]}}]}") WORDS("I ") WORDS("look.") STOP,
-         .ending = TEST_HOLD}};
+         .ending = TEST_CLOSE}};
     struct llm *const *llm = *state;
     struct test_server *server = test_server_start(replies, 1, NULL);
     CLEANUP(strbuf_done) struct strbuf pieces = STRBUF_INIT;
-    const struct llm_listener listener = {collect, ignore, &pieces};
+    const struct llm_listener listener = {collect_piece, ignore_failure, &pieces};
     const char *sent = NULL;
     struct asked asked;
 

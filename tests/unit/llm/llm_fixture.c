@@ -1,10 +1,17 @@
 #include "llm/llm_fixture.h"
 
-#include <stdlib.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "client/http.h"
 #include "llm/llm_prompt.h"
 #include "support/json_path.h"
@@ -41,33 +48,33 @@ int llm_fixture_tear_down(void **state)
     return 0;
 }
 
-static json_t *parse(const char *text)
+json_t *parsed(const char *text)
 {
     struct error err = ERROR_INIT;
     json_t *json = NULL;
 
     if (json_parse(text, strlen(text), &json, &err) < 0)
-        abort();
+        fail_msg("%s: %s", err.message, text);
     return json;
 }
 
 void asked_init(struct asked *asked, struct llm *llm, const char *model, const char *base_url,
                 const char *spec_more)
 {
-    json_auto_t *more = parse(spec_more);
+    json_auto_t *more = parsed(spec_more);
 
     *asked = (struct asked){.key = SECRET_INIT,
                             .reply = LLM_REPLY_INIT,
                             .failure = LLM_FAILURE_INIT,
                             .err = ERROR_INIT};
     asked->spec =
-        parse("{\"retry_min_wait\":0,\"retry_max_wait\":0,\"num_retries\":3,\"timeout\":60}");
+        parsed("{\"retry_min_wait\":0,\"retry_max_wait\":0,\"num_retries\":3,\"timeout\":60}");
     json_put_text(asked->spec, "model", model);
     json_put_text(asked->spec, "base_url", base_url);
     (void)json_object_update(asked->spec, more);
     asked->messages =
-        parse("[{\"role\":\"system\",\"content\":[{\"type\":\"text\",\"text\":\"S\"}]},"
-              "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Hi\"}]}]");
+        parsed("[{\"role\":\"system\",\"content\":[{\"type\":\"text\",\"text\":\"S\"}]},"
+               "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Hi\"}]}]");
     secret_set(&asked->key, "sk-unit-test");
     asked->call = llm_call_new(llm);
 }
@@ -109,6 +116,70 @@ int ask_server(struct asked *asked, struct llm *llm, struct test_server *server,
     return asked_run(asked);
 }
 
+json_t *sent_body(struct test_server *server, size_t i)
+{
+    const char *body = strstr(test_server_request(server, i), "\r\n\r\n");
+
+    assert_non_null(body);
+    return parsed(body + strlen("\r\n\r\n"));
+}
+
+void assert_json(const json_t *json, const char *expected)
+{
+    json_auto_t *wanted = parsed(expected);
+    CLEANUP(mem_freep) char *text = json != NULL ? json_to_text(json) : mem_dup_text("nothing");
+
+    if (!json_equal(json, wanted))
+        fail_msg("%s\nis not\n%s", text, expected);
+}
+
+void assert_looks(const struct llm_reply *reply, const char *model, const char *redacted,
+                  const char *first_call_id)
+{
+    CLEANUP(strbuf_done) struct strbuf thinking = STRBUF_INIT;
+
+    strbuf_appendf(&thinking,
+                   "[{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"sig\",\"model\":"
+                   "\"%s\"},{\"type\":\"redacted_thinking\",\"data\":\"%s\",\"model\":\"%s\"}]",
+                   model, redacted, model);
+    assert_string_equal(reply->text, "I look.");
+    assert_string_equal(reply->reasoning, "hm");
+    assert_string_equal(reply->finish_reason, "tool_calls");
+    assert_json(reply->thinking, thinking.text);
+    assert_int_equal(reply->n_calls, 2);
+    assert_string_equal(reply->calls[0].id, first_call_id);
+    assert_string_equal(reply->calls[0].name, "terminal");
+    assert_string_equal(reply->calls[0].arguments, "{\"command\":\"ls\"}");
+    assert_string_equal(reply->calls[1].arguments, "{}");
+}
+
+void assert_finish_reason(struct llm *llm, const char *model, const char *bytes,
+                          const char *expected)
+{
+    const struct test_reply reply = {.bytes = bytes, .ending = TEST_CLOSE};
+    struct test_server *server = test_server_start(&reply, 1, NULL);
+    struct asked asked;
+
+    asked_init(&asked, llm, model, test_server_url(server, ""), "{}");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_string_equal(asked.reply.finish_reason, expected);
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
+void collect_piece(void *owner, const struct llm_piece *piece)
+{
+    struct strbuf *into = owner;
+
+    strbuf_appendf(into, "%s%s|", piece->is_reasoning ? "~" : "", piece->text);
+}
+
+void ignore_failure(void *owner, const struct llm_attempt *attempt)
+{
+    (void)owner;
+    (void)attempt;
+}
+
 char *json_of_quotes(const char *text)
 {
     char *json = mem_dup_text(text);
@@ -122,7 +193,7 @@ json_t *parsed_quotes(const char *text)
 {
     CLEANUP(mem_freep) char *json = json_of_quotes(text);
 
-    return parse(json);
+    return parsed(json);
 }
 
 void assert_quotes_at_line(const char *text, const char *path, const char *expected,

@@ -55,6 +55,27 @@ int asked_run(struct asked *asked);
 int ask_server(struct asked *asked, struct llm *llm, struct test_server *server,
                const char *spec_more);
 
+/* The parsed JSON; ends the program if it does not parse. A new reference. */
+json_t *parsed(const char *text);
+/* The JSON that request i carried. A new reference. */
+json_t *sent_body(struct test_server *server, size_t i);
+/* Fails unless json (NULL: nothing) has the value of that text. */
+void assert_json(const json_t *json, const char *expected);
+
+/*
+ * Fails unless the reply has the words "I look.", after the thought "hm" (signature "sig") and a
+ * redacted one with that data, and calls terminal with {"command":"ls"}, and another without
+ * arguments.
+ */
+void assert_looks(const struct llm_reply *reply, const char *model, const char *redacted,
+                  const char *first_call_id);
+/* Fails unless the model's whole answer of these bytes leads to a reply with that finish reason. */
+void assert_finish_reason(struct llm *llm, const char *model, const char *bytes,
+                          const char *expected);
+/* For a listener whose owner is a struct strbuf: "~thought|word|", and nothing for failures. */
+void collect_piece(void *owner, const struct llm_piece *piece);
+void ignore_failure(void *owner, const struct llm_attempt *attempt);
+
 /* JSON whose texts are in single quotes, for readable tests, as JSON. mem_free() it. */
 char *json_of_quotes(const char *text);
 /* The same, parsed; ends the program if it does not parse. A new reference. */

@@ -28,11 +28,14 @@ llm_gemini_schema_test_SOURCES = tests/unit/llm/gemini_schema_test.c
 llm_gemini_schema_test_CPPFLAGS = $(TEST_CPPFLAGS)
 llm_gemini_schema_test_LDADD = $(LLM_TEST_LIBS)
 
-check_PROGRAMS += anthropic_test bedrock_endpoint_test bedrock_request_test bedrock_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
+check_PROGRAMS += anthropic_test azure_test bedrock_endpoint_test bedrock_request_test bedrock_test chat_test llm_answer_test llm_claude_test llm_prompt_test llm_request_test llm_refusal_words_test \
 	llm_http_test llm_json_repair_test llm_retry_rule_test price_test retry_test route_test scripted_test responses_test text_calls_test turn_list_test
 anthropic_test_SOURCES = tests/unit/llm/anthropic_test.c
 anthropic_test_CPPFLAGS = $(TEST_CPPFLAGS)
 anthropic_test_LDADD = $(LLM_TEST_LIBS)
+azure_test_SOURCES = tests/unit/llm/azure_test.c
+azure_test_CPPFLAGS = $(TEST_CPPFLAGS)
+azure_test_LDADD = $(LLM_TEST_LIBS)
 bedrock_endpoint_test_SOURCES = tests/unit/llm/bedrock_endpoint_test.c
 bedrock_endpoint_test_CPPFLAGS = $(TEST_CPPFLAGS)
 bedrock_endpoint_test_LDADD = $(LLM_TEST_LIBS)

@@ -141,6 +141,15 @@ static const struct {
     {{.model = "gemini/gemini-2.5-pro", .spec = SAMPLING, .conversation_id = "c-1"},
      "{\"model\":\"gemini-2.5-pro\"," CHAT_HI ",\"max_tokens\":9,\"temperature\":0.5,"
      "\"top_p\":0.9,\"top_k\":5,\"seed\":7,\"reasoning_effort\":\"low\"}"},
+    /* Azure has neither top_k nor, for models that reason, max_tokens. */
+    {{.model = "azure/gpt-4o",
+      .spec = "{\"base_url\":\"http://r\",\"top_k\":5,\"max_output_tokens\":9}"},
+     "{\"model\":\"gpt-4o\"," CHAT_HI ",\"max_tokens\":9}"},
+    {{.model = "azure/o4-mini",
+      .spec = "{\"base_url\":\"http://r\",\"top_k\":5,\"max_output_tokens\":9}"},
+     "{\"model\":\"o4-mini\"," CHAT_HI ",\"max_completion_tokens\":9}"},
+    {{.model = "azure/mine", .spec = "{\"base_url\":\"http://r\",\"max_output_tokens\":9}"},
+     "{\"model\":\"mine\"," CHAT_HI ",\"max_tokens\":9}"},
     /* It takes no effort, and a server that is not open is not sent one that is not known. */
     {{.model = "openai/gpt-4o", .spec = "{\"reasoning_effort\":\"low\",\"top_k\":5}"},
      "{\"model\":\"gpt-4o\"," CHAT_HI "}"},

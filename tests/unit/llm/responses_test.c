@@ -447,40 +447,6 @@ static void chats_have_no_item_ids(void **state)
     test_server_stop(server);
 }
 
-/* --- Azure --- */
-
-static void azure_has_its_own_paths_and_header(void **state)
-{
-    static const struct {
-        const char *spec;
-        const char *line;
-    } rows[] = {
-        {"{}", "POST /openai/responses?api-version=2024-12-01-preview HTTP/1.1"},
-        {"{\"api_version\":\"2025-04-01-preview\"}",
-         "POST /openai/responses?api-version=2025-04-01-preview HTTP/1.1"},
-        {"{\"api_version\":\"v1&x\",\"api_mode\":\"chat\"}",
-         "POST /openai/deployments/gpt-5.1/chat/completions?api-version=v1%26x HTTP/1.1"},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct test_server *server = test_server_start(whole_reply, 1, NULL);
-        struct asked asked;
-        const char *request = NULL;
-
-        asked_init(&asked, llm_of(state), "azure/gpt-5.1", test_server_url(server, ""),
-                   rows[i].spec);
-        /* A chat's answer would look different: only the request counts here. */
-        (void)asked_run(&asked);
-        request = test_server_request(server, 0);
-        if (strncmp(request, rows[i].line, strlen(rows[i].line)) != 0)
-            fail_msg("%.200s", request);
-        assert_non_null(strstr(request, "\r\napi-key: "));
-        assert_null(strstr(request, "Authorization"));
-        asked_done(&asked);
-        test_server_stop(server);
-    }
-}
-
 /* --- the choice of the format --- */
 
 static void format_follows_mode_override_and_catalogue(void **state)
@@ -535,7 +501,6 @@ int main(void)
         cmocka_unit_test(reasoning_models_get_an_effort_and_others_sampling),
         cmocka_unit_test(tools_are_flat),
         cmocka_unit_test(chats_have_no_item_ids),
-        cmocka_unit_test(azure_has_its_own_paths_and_header),
         cmocka_unit_test(format_follows_mode_override_and_catalogue),
     };
 

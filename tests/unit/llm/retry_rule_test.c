@@ -167,6 +167,24 @@ static void wait_that_the_server_asks_for_is_kept(void **state)
     assert_int_equal(longest_first_wait(*llm, longest, "{}"), 600000);
 }
 
+/* A server that names no time to come is not asked again at once; another one after its time. */
+static void no_wait_at_all_is_the_backoff(void **state)
+{
+    static const struct test_reply none[] = {
+        {.bytes = "HTTP/1.1 429 Busy\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n"}};
+    static const struct test_reply passed[] = {
+        {.bytes = "HTTP/1.1 429 Busy\r\nRetry-After: Wed, 21 Oct 2015 07:28:00 GMT\r\n"
+                  "Content-Length: 0\r\n\r\n"}};
+    static const struct test_reply soon[] = {
+        {.bytes = "HTTP/1.1 429 Busy\r\nretry-after-ms: 20\r\nContent-Length: 0\r\n\r\n"}};
+    const char *spec = "{\"retry_multiplier\":3,\"retry_min_wait\":1,\"retry_max_wait\":64}";
+    struct llm *const *llm = *state;
+
+    assert_in_range(longest_first_wait(*llm, none, spec), 1500, 3000);
+    assert_in_range(longest_first_wait(*llm, passed, spec), 1500, 3000);
+    assert_int_equal(longest_first_wait(*llm, soon, spec), 20);
+}
+
 /* One second more than the longest wait: the call fails at once. */
 static void longer_wait_fails_the_call(void **state)
 {
@@ -338,6 +356,7 @@ int main(void)
         cmocka_unit_test(default_retries_are_known_from_others),
         cmocka_unit_test(wait_is_random_up_to_its_bound),
         cmocka_unit_test(wait_that_the_server_asks_for_is_kept),
+        cmocka_unit_test(no_wait_at_all_is_the_backoff),
         cmocka_unit_test(longer_wait_fails_the_call),
         cmocka_unit_test(bound_doubles_with_each_attempt),
         cmocka_unit_test(timeout_of_an_attempt_is_the_specifications),

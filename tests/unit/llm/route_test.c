@@ -52,6 +52,7 @@ static const struct {
     {"gemini/m", "http://h/gate", "m", "http://h/gate/v1beta/models/m" METHOD},
     {"gemini/tunedModels/my m", NULL, "tunedModels/my m",
      GOOGLE "/v1beta/tunedModels/my%20m" METHOD},
+    {"gemini/a?b#c/d e/f", NULL, "a?b#c/d e/f", GOOGLE "/v1beta/a%3Fb%23c/d%20e/f" METHOD},
     {"gemini/a?b:c", NULL, "a?b:c", GOOGLE "/v1beta/models/a%3Fb%3Ac" METHOD},
     {"gemini/m", GOOGLE "/v1beta/openai", "m", GOOGLE "/v1beta/openai/chat/completions"},
     {"gemini/m", GOOGLE "/v1beta/openai/", "m", GOOGLE "/v1beta/openai/chat/completions"},

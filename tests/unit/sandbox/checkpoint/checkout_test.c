@@ -5,11 +5,13 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/checkpoint/checkpoint_tool.h"
 #include "sandbox/checkpoint/file_snapshot.h"
 #include "sandbox/checkpoint/left_out.h"
 #include "sandbox/checkpoint/object_store.h"
@@ -17,16 +19,47 @@
 #include "unit/sandbox/checkpoint/checkpoint_bench.h"
 #include "unit/sandbox/checkpoint/checkpoint_tests.h"
 
-static int set_back(struct checkpoint_bench *bench, const struct object_id *tree,
-                    struct checkout_result *result, struct error *err)
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): ld's */
+int64_t __real_clock_monotonic_ms(void);
+int64_t __wrap_clock_monotonic_ms(void);
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
+
+/* NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the clock takes no context */
+/* How often the time is looked at before it is over; -1: the real time. */
+static int n_looks = -1;
+/* NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables) */
+
+int64_t __wrap_clock_monotonic_ms(void)
+{
+    if (n_looks == 0)
+        return INT64_MAX;
+    n_looks -= n_looks > 0;
+    return __real_clock_monotonic_ms();
+}
+
+/* looks: see n_looks. */
+static int set_back_within(struct checkpoint_bench *bench, const struct object_id *tree, int looks,
+                           struct checkout_result *result, struct error *err)
 {
     CLEANUP(object_store_done) struct object_store store = OBJECT_STORE_INIT;
     CLEANUP(file_snapshot_done) struct file_snapshot present = FILE_SNAPSHOT_INIT;
+    const struct checkout_order order = {&store, bench->workspace, &present.files, tree,
+                                         __real_clock_monotonic_ms() + 600000};
+    int rc = 0;
 
     bench_take(bench, &present);
     if (object_store_open(&store, bench->state, &object_store_default_limits, err) < 0)
         return -1;
-    return checkout_run(&store, bench->workspace, &present.files, tree, result, err);
+    n_looks = looks;
+    rc = checkout_run(&order, result, err);
+    n_looks = -1;
+    return rc;
+}
+
+static int set_back(struct checkpoint_bench *bench, const struct object_id *tree,
+                    struct checkout_result *result, struct error *err)
+{
+    return set_back_within(bench, tree, -1, result, err);
 }
 
 static void expect_set_back(struct checkpoint_bench *bench, const struct file_snapshot *to,
@@ -93,6 +126,64 @@ static void rest_of_a_killed_restore_is_in_no_checkpoint(void **state)
     expect_set_back(bench, &then, &result);
     assert_int_equal(result.n_removed, 0);
     bench_run(bench, "test $(cat file) = 1; test ! -e " FRESH_FILE_NAME);
+}
+
+/* Each file is looked at three times: to be read, removed and written. */
+static void time_that_is_over_ends_a_restore_between_two_files(void **state)
+{
+    enum { LOOKS = 3 + 4 + 3 };
+    struct checkpoint_bench *bench = *state;
+    CLEANUP(file_snapshot_done) struct file_snapshot then = FILE_SNAPSHOT_INIT;
+
+    bench_run(bench, "echo 1 > a; echo 2 > b; echo 3 > c; " REMEMBER);
+    bench_take(bench, &then);
+    for (int looks = 0; looks < LOOKS; looks++) {
+        CLEANUP(checkout_result_done) struct checkout_result part = CHECKOUT_RESULT_INIT;
+        CLEANUP(checkout_result_done) struct checkout_result rest = CHECKOUT_RESULT_INIT;
+        CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+        size_t n_written = looks > 7 ? (size_t)looks - 7 : 0;
+        size_t n_removed = looks > 6 ? 1 : 0;
+        struct error err = ERROR_INIT;
+
+        bench_run(bench, "echo 4 > a; echo 5 > b; echo 6 > c; echo 7 > d");
+        assert_int_equal(set_back_within(bench, &then.tree, looks, &part, &err), -1);
+        assert_int_equal(err.code, ERROR_TIMEOUT);
+        strbuf_appendf(&words, "it took too long: %zu files were written and %zu removed",
+                       n_written, n_removed);
+        assert_string_equal(err.message, words.text);
+        assert_int_equal(part.n_written, n_written);
+        assert_int_equal(part.n_removed, n_removed);
+        expect_set_back(bench, &then, &rest);
+        assert_int_equal(rest.n_written, 3 - n_written);
+        bench_run(bench, AS_REMEMBERED);
+    }
+}
+
+/* The checkpoint of the files before is told even then: they can be set back to it. */
+static void restore_that_ends_early_tells_what_was_before(void **state)
+{
+    struct checkpoint_bench *bench = *state;
+    CLEANUP(file_snapshot_done) struct file_snapshot then = FILE_SNAPSHOT_INIT;
+    CLEANUP(file_snapshot_done) struct file_snapshot now = FILE_SNAPSHOT_INIT;
+    json_auto_t *args = json_object();
+    json_auto_t *told = NULL;
+    struct checkpoint_call call = {args, bench->workspace, bench->state, 0};
+
+    bench_run(bench, "echo 1 > a");
+    bench_take(bench, &then);
+    bench_run(bench, "echo 2 > a");
+    bench_take(bench, &now);
+    json_put_text(args, "id", then.tree.hex);
+    told = checkpoint_tool_run(&call);
+    assert_string_equal(json_text_or(told, "before", ""), now.tree.hex);
+    assert_true(json_is_true(json_object_get(told, "is_error")));
+    assert_int_equal(json_int_or(told, "n_written", -1), 0);
+    json_decref(told);
+    call.deadline_ms = INT64_MAX;
+    told = checkpoint_tool_run(&call);
+    assert_true(json_is_false(json_object_get(told, "is_error")));
+    assert_int_equal(json_int_or(told, "n_written", -1), 1);
+    bench_run(bench, "test $(cat a) = 1");
 }
 
 static void nothing_changes_if_an_object_is_damaged(void **state)
@@ -345,6 +436,8 @@ int checkout_tests(void)
         CHECKPOINT_TEST(files_are_as_they_were),
         CHECKPOINT_TEST(what_is_not_in_checkpoints_stays),
         CHECKPOINT_TEST(rest_of_a_killed_restore_is_in_no_checkpoint),
+        CHECKPOINT_TEST(time_that_is_over_ends_a_restore_between_two_files),
+        CHECKPOINT_TEST(restore_that_ends_early_tells_what_was_before),
         CHECKPOINT_TEST(nothing_changes_if_an_object_is_damaged),
         CHECKPOINT_TEST(unknown_checkpoint_is_refused),
         CHECKPOINT_TEST(links_are_not_followed),

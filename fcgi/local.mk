@@ -47,7 +47,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/plugins/installed.c fcgi/agent/plugins/installed.h \
 	fcgi/agent/plugins/installed_kind.c fcgi/agent/plugins/installed_kind.h \
 	fcgi/agent/mcp/mcp_api.c \
-	fcgi/agent/conversation/server_consents.c \
+	fcgi/agent/conversation/knowledge_reload.c fcgi/agent/conversation/server_consents.c \
 	fcgi/agent/mcp/mcp_return.c fcgi/agent/mcp/mcp_return.h \
 	fcgi/agent/mcp/mcp_sign_in.c fcgi/agent/mcp/mcp_sign_in.h \
 	fcgi/agent/mcp/mcp_token.c fcgi/agent/mcp/mcp_token.h \

@@ -41,6 +41,7 @@ const struct route *const route_tables[] = {
     workspace_routes,
     mcp_routes,
     server_consent_routes,
+    knowledge_reload_routes,
     openai_routes,
     runtime_routes,
     preview_list_routes,

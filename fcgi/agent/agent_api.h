@@ -48,6 +48,7 @@ extern const struct route trajectory_routes[];
 extern const struct route workspace_routes[];
 extern const struct route mcp_routes[];
 extern const struct route server_consent_routes[];
+extern const struct route knowledge_reload_routes[];
 extern const struct route openai_routes[];
 extern const struct route preview_list_routes[];
 extern const struct route runtime_routes[];

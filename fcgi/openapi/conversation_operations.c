@@ -356,6 +356,7 @@ const struct operation conversation_operations[] = {
     OPERATION(HTTP_GET, ONE "/project_mcp_servers", "MCP servers that the workspace names", .answer = {"ProjectMCPServers", &project_servers_schema}),
     OPERATION(HTTP_POST, ONE "/project_mcp_servers/consent", "Let the agent use a server that the workspace names", .body = {"ProjectMCPServerConsent", &project_server_consent_schema}, .answer = {"Success", &success_schema}),
     OPERATION(HTTP_POST, ONE "/project_mcp_servers/withdraw", "Take back a consent to such a server", .body = {"ProjectMCPServerWithdrawal", &project_server_withdrawal_schema}, .answer = {"Success", &success_schema}),
+    OPERATION(HTTP_POST, ONE "/reload_knowledge", "Let the agent read its workspace anew before its model's next call", .answer = {"Success", &success_schema}),
     OPERATION(HTTP_POST, ONE "/switch_profile", "Switch to the model of another profile", .body = {"SwitchProfileRequest", &switch_profile_schema}, .answer = {"Success", &success_schema}),
     OPERATION(HTTP_POST, ONE "/switch_llm", "Switch the model", .body = {"SwitchLLMRequest", &switch_llm_schema}, .answer = {"Success", &success_schema}),
     OPERATION(HTTP_POST, ONE "/load_plugin", "Add a plugin", .body = {"LoadPluginRequest", &load_plugin_schema}, .answer = {"Success", &success_schema}),

@@ -64,6 +64,8 @@ libmodel_a_SOURCES = \
 	lib/model/conversation/preview_answer.c lib/model/conversation/preview_answer.h \
 	lib/model/schema/validation_error.c lib/model/schema/validation_error.h \
 	lib/model/event/progress.c lib/model/event/progress.h \
+	lib/model/prompt/knowledge_change.c lib/model/prompt/knowledge_change.h \
+	lib/model/prompt/knowledge_request.c lib/model/prompt/knowledge_request.h \
 	lib/model/prompt/project_knowledge.c lib/model/prompt/project_knowledge.h \
 	lib/model/prompt/prompt.c lib/model/prompt/prompt.h \
 	lib/model/prompt/prompt_context.c lib/model/prompt/prompt_context.h \
@@ -154,7 +156,7 @@ model_test_SOURCES = \
 	tests/unit/model/prompt/planned_events_test.c \
 	tests/unit/model/conversation/preview_answer_test.c tests/unit/model/conversation/preview_test.c \
 	tests/unit/model/web_origin_test.c \
-	tests/unit/model/prompt/project_knowledge_test.c \
+	tests/unit/model/prompt/knowledge_change_test.c tests/unit/model/prompt/project_knowledge_test.c \
 	tests/unit/model/prompt/prompt_forms_test.c tests/unit/model/prompt/prompt_test.c \
 	tests/unit/model/schema/client_arguments_test.c tests/unit/model/schema/members_test.c tests/unit/model/schema/redact_test.c \
 	tests/unit/model/plugins/repository_steps_test.c tests/unit/model/plugins/repository_test.c \

@@ -21,6 +21,7 @@ static json_t *copy_spec(const struct conversation *source, const struct fork_or
 
     json_put(spec, "tags", order->tags != NULL ? json_deep_copy(order->tags) : json_object());
     (void)json_object_del(spec, "goal");
+    (void)json_object_del(spec, KNOWLEDGE_REQUESTS);
     /* Consents are for one conversation. */
     project_servers_withdraw_all(spec);
     return spec;

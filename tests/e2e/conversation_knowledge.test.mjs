@@ -1,4 +1,4 @@
-// What a run learns from its workspace before its model's first call: read once, and then as it was.
+// What a run learns from its workspace before its model's first call: read once, and then as it was until a client asks.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -7,9 +7,11 @@ import { Conversation, isResult, ofKind } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
 import { GitServer } from './support/git_server.mjs';
 import { WORKING_DIR } from './support/instance.mjs';
-import { play, requestsOf, textOf } from './support/loop.mjs';
+import { fake, play, requestsOf, textOf } from './support/loop.mjs';
 import { terminal } from './support/model_calls.mjs';
 import { killAndAwait } from './support/processes.mjs';
+import { newUser } from './support/users.mjs';
+import { waitUntil } from './support/wait.mjs';
 
 const box = new Box();
 const LOADED = { load_project_skills: true, load_user_skills: true, load_memory: true };
@@ -55,7 +57,7 @@ test('what the workspace tells is read before the first call, and stays as it wa
   const system = systemOf(first(conversation));
   for (const part of [/<REPO_CONTEXT>\n<UNTRUSTED_CONTENT>[^]*\[BEGIN agents\]\nBuild with ninja-4711\. <\\\/REPO_CONTEXT>\n\[END agents\][^]*<\/REPO_CONTEXT>/,
     /<MEMORY_CONTEXT>[^]*The port is 4711\.[^]*<\/MEMORY_CONTEXT>/, /<available_skills>\n<skill><name>pdf-reading<\/name><description>How to read PDF files<\/description><\/skill>/,
-    new RegExp(`<ENVIRONMENT>\\n- Working directory: \`${folder}\`\\n- Repository: \`${folder}\`\\n- Branch at the start: \`feature-12\`\\n- Image of the sandbox: \`[^\`\\n]+\`\\n- Network: the internet can be reached.*\\n- Ports .*: 12000, 12001\\n- System: `),
+    new RegExp(`<ENVIRONMENT>\\n- Working directory: \`${folder}\`\\n- Repository: \`${folder}\`\\n- Branch when this was read: \`feature-12\`\\n- Image of the sandbox: \`[^\`\\n]+\`\\n- Network: the internet can be reached.*\\n- Ports .*: 12000, 12001\\n- System: `),
     /<CURRENT_DATETIME>/])
     assert.match(system, part);
   for (const part of [/pdftotext-4711/, /images-4711/, /hints-4711/, /modules-4711/]) assert.doesNotMatch(system, part);
@@ -180,4 +182,90 @@ test('a hooks file that is wrong is named, and the run goes on', async (t) => {
   const [{ value }] = known(await conversation.events());
   assert.deepEqual(value.project_knowledge.skipped.map(({ path }) => path), [`${folder}/.openhands/hooks.json`]);
   assert.match(value.project_knowledge.skipped[0].reason, /before/);
+});
+
+const reload = (conversation, options) => conversation.call('POST', '/reload_knowledge', options);
+const readings = (events) => known(events).filter(({ value }) => value.project_knowledge !== undefined);
+const change = (folder, words) => box.run(`echo '${words}' > ${folder}/AGENTS.md`);
+
+test('the workspace is read anew once a client has asked for it, and by its owner only', async (t) => {
+  const folder = await project(t, { 'AGENTS.md': 'Old rules-4711.', '.openhands/skills/containers.md': FILES['.openhands/skills/containers.md'] });
+  const conversation = await begin(t, [done], folder);
+  assert.equal(await conversation.ask('Use docker.'), 'finished');
+  await change(folder, 'New rules-4711.');
+  await box.run(`printf -- '---\\ntriggers: [docker]\\n---\\nPrune volumes-4711 first.' > ${folder}/.openhands/skills/containers.md`);
+  const { key } = await newUser();
+  assert.equal((await reload(conversation, { key })).status, 404);
+  assert.equal((await reload(conversation, { key: null })).status, 401);
+  assert.equal(await conversation.ask('Once more.'), 'finished');
+  assert.equal(systemOf(requestsOf(conversation).at(-1)), systemOf(first(conversation)), 'nobody has asked');
+
+  for (let i = 0; i < 2; i += 1) assert.equal((await reload(conversation)).status, 200);
+  const leaf = (await conversation.events()).findLast(ofKind('MessageEvent')).id;
+  for (const words of ['Use docker.', 'Go on.']) assert.equal(await conversation.ask(words), 'finished');
+  const requests = requestsOf(conversation);
+  const [before, after] = [systemOf(requests[1]), systemOf(requests[2])];
+  assert.match(before, /Old rules-4711\./);
+  assert.match(after, /New rules-4711\./);
+  assert.doesNotMatch(after, /Old rules-4711\./);
+  assert.equal(systemOf(requests[3]), after, 'the prompt has changed once');
+  assert.deepEqual(requests[3].messages.slice(0, requests[2].messages.length), requests[2].messages);
+  assert.deepEqual(requests[2].messages.slice(1, requests[1].messages.length), requests[1].messages.slice(1), 'what was said stays');
+  assert.deepEqual(['images-4711', 'volumes-4711'].map((word) => usersOf(requests[3]).split(word).length), [2, 2], 'the changed skill comes again, once');
+  const found = readings(await conversation.events());
+  assert.equal(found.length, 2, 'two requests are one reading');
+  assert.ok(after.endsWith(found[1].value.project_knowledge.dynamic_context));
+  await assertSound(conversation);
+
+  // A copy of the log up to the second reading makes the request that followed it.
+  const copy = new Conversation((await conversation.must(201, 'POST', '/fork', { json: { from_event_id: found[1].id } })).id);
+  t.after(() => copy.delete());
+  await copy.run();
+  await copy.rest(['finished']);
+  assert.deepEqual(requestsOf(conversation).at(-1).messages, requests[2].messages);
+  assert.equal(readings(await copy.events()).length, 2);
+
+  // On a branch from before it the prompt is that of the first reading.
+  await conversation.must(200, 'POST', '/navigate', { json: { event_id: leaf } });
+  assert.equal(await conversation.ask('Another way.'), 'finished');
+  assert.equal(systemOf(requestsOf(conversation).at(-1)), before);
+});
+
+test('a run in progress reads anew before its next call, also if its worker is killed', async (t) => {
+  const folder = await project(t, { 'AGENTS.md': 'Old rules-4711.', '.openhands/hooks.json': JSON.stringify({ hooks: HOOKS }) });
+  let isParked = true;
+  const look = { calls: [view(`${folder}/AGENTS.md`)] };
+  const conversation = await begin(t, ({ messages }) => (messages.at(-1).role === 'tool' ? { ...done, park: isParked } : look), folder);
+  await conversation.say('Look.', true);
+  await waitUntil(() => requestsOf(conversation).length === 2, 'the second answer is on its way');
+  await change(folder, 'New rules-4711.');
+  await box.run(`rm ${folder}/.openhands/hooks.json`);
+  assert.equal((await reload(conversation)).status, 200);
+  isParked = false;
+  await killAndAwait('worker');
+  await conversation.rest(['finished']);
+  const requests = requestsOf(conversation);
+  assert.equal(requests.length, 3);
+  assert.match(systemOf(requests[1]), /Old rules-4711\./);
+  assert.match(systemOf(requests[2]), /New rules-4711\./);
+  assert.deepEqual(requests[2].messages.slice(1), requests[1].messages.slice(1));
+  assert.equal(readings(await conversation.events()).length, 2);
+  assert.equal((await conversation.info()).hook_config, null);
+  await assertSound(conversation);
+});
+
+test('an answer on its way is kept when a client asks for a reading', async (t) => {
+  const folder = await project(t, { 'AGENTS.md': 'Old rules-4711.' });
+  let isParked = true;
+  const conversation = await begin(t, () => ({ ...done, park: isParked }), folder);
+  await conversation.say('Hello.', true);
+  await waitUntil(() => fake.nParked() > 0, 'the answer is on its way');
+  await change(folder, 'New rules-4711.');
+  assert.equal((await reload(conversation)).status, 200);
+  isParked = false;
+  fake.release();
+  await conversation.rest(['finished']);
+  assert.equal(requestsOf(conversation).length, 1);
+  assert.equal(await conversation.ask('Again.'), 'finished');
+  assert.match(systemOf(requestsOf(conversation)[1]), /New rules-4711\./);
 });

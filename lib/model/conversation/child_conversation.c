@@ -9,8 +9,14 @@
 #include "model/event/stats.h"
 
 /* Members of the parent's own history, not copied. */
-static const char *const own_members[] = {"forked_from",  "goal",      "activated_knowledge_skills",
-                                          PROJECT_SKILLS, MCP_LISTING, PROJECT_SERVERS};
+static const char *const own_members[] = {"forked_from",
+                                          "goal",
+                                          "activated_knowledge_skills",
+                                          PROJECT_SKILLS,
+                                          MCP_LISTING,
+                                          PROJECT_SERVERS,
+                                          PROJECT_HOOKS,
+                                          KNOWLEDGE_REQUESTS};
 
 struct uuid child_conversation_id(const struct uuid *parent_id, const struct uuid *action_id)
 {

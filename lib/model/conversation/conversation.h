@@ -46,6 +46,10 @@ struct strbuf;
 #define MCP_LISTING "mcp_listing"
 /* Another one: MCP servers that the workspace names (model/tools/project_servers.h). */
 #define PROJECT_SERVERS "project_servers"
+/* Another one: true if hook_config is the workspace's, not the creator's. */
+#define PROJECT_HOOKS "project_hooks"
+/* Another one: requests to read the workspace anew (model/prompt/knowledge_request.h). */
+#define KNOWLEDGE_REQUESTS "knowledge_requests"
 
 struct conversation {
     struct uuid id;

@@ -479,7 +479,8 @@ void project_knowledge_read(const struct catalogue *catalogue,
         .skills = json_array(), .activated = json_array(), .servers = json_incref(servers)};
     keep_skills(&reading, knowledge_out->skills);
     /* What the creator has given is not changed by a repository. */
-    if (json_is_object(json_object_get(conversation->spec, "hook_config")))
+    if (json_is_object(json_object_get(conversation->spec, "hook_config")) &&
+        json_bool_or(conversation->spec, PROJECT_HOOKS, 0) == 0)
         json_decref(reading.hooks);
     else
         knowledge_out->hooks = reading.hooks;
@@ -525,4 +526,9 @@ const json_t *project_knowledge_extra(const json_t *knowledge, const char *event
     const json_t *messages = json_object_get(knowledge, "messages");
 
     return json_object_get(json_object_get(messages, event_id), "extended_content");
+}
+
+bool project_knowledge_has_extra(const json_t *knowledge)
+{
+    return json_object_size(json_object_get(knowledge, "messages")) > 0;
 }

@@ -1,8 +1,9 @@
 /*
  * What a run learns from its workspace before its model's first call, if its agent asks for that:
  * texts of the repository, memories, skills, rules for paths, the branch. It is read once and then
- * stays as it was: an event holds the prompt's second half, and the conversation's specification
- * the skills that later messages may activate.
+ * stays as it was until a client asks for another reading (knowledge_request.h): an event holds the
+ * prompt's second half, and the conversation's specification the skills that later messages may
+ * activate.
  *
  * The event is a ConversationStateUpdateEvent with the key "agent_state" and the value
  *     {"project_knowledge": {"dynamic_context": text,
@@ -12,7 +13,8 @@
  *                            "messages": {event's id: {"activated_skills","extended_content"}}}}
  * where "messages" completes the user's messages that were stored before. The specification's
  * member PROJECT_SKILLS is a list of skills as in an agent's context, with "paths". A hooks file,
- * the project's or else the user's, becomes the specification's hook_config if it has none.
+ * the project's or else the user's, becomes the specification's hook_config if its creator gave
+ * none.
  *
  * Ownership: project_knowledge_done(). Threading: pure.
  * Decision:  docs/decisions/0085-what-the-workspace-tells.md
@@ -36,7 +38,7 @@ struct project_knowledge {
     json_t *value;     /* of the event */
     json_t *skills;    /* for the specification */
     json_t *activated; /* names of skills that earlier messages activate */
-    json_t *hooks;     /* a HookConfig for the specification; NULL: it has one, or none was found */
+    json_t *hooks;     /* a HookConfig; NULL: the creator gave one, or none was found */
     json_t *servers;   /* MCP servers, as project_servers_read() finds them */
 };
 
@@ -71,6 +73,8 @@ void project_knowledge_add_message(struct project_knowledge *knowledge,
 const json_t *project_knowledge_of(const json_t *event) NONNULL MUST_CHECK;
 /* Its text for the model, a JSON string, or NULL. Borrowed. */
 json_t *project_knowledge_context(const json_t *knowledge) NONNULL MUST_CHECK;
+/* True if it adds to any message. */
+bool project_knowledge_has_extra(const json_t *knowledge) NONNULL MUST_CHECK;
 /* What it adds to a message, a list of parts, or NULL. Borrowed. */
 const json_t *project_knowledge_extra(const json_t *knowledge,
                                       const char *event_id) NONNULL MUST_CHECK;

@@ -299,6 +299,7 @@ int main(void)
     n_failed += progress_tests();
     n_failed += web_origin_tests();
     n_failed += prompt_form_tests();
+    n_failed += knowledge_change_tests();
     n_failed += project_knowledge_tests();
     n_failed += project_servers_tests();
     n_failed += prompt_tests();

@@ -94,6 +94,7 @@ int policy_tests(void);
 int progress_tests(void);
 int web_origin_tests(void);
 int prompt_form_tests(void);
+int knowledge_change_tests(void);
 int project_knowledge_tests(void);
 int project_servers_tests(void);
 int prompt_tests(void);

@@ -58,10 +58,11 @@ struct agent {
     struct http_call *checkpoint_call; /* taking one, see checkpoint_begin(); NULL: none */
     int64_t checkpoint_call_seq;       /* end of the log when it began */
     int64_t checkpoint_seq;            /* of the newest checkpoint; 0: none. See knows_checkpoint */
-    int64_t n_model_waits;             /* in the outage of the model that lasts, see llm/outage.h */
-    int64_t model_out_since_ms;        /* when it began; clock_monotonic_ms() */
-    int64_t own_model_rests_until_ms;  /* see llm/fallback.h; clock_monotonic_ms() */
-    int64_t unlimited_until_ms;        /* the user had no budget: asked again then; as above */
+    int64_t n_tried_requests;   /* to read the workspace anew, for which it could not be read */
+    int64_t n_model_waits;      /* in the outage of the model that lasts, see llm/outage.h */
+    int64_t model_out_since_ms; /* when it began; clock_monotonic_ms() */
+    int64_t own_model_rests_until_ms; /* see llm/fallback.h; clock_monotonic_ms() */
+    int64_t unlimited_until_ms;       /* the user had no budget: asked again then; as above */
     int64_t n_bad_calls;     /* answers in a row whose call, written as text, could not be read */
     size_t unsummed_until;   /* a view's length up to which its condenser had no summary */
     bool must_condense;      /* the model reported that the view exceeds its context window */
@@ -69,6 +70,7 @@ struct agent {
     bool is_row_stale;       /* a client changed the conversation: reload the row */
     bool is_condensed;       /* a Condensation came to the history: it can be compacted */
     bool has_read_project;   /* or could not: see project_reading.h */
+    bool has_new_request;    /* a client asked for another reading: it is in the row */
     bool has_read_servers;   /* the workspace's MCP servers: see server_reading.h */
     bool has_listed_servers; /* asked the MCP servers for their tools */
     bool has_ended_sessions; /* those at MCP servers that are not configured so any more */

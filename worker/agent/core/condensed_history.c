@@ -64,12 +64,23 @@ static void keep_first_words(const struct history *history, bool *kept)
         kept[first - history->items] = true;
 }
 
+/*
+ * The newest reading of the workspace, and those that add to messages; also the first one, which
+ * workers of the release before need.
+ */
 static void keep_knowledge(const struct history *history, bool *kept)
 {
+    const json_t *newest = history_find_knowledge(history);
+    bool is_first = true;
+
     for (size_t i = 0; i < history->n; i++) {
-        if (stored_event_is(&history->items[i], "ConversationStateUpdateEvent") &&
-            project_knowledge_of(stored_event_json(&history->items[i])) != NULL)
+        const json_t *knowledge = stored_event_knowledge(&history->items[i]);
+
+        if (knowledge == NULL)
+            continue;
+        if (is_first || knowledge == newest || project_knowledge_has_extra(knowledge))
             kept[i] = true;
+        is_first = false;
     }
 }
 

@@ -13,6 +13,7 @@
 #include "model/conversation/goal.h"
 #include "model/event/event.h"
 #include "model/limits.h"
+#include "model/prompt/knowledge_request.h"
 #include "store/conversation/branch_store.h"
 #include "store/conversation/condensed_view_store.h"
 #include "store/conversation/conversation_store.h"
@@ -48,6 +49,11 @@ static void note_changes(struct agent *agent, size_t first)
 
         if (!stored_event_is(event, "ConversationStateUpdateEvent"))
             continue;
+        /* An answer on its way stays: the request is for the next call. */
+        if (knowledge_request_is_told_by(stored_event_json(event))) {
+            agent->has_new_request = true;
+            continue;
+        }
         key = json_text_or(stored_event_json(event), "key", "");
         agent->has_foreign_stats = agent->has_foreign_stats || text_equal(key, "stats");
         agent->is_row_stale = agent->is_row_stale || !is_of_run(key);
@@ -97,8 +103,10 @@ int event_writer_load(struct agent *agent, struct error *err)
 
     if (database_retry(agent, load_new_events, NULL, err) < 0)
         return -1;
-    if (!is_first)
-        note_changes(agent, n_before);
+    /* The row was read with the log up to last_seq. */
+    note_changes(agent, is_first
+                            ? history_index_after(&agent->history, agent->conversation.last_seq)
+                            : n_before);
     history_thin(&agent->history, n_before);
     /* A loaded view has its Condensations applied. */
     apply_condensations(

@@ -237,18 +237,31 @@ bool history_has_answer(const struct history *history)
     return history->gap.n_ids > 0;
 }
 
+const json_t *stored_event_knowledge(const struct stored_event *event)
+{
+    return stored_event_is(event, "ConversationStateUpdateEvent")
+               ? project_knowledge_of(stored_event_json(event))
+               : NULL;
+}
+
 const json_t *history_find_knowledge(const struct history *history)
 {
-    for (size_t i = 0; i < history->n && history->items[i].response_id == NULL; i++) {
-        const struct stored_event *event = &history->items[i];
-        const json_t *knowledge = NULL;
+    for (size_t i = history->n; i > 0; i--) {
+        const json_t *knowledge = stored_event_knowledge(&history->items[i - 1]);
 
-        if (stored_event_is(event, "ConversationStateUpdateEvent"))
-            knowledge = project_knowledge_of(stored_event_json(event));
         if (knowledge != NULL)
             return knowledge;
     }
     return NULL;
+}
+
+size_t history_index_after_answer(const struct history *history)
+{
+    size_t i = history->n;
+
+    while (i > 0 && history->items[i - 1].response_id == NULL)
+        i--;
+    return i;
 }
 
 bool history_has_event(const struct history *history, const struct uuid *id)

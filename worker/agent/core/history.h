@@ -28,6 +28,9 @@ bool stored_event_is(const struct stored_event *event, const char *kind) NONNULL
 bool stored_event_is_message(const struct stored_event *event,
                              const char *source) NONNULL MUST_CHECK;
 
+/* What the workspace told, if the event has it (model/prompt/project_knowledge.h), or NULL. */
+const json_t *stored_event_knowledge(const struct stored_event *event) NONNULL MUST_CHECK;
+
 /* The reference for results of that ActionEvent; valid as long as the event. */
 struct call_ref call_ref_of(const struct stored_event *action) NONNULL MUST_CHECK;
 
@@ -73,7 +76,9 @@ bool history_has_call_id(const struct history *history,
                          const char *tool_call_id) NONNULL MUST_CHECK;
 /* True if a model has answered in the history. */
 bool history_has_answer(const struct history *history) NONNULL MUST_CHECK;
-/* What the workspace told before the first answer (model/prompt/project_knowledge.h), or NULL. */
+/* The index of the first event after the model's last answer; 0 if it has not answered. */
+size_t history_index_after_answer(const struct history *history) NONNULL MUST_CHECK;
+/* What the workspace told last (model/prompt/project_knowledge.h), or NULL. */
 const json_t *history_find_knowledge(const struct history *history) NONNULL MUST_CHECK;
 /* True if the history contains a model answer with that id. */
 bool history_has_response_id(const struct history *history,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/event/observation_text.h"
@@ -89,12 +90,42 @@ static void push_user_message(json_t *messages, json_t *parts)
     json_push(messages, message_new("user", parts));
 }
 
-/* knowledge: what the workspace told, or NULL; its context takes the place of the event's. */
-static void push_system_prompt(json_t *messages, const json_t *event, const json_t *knowledge)
+/* What the workspace told, in all readings: events of the history, the newest last. */
+struct knowledge_list {
+    const json_t **items;
+    size_t n;
+};
+
+static void knowledge_list_done(struct knowledge_list *list)
+{
+    mem_free(list->items);
+}
+
+static void knowledge_list_fill(struct knowledge_list *list, const struct history *history)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < history->n; i++) {
+        const json_t *knowledge = stored_event_knowledge(&history->items[i]);
+
+        if (knowledge == NULL)
+            continue;
+        if (list->n == size) {
+            size = size == 0 ? 1 : 2 * size;
+            list->items = mem_resize(list->items, size * sizeof(*list->items));
+        }
+        list->items[list->n++] = knowledge;
+    }
+}
+
+/* The newest reading's context takes the place of the event's. */
+static void push_system_prompt(json_t *messages, const json_t *event,
+                               const struct knowledge_list *knowledge)
 {
     json_t *parts = json_array();
     json_t *prompt = json_object_get(json_object_get(event, "system_prompt"), "text");
-    json_t *context = knowledge != NULL ? project_knowledge_context(knowledge) : NULL;
+    json_t *context =
+        knowledge->n > 0 ? project_knowledge_context(knowledge->items[knowledge->n - 1]) : NULL;
 
     if (context == NULL)
         context = json_object_get(json_object_get(event, "dynamic_context"), "text");
@@ -119,7 +150,7 @@ static void put_reasoning(json_t *message, const json_t *stored)
 }
 
 static void push_message_event(json_t *messages, const struct stored_event *stored_event,
-                               const json_t *knowledge)
+                               const struct knowledge_list *knowledge)
 {
     const json_t *event = stored_event_json(stored_event);
     const json_t *stored = json_object_get(event, "llm_message");
@@ -128,8 +159,8 @@ static void push_message_event(json_t *messages, const struct stored_event *stor
 
     push_content(parts, json_object_get(stored, "content"));
     push_content(parts, json_object_get(event, "extended_content"));
-    if (knowledge != NULL)
-        push_content(parts, project_knowledge_extra(knowledge, stored_event->id.text));
+    for (size_t i = 0; i < knowledge->n; i++)
+        push_content(parts, project_knowledge_extra(knowledge->items[i], stored_event->id.text));
     if (text_equal(json_text_or(stored, "role", "user"), "user")) {
         push_user_message(messages, parts);
         return;
@@ -350,7 +381,7 @@ static size_t find_unheard(const struct history *history)
 enum effect { EFFECT_NONE, EFFECT_SETTLES, EFFECT_OPENS };
 
 static enum effect push_event(json_t *messages, const struct history *history, size_t index,
-                              const json_t *knowledge)
+                              const struct knowledge_list *knowledge)
 {
     const struct stored_event *event = &history->items[index];
     const json_t *stored = json_object_get(stored_event_json(event), "llm_message");
@@ -382,27 +413,28 @@ static enum effect push_event(json_t *messages, const struct history *history, s
 static struct messages_mark append_from(json_t *messages, const struct history *history,
                                         size_t first, size_t unheard)
 {
-    const json_t *knowledge = history_find_knowledge(history);
+    CLEANUP(knowledge_list_done) struct knowledge_list knowledge = {NULL, 0};
     struct messages_mark mark = {first, 0};
     bool is_open = false;
     bool is_heard = unheard == history->n;
 
+    knowledge_list_fill(&knowledge, history);
     for (size_t i = first; i < history->n; i++) {
         enum effect effect = EFFECT_OPENS;
 
         /* What hooks add comes after the message. */
         if (!is_heard && i > unheard && model_view_is_context(&history->items[i])) {
-            push_message_event(messages, &history->items[unheard], knowledge);
+            push_message_event(messages, &history->items[unheard], &knowledge);
             is_heard = true;
         }
         if (i != unheard)
-            effect = push_event(messages, history, i, knowledge);
+            effect = push_event(messages, history, i, &knowledge);
         is_open = is_open || effect == EFFECT_OPENS;
         if (!is_open && effect == EFFECT_SETTLES)
             mark = (struct messages_mark){i + 1, json_array_size(messages)};
     }
     if (!is_heard)
-        push_message_event(messages, &history->items[unheard], knowledge);
+        push_message_event(messages, &history->items[unheard], &knowledge);
     return mark;
 }
 

@@ -37,6 +37,8 @@ static void start_parent(const struct keyring *keyring, struct conversation *par
     json_put_text(parent_out->spec, "forked_from", parent_out->id.text);
     json_put(parent_out->spec, "activated_knowledge_skills", json_array());
     json_put(parent_out->spec, "project_servers", json_object());
+    json_put(parent_out->spec, "project_hooks", json_true());
+    json_put(parent_out->spec, "knowledge_requests", json_integer(1));
     mem_free(parent_out->secrets);
     parent_out->secrets = sealed_secrets_seal(keyring, parent_out, secrets);
 }
@@ -63,6 +65,8 @@ static void child_has_agent_and_secrets_of_its_parent(void **state)
     assert_null(json_object_get(child.spec, "forked_from"));
     assert_null(json_object_get(child.spec, "activated_knowledge_skills"));
     assert_null(json_object_get(child.spec, "project_servers"));
+    assert_null(json_object_get(child.spec, "project_hooks"));
+    assert_null(json_object_get(child.spec, "knowledge_requests"));
     assert_int_equal(sealed_secrets_open(&keyring, &child, &secrets, &err), 0);
     assert_string_equal(json_text_or(json_object_get(secrets, "secrets"), "TOKEN", ""), "abc");
 }

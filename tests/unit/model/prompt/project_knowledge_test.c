@@ -131,7 +131,7 @@ static void sections_come_in_order(void **state)
         "<CUSTOM_SECRETS>",
         "<ENVIRONMENT>\n- Working directory: `/w`",
         "- Repository: `/w/app`",
-        "- Branch at the start: `main`",
+        "- Branch when this was read: `main`",
         "- Image of the sandbox: `deft-sandbox:1`\n- Network: ",
         "only these destinations can be reached: a.org b.org.",
         "listens there, on all addresses: 12000, 12001\n- System: Debian",
@@ -217,6 +217,19 @@ static void given_hooks_stay_and_wrong_files_are_named(void **state)
     assert_string_equal(command_of(&wrong), "users");
     assert_json_at(wrong.text.text, "project_knowledge.skipped[0].path",
                    "\"/w/.openhands/hooks.json\"");
+}
+
+static void hooks_of_an_earlier_reading_are_replaced(void **state)
+{
+    CLEANUP(fixture_done) struct fixture f = FIXTURE_INIT;
+
+    (void)state;
+    fixture_begin(&f, "");
+    json_put(f.conversation.spec, "hook_config", json_object());
+    json_put(f.conversation.spec, PROJECT_HOOKS, json_true());
+    add_file(&f, OF_PROJECT + HOOKS, "/w/.openhands/hooks.json", HOOK_FILE("projects"));
+    read_all(&f);
+    assert_string_equal(command_of(&f), "projects");
 }
 
 static void later_level_replaces_earlier_one(void **state)
@@ -420,6 +433,8 @@ static void earlier_messages_activate_skills_once(void **state)
     assert_non_null(
         project_knowledge_extra(json_object_get(f.knowledge.value, "project_knowledge"), "one"));
     assert_int_equal(json_array_size(f.knowledge.activated), 1);
+    assert_true(
+        project_knowledge_has_extra(json_object_get(f.knowledge.value, "project_knowledge")));
 }
 
 /* Gives the conversation what was found, as a run does. */
@@ -548,6 +563,7 @@ int project_knowledge_tests(void)
         cmocka_unit_test(sections_come_in_order),
         cmocka_unit_test(hooks_of_the_project_replace_the_users),
         cmocka_unit_test(given_hooks_stay_and_wrong_files_are_named),
+        cmocka_unit_test(hooks_of_an_earlier_reading_are_replaced),
         cmocka_unit_test(later_level_replaces_earlier_one),
         cmocka_unit_test(files_of_other_families_are_left_out),
         cmocka_unit_test(memories_are_cut_at_the_top),

@@ -129,6 +129,29 @@ static void learn(struct log *log)
     append(log, &events);
 }
 
+/* A later reading; it may add to the last message of the user, if there is no answer to it. */
+static void learn_anew(struct log *log, struct event_list *events)
+{
+    CLEANUP(history_done) struct history history = load_short(log);
+    json_auto_t *value = test_json("{\"project_knowledge\": {\"messages\": {}}}");
+    json_t *knowledge = json_object_get(value, "project_knowledge");
+    bool adds = pick(log, 2) == 0;
+    char text[24];
+
+    (void)snprintf(text, sizeof(text), "known %d", ++log->n_answers);
+    json_put_text(knowledge, "dynamic_context", text);
+    for (size_t i = history.n; adds && i > history_index_after_answer(&history); i--) {
+        const struct stored_event *event = &history.items[i - 1];
+
+        if (!stored_event_is_message(event, "user"))
+            continue;
+        json_put(json_object_get(knowledge, "messages"), event->id.text,
+                 test_json("{\"extended_content\": [{\"type\": \"text\", \"text\": \"so\"}]}"));
+        break;
+    }
+    event_add_state(events, "agent_state", value);
+}
+
 static void say(struct log *log, struct event_list *events)
 {
     json_auto_t *content = json_array();
@@ -312,7 +335,7 @@ static void compact_and_store(struct log *log)
 static void act(struct log *log)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    size_t what = pick(log, 27);
+    size_t what = pick(log, 29);
 
     if (what < 3)
         say(log, &events);
@@ -328,6 +351,8 @@ static void act(struct log *log)
         compact_and_store(log);
     else if (what < 26)
         run_a_hook(log, &events);
+    else if (what < 28)
+        learn_anew(log, &events);
     else
         go_back(log);
     if (events.n > 0)
@@ -356,6 +381,16 @@ static void assert_same_messages(const struct history *whole, const struct histo
     assert_string_equal(found, expected);
     free(found);
     free(expected);
+}
+
+static void assert_same_knowledge(const struct history *whole, const struct history *part)
+{
+    const json_t *expected = history_find_knowledge(whole);
+    const json_t *found = history_find_knowledge(part);
+
+    /* A step back may leave none. */
+    assert_int_equal(found == NULL, expected == NULL);
+    assert_true(found == NULL || json_equal(found, expected));
 }
 
 static void assert_same_pending(const struct history *whole, const struct history *part)
@@ -469,6 +504,7 @@ static void assert_same(struct log *log)
     assert_is_taken(&part);
     assert_same_messages(&whole, &part, false);
     assert_same_messages(&whole, &part, true);
+    assert_same_knowledge(&whole, &part);
     assert_same_pending(&whole, &part);
     assert_same_end(&whole, &part);
     assert_same_range(log, &whole, &part);

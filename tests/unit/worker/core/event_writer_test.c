@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "model/event/event.h"
+#include "model/prompt/knowledge_request.h"
 #include "store/conversation/branch_store.h"
 #include "store/conversation/conversation_store.h"
 #include "support/sql.h"
@@ -211,6 +212,47 @@ static void changes_by_others_are_noted(void **state)
     claimed_agent_end(&claimed);
 }
 
+/* The request is for the model's next call. */
+static void request_to_read_the_workspace_leaves_an_answer_alone(void **state)
+{
+    CLEANUP(event_list_done) struct event_list asked = EVENT_LIST_INIT;
+    CLEANUP(event_list_done) struct event_list answer = EVENT_LIST_INIT;
+    json_auto_t *value = knowledge_request_event_value(true);
+    const struct conversation_write change = {.stats = "{}"};
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state);
+    event_add_state(&asked, "agent_state", value);
+    write_unheard(&claimed, &asked);
+    (void)event_add_agent_message(&answer, "an answer", NULL, "r");
+    check(event_writer_append(&claimed.agent, &answer, &change, &err), &err);
+    assert_true(claimed.agent.has_new_request);
+    assert_false(claimed.agent.is_row_stale);
+    assert_written(&claimed, BEGINNING "S(agent_state) Message(agent)");
+    claimed_agent_end(&claimed);
+}
+
+/* A client may change the conversation between the claim and the loading of its log. */
+static void changes_since_the_claim_are_noted(void **state)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    json_auto_t *value = json_object();
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+
+    begin(&claimed, state);
+    assert_false(claimed.agent.is_row_stale);
+    event_add_state(&events, "confirmation_policy", value);
+    write_unheard(&claimed, &events);
+    history_done(&claimed.agent.history);
+    claimed.agent.history = (struct history)HISTORY_INIT;
+    claimed.agent.is_tidy = false;
+    check(event_writer_load(&claimed.agent, &err), &err);
+    assert_true(claimed.agent.is_row_stale);
+    claimed_agent_end(&claimed);
+}
+
 #define SAYS "{\"turns\": [{\"steps\": [{\"text\": \"hello\"}]}]}"
 
 static void change_row(const struct uuid *id, const char *columns)
@@ -326,6 +368,8 @@ int event_writer_tests(void)
         cmocka_unit_test(lease_of_another_worker_ends_the_writes),
         cmocka_unit_test(refused_answer_is_planned_again_on_the_row_as_it_is),
         cmocka_unit_test(changes_by_others_are_noted),
+        cmocka_unit_test(request_to_read_the_workspace_leaves_an_answer_alone),
+        cmocka_unit_test(changes_since_the_claim_are_noted),
         cmocka_unit_test(branch_that_was_left_is_not_read),
         cmocka_unit_test(open_calls_of_the_source_of_a_copy_are_not_read),
         cmocka_unit_test(call_has_one_result),

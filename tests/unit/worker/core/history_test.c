@@ -246,15 +246,15 @@ static void hash_of_ids_is_that_of_stored_views(void **state)
     "{\"kind\": \"ConversationStateUpdateEvent\", \"key\": \"agent_state\", \"value\":"            \
     " {\"project_knowledge\": {\"dynamic_context\": \"" text "\"}}}"
 
-static void knowledge_is_what_came_before_the_first_answer(void **state)
+static void knowledge_is_that_of_the_newest_reading(void **state)
 {
     static const struct {
         const char *events;
         const char *expected;
     } cases[] = {
         {"[" USER("go") "," RUNNING "," KNOWLEDGE("a") "," AGENT("b") "]", "a"},
-        {"[" KNOWLEDGE("a") "," KNOWLEDGE("b") "]", "a"},
-        {"[" AGENT("b") "," KNOWLEDGE("a") "]", NULL},
+        {"[" KNOWLEDGE("a") "," KNOWLEDGE("b") "]", "b"},
+        {"[" KNOWLEDGE("a") "," AGENT("b") "," KNOWLEDGE("c") "," RUNNING "]", "c"},
         {"[" USER("go") "," RUNNING "]", NULL},
         {"[]", NULL},
     };
@@ -269,6 +269,27 @@ static void knowledge_is_what_came_before_the_first_answer(void **state)
         assert_int_equal(knowledge != NULL, cases[i].expected != NULL);
         if (knowledge != NULL)
             assert_string_equal(json_text_or(knowledge, "dynamic_context", ""), cases[i].expected);
+    }
+}
+
+static void last_answer_is_found(void **state)
+{
+    static const struct {
+        const char *events;
+        size_t expected;
+    } cases[] = {
+        {"[]", 0},
+        {"[" USER("go") "," RUNNING "]", 0},
+        {"[" USER("go") "," AGENT("a") "]", 2},
+        {"[" AGENT("a") "," USER("go") "," AGENT("b") "," USER("on") "," RUNNING "]", 3},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(history_done) struct history history = HISTORY_INIT;
+
+        history_add_text(&history, cases[i].events);
+        assert_int_equal(history_index_after_answer(&history), cases[i].expected);
     }
 }
 
@@ -360,7 +381,8 @@ int history_tests(void)
         cmocka_unit_test(ids_of_events_left_out_count_as_used),
         cmocka_unit_test(id_of_an_answer_is_not_kept_with_each_call),
         cmocka_unit_test(hash_of_ids_is_that_of_stored_views),
-        cmocka_unit_test(knowledge_is_what_came_before_the_first_answer),
+        cmocka_unit_test(knowledge_is_that_of_the_newest_reading),
+        cmocka_unit_test(last_answer_is_found),
         cmocka_unit_test(written_events_are_added_as_if_loaded),
         cmocka_unit_test(what_only_clients_need_is_dropped),
         cmocka_unit_test(list_of_indexes_grows),

@@ -200,10 +200,11 @@ static void summary_takes_the_place_of_what_is_forgotten(void **state)
                        "user", TEXT("in short")) "]");
 }
 
-#define KNOWN                                                                                      \
+#define KNOWN_AS(context, id, text)                                                                \
     "{\"kind\": \"ConversationStateUpdateEvent\", \"key\": \"agent_state\", \"value\":"            \
-    " {\"project_knowledge\": {\"dynamic_context\": \"It is a shop.\", \"messages\": {\"" ID(      \
-        "2") "\": {\"extended_content\": [" TEXT("Go so.") "]}}}}}"
+    " {\"project_knowledge\": {\"dynamic_context\": \"" context "\", \"messages\": {\"" id         \
+    "\": {\"extended_content\": [" TEXT(text) "]}}}}}"
+#define KNOWN KNOWN_AS("It is a shop.", ID("2"), "Go so.")
 
 static void knowledge_of_the_workspace_is_read_in_its_places(void **state)
 {
@@ -213,6 +214,28 @@ static void knowledge_of_the_workspace_is_read_in_its_places(void **state)
                                 "It is noon.")) ", " WITH_ID(ID("2"), "user", "go") ", " KNOWN "]",
                    "[" MESSAGE("system", TEXT("Be good.") ", " TEXT("It is a shop.")) ", " MESSAGE(
                        "user", TEXT("go") ", " TEXT("Go so.")) "]");
+}
+
+/* A later reading changes the context alone: what the model has read with its messages stays. */
+static void newest_knowledge_replaces_the_context_only(void **state)
+{
+    (void)state;
+    assert_becomes(
+        "[" KIND("SystemPromptEvent", "\"system_prompt\": " TEXT("Be good.")) ", " WITH_ID(
+            ID("2"), "user",
+            "go") ", " KNOWN
+                  ", " AGENT("gone") ", " WITH_ID(ID("3"), "user", "on") ", " KNOWN_AS(
+                      "It is a bank.", ID("3"), "On so.") ", " KNOWN_AS("It is a bar.", ID("3"),
+                                                                        "And so.") "]",
+        "[" MESSAGE("system", TEXT("Be good.") ", " TEXT("It is a bar.")) ", " MESSAGE(
+            "user",
+            TEXT("go") ", " TEXT(
+                "Go so.")) ", " MESSAGE("assistant",
+                                        TEXT(
+                                            "gone")) ", " MESSAGE("user",
+                                                                  TEXT("on") ", " TEXT(
+                                                                      "On so.") ", " TEXT("And "
+                                                                                          "so.")) "]");
 }
 
 static void names_of_tools_are_made_valid(void **state)
@@ -358,6 +381,7 @@ int message_forms_tests(void)
         cmocka_unit_test(calls_of_one_answer_are_one_message),
         cmocka_unit_test(summary_takes_the_place_of_what_is_forgotten),
         cmocka_unit_test(knowledge_of_the_workspace_is_read_in_its_places),
+        cmocka_unit_test(newest_knowledge_replaces_the_context_only),
         cmocka_unit_test(names_of_tools_are_made_valid),
         cmocka_unit_test(long_result_keeps_head_and_tail),
         cmocka_unit_test(said_order_is_kept_where_it_is_asked_for),

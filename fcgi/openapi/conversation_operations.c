@@ -23,6 +23,7 @@ static const struct field events_search_query_fields[] = {
      .words = "TIMESTAMP|TIMESTAMP_DESC"},
     {.name = "timestamp__gte", .kind = FIELD_TEXT},
     {.name = "timestamp__lt", .kind = FIELD_TEXT},
+    {.name = "on_path", .kind = FIELD_BOOL, .fallback = "false"},
 };
 static const struct object_schema events_search_query = SCHEMA(events_search_query_fields);
 
@@ -294,6 +295,31 @@ static const struct field checkpoint_list_fields[] = {
 };
 static const struct object_schema checkpoint_list_schema = SCHEMA(checkpoint_list_fields);
 
+static const struct field files_at_query_fields[] = {
+    {.name = "event_id", .kind = FIELD_UUID},
+};
+static const struct object_schema files_at_query = SCHEMA(files_at_query_fields);
+
+static const struct field files_at_fields[] = {
+    {.name = "state",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .words = "unchanged|stored|missing"},
+    {.name = "reason", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct object_schema files_at_schema = SCHEMA(files_at_fields);
+
+static const struct field branch_fields[] = {
+    {.name = "parent_event_id", .kind = FIELD_UUID, .rules = FIELD_NULLABLE},
+    {.name = "first_event_id", .kind = FIELD_UUID, .rules = FIELD_NULLABLE},
+};
+static const struct object_schema branch_schema = SCHEMA(branch_fields);
+
+static const struct field branch_list_fields[] = {
+    {.name = "items", .kind = FIELD_OBJECTS, .rules = FIELD_REQUIRED, .items = &branch_schema},
+};
+static const struct object_schema branch_list_schema = SCHEMA(branch_list_fields);
+
 static const struct field runtime_credentials_fields[] = {
     {.name = "session_api_key", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
@@ -367,6 +393,8 @@ const struct operation conversation_operations[] = {
     OPERATION(HTTP_POST, ONE "/children", "Create a child conversation", .body = {"StartChildConversationRequest", &child_request_schema}, .answer = {"StartChildConversationResponse", &child_schema}, .status = 201),
     OPERATION(HTTP_POST, ONE "/navigate", "Go back to an event", .query = &with_skills_query, .body = {"NavigateConversationRequest", &navigate_conversation_schema}, .answer = {"ConversationInfo", &conversation_info_schema}),
     OPERATION(HTTP_GET, ONE "/checkpoints", "List the checkpoints of the workspace's files", .answer = {"CheckpointList", &checkpoint_list_schema}),
+    OPERATION(HTTP_GET, ONE "/checkpoints/at", "Whether the files can be restored as they were at an event", .query = &files_at_query, .answer = {"FilesAt", &files_at_schema}),
+    OPERATION(HTTP_GET, ONE "/branches", "List the places at which the log was continued from an earlier event", .answer = {"BranchList", &branch_list_schema}),
     OPERATION(HTTP_DELETE, ONE "/runtime", "Release the conversation's sandbox; its files are kept", .status = 204, .answer_form = ANSWER_NOTHING),
     OPERATION(HTTP_POST, ONE "/runtime/credentials", "Create an API key for its sandbox only", .answer = {"RuntimeCredentials", &runtime_credentials_schema}),
     {.pattern = NULL},

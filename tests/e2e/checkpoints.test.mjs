@@ -82,6 +82,16 @@ test('each turn that may change files has a checkpoint, named by its message', a
   assert.deepEqual(items.map(({ before_event_id: id }) => id), calls.map(({ id }) => id));
 });
 
+test('whether the files of an event can be restored is told before', async (t) => {
+  const conversation = await withTurns(t, 2);
+  const [first, second] = await answersOf(conversation);
+  const at = async (query) => conversation.must(200, 'GET', '/checkpoints/at', { query });
+  assert.deepEqual(await at({}), { state: 'stored', reason: null });
+  assert.deepEqual(await at({ event_id: first.id }), { state: 'stored', reason: null });
+  assert.deepEqual(await at({ event_id: second.id }), { state: 'unchanged', reason: null });
+  assert.equal((await conversation.call('GET', '/checkpoints/at', { query: { event_id: randomUUID() } })).status, 404);
+});
+
 test('a step back sets the files back before the next turn, and what it replaces can be had again', async (t) => {
   const conversation = await withTurns(t, 3);
   const [first, , third] = await answersOf(conversation);

@@ -130,6 +130,35 @@ test('navigate goes back to an event, and the model is sent only the path to it'
   await assertSound(conversation, copy);
 });
 
+test('a search along the path leaves out other branches, which are listed', async (t) => {
+  const conversation = await Conversation.start(fake, 'talk');
+  t.after(() => conversation.delete());
+  for (const words of ['first', 'second', 'third']) assert.equal(await conversation.ask(words), 'finished');
+  const pathOf = async (query) => {
+    const ids = [];
+    let page;
+    do {
+      const found = await conversation.must(200, 'GET', '/events/search', { query: { on_path: true, limit: 3, ...query, ...(page ? { page_id: page } : {}) } });
+      ids.push(...found.items.map(({ id }) => id));
+      page = found.next_page_id;
+    } while (page);
+    return ids;
+  };
+  const events = await conversation.events();
+  assert.deepEqual(await pathOf({}), events.map(({ id }) => id));
+  assert.deepEqual(await conversation.must(200, 'GET', '/branches'), { items: [] });
+  const at = events.findIndex((event) => event.kind === 'MessageEvent' && event.source === 'agent');
+  await conversation.must(200, 'POST', '/navigate', { json: { event_id: events[at].id } });
+  assert.deepEqual(await conversation.must(200, 'GET', '/branches'), { items: [{ parent_event_id: events[at].id, first_event_id: null }] });
+  assert.equal(await conversation.ask('other'), 'finished');
+  const added = (await conversation.events()).slice(events.length);
+  const path = [...events.slice(0, at + 1), ...added].map(({ id }) => id);
+  assert.deepEqual(await pathOf({}), path);
+  assert.deepEqual(await pathOf({ sort_order: 'TIMESTAMP_DESC' }), [...path].reverse());
+  assert.equal((await pathOf({ kind: 'MessageEvent' })).length, 4);
+  assert.deepEqual(await conversation.must(200, 'GET', '/branches'), { items: [{ parent_event_id: events[at].id, first_event_id: added[0].id }] });
+});
+
 test('navigate returns to an abandoned branch', async (t) => {
   const conversation = await Conversation.start(fake, 'talk');
   t.after(() => conversation.delete());

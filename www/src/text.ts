@@ -331,6 +331,39 @@ export const text = {
         resendAsReason: "Send as rejection",
     },
 
+    edit: {
+        open: "Edit",
+        openLabel: "Edit this message",
+        noImages: "Messages with images cannot be edited",
+        label: "Edited message",
+        advice: "The conversation continues from here; what followed is left out.",
+        working: "The agent is working. Stop it to send this.",
+        sending: "Sending…",
+        otherMessage: "Another message arrived while you were editing. It will be left out if you send this. Send again to do so.",
+        gone: "The message that you edited is no longer part of the conversation.",
+        failed: (reason: string) => `Not sent. ${reason}`,
+    },
+
+    branch: {
+        open: "Branch from here",
+        title: "Branch from here",
+        body: "A new conversation begins with a copy of everything up to here. This one stays as it is.",
+        named: (title: string) => `${title} (branch)`,
+        make: "Create branch",
+        working: "Creating…",
+        failed: (reason: string) => `The branch was not created. ${reason}`,
+    },
+
+    files: {
+        restore: "Restore the files of that time",
+        asking: "Looking for the files of that time…",
+        replaced: "Later changes to files are undone before the agent continues. Other conversations in the same sandbox see that, too.",
+        unchanged: "No files have changed since then.",
+        copied: "The branch gets a sandbox of its own with these files. Otherwise it shares this sandbox, or starts without files if this conversation has one of its own.",
+        missing: (reason: string | null) => `The files of that time cannot be restored${reason === null ? "" : `: ${reason}`}.`,
+        unknown: (reason: string) => `Whether they can be restored is not known. ${reason}`,
+    },
+
     cards: {
         you: "You",
         agent: "Agent",

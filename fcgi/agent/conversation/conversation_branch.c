@@ -179,24 +179,76 @@ static int conversation_navigate(const struct request *request, struct reply *re
     return reply_json(reply, 200, info);
 }
 
+/* The id of the path, if the conversation is the caller's. */
+static int find_own(const struct request *request, struct uuid *id_out, struct error *err)
+{
+    const struct conversation_scope scope = principal_scope(&request->principal);
+
+    if (agent_conversation_id(request, id_out, err) < 0)
+        return -1;
+    if (conversation_store_check(request->context->db, &scope, id_out, err) < 0)
+        return agent_unknown(UNKNOWN_PLAIN, id_out, err);
+    return 0;
+}
+
 /* GET -> 200 {"items": […]} | 404 */
 static int conversation_checkpoints(const struct request *request, struct reply *reply,
                                     struct error *err)
 {
-    const struct conversation_scope scope = principal_scope(&request->principal);
     CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
     struct uuid id = UUID_INIT;
 
-    if (agent_conversation_id(request, &id, err) < 0)
+    if (find_own(request, &id, err) < 0)
         return -1;
-    if (conversation_store_check(request->context->db, &scope, &id, err) < 0)
-        return agent_unknown(UNKNOWN_PLAIN, &id, err);
     if (checkpoint_store_list(request->context->db, &id, &json, err) < 0)
         return -1;
     return reply_json_text(reply, 200, &json);
 }
 
+/* GET ?event_id=… -> 200 {"state", "reason"} | 404 */
+static int conversation_files_at(const struct request *request, struct reply *reply,
+                                 struct error *err)
+{
+    static const char *const states[] = {
+        [CHECKPOINT_IS_PRESENT] = "unchanged",
+        [CHECKPOINT_IS_STORED] = "stored",
+        [CHECKPOINT_IS_MISSING] = "missing",
+    };
+    CLEANUP(found_checkpoint_done) struct found_checkpoint found = FOUND_CHECKPOINT_INIT;
+    const char *event_id = request_query(request, "event_id");
+    struct uuid id = UUID_INIT;
+    json_auto_t *json = NULL;
+
+    if (find_own(request, &id, err) < 0)
+        return -1;
+    if (checkpoint_store_find(request->context->db, &id, event_id, &found, err) < 0)
+        return error_reword(err, ERROR_NOT_FOUND, "Unknown event_id: %s",
+                            event_id != NULL ? event_id : "null");
+    json = json_object();
+    json_put_text(json, "state", states[found.state]);
+    json_put(json, "reason",
+             json_text_of(found.state == CHECKPOINT_IS_MISSING ? found.reason : NULL));
+    return reply_json(reply, 200, json);
+}
+
+/* GET -> 200 {"items": […]} | 404 */
+static int conversation_branches(const struct request *request, struct reply *reply,
+                                 struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
+    struct uuid id = UUID_INIT;
+
+    if (find_own(request, &id, err) < 0 ||
+        branch_store_list(request->context->db, &id, &json, err) < 0)
+        return -1;
+    return reply_json_text(reply, 200, &json);
+}
+
 const struct route conversation_branch_routes[] = {
+    {HTTP_GET, "/api/conversations/{conversation_id}/branches", ORIGIN_BOTH, ACCESS_CALLER,
+     SANDBOX_READS, 0, conversation_branches},
+    {HTTP_GET, "/api/conversations/{conversation_id}/checkpoints/at", ORIGIN_BOTH, ACCESS_CALLER,
+     SANDBOX_READS, 0, conversation_files_at},
     {HTTP_GET, "/api/conversations/{conversation_id}/checkpoints", ORIGIN_BOTH, ACCESS_CALLER,
      SANDBOX_READS, 0, conversation_checkpoints},
     {HTTP_POST, "/api/conversations/{conversation_id}/fork", ORIGIN_BOTH, ACCESS_CALLER,

@@ -13,6 +13,7 @@
 #include "fcgi/core/reply.h"
 #include "model/event/event.h"
 #include "model/limits.h"
+#include "store/conversation/branch_store.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
@@ -28,7 +29,15 @@ struct event_search {
     char since[CLOCK_TEXT_BYTES];
     char before[CLOCK_TEXT_BYTES];
     bool is_empty; /* no event can match */
+    struct strbuf path_low;
+    struct strbuf path_high;
 };
+
+static void event_search_done(struct event_search *search)
+{
+    strbuf_done(&search->path_low);
+    strbuf_done(&search->path_high);
+}
 
 /* Reads an ISO time of the query as the naive text that events contain. */
 static int read_time(const struct request *request, const char *name,
@@ -94,11 +103,29 @@ static int answer_empty_page(struct reply *reply)
     return reply_json(reply, 200, json);
 }
 
+/* on_path: only the events that the next run reads, not those of branches that were left. */
+static int read_path(const struct request *request, struct event_search *search, struct error *err)
+{
+    bool on_path = false;
+
+    if (request_query_bool(request, "on_path", &on_path, err) < 0)
+        return -1;
+    if (!on_path)
+        return 0;
+    if (branch_store_find_path(request->context->db, &search->filter.conversation_id,
+                               &search->path_low, &search->path_high, err) < 0)
+        return -1;
+    search->filter.path_low = search->path_low.text;
+    search->filter.path_high = search->path_high.text;
+    return 0;
+}
+
 /* GET -> 200 {"items":[Event],"next_page_id"} | 404 | 422 */
 static int events_search(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
-    struct event_search search = {.filter = {.limit = PAGE_MAX_ITEMS}};
+    CLEANUP(event_search_done) struct event_search search = {
+        .filter = {.limit = PAGE_MAX_ITEMS}, .path_low = STRBUF_INIT, .path_high = STRBUF_INIT};
     const struct conversation_scope scope = principal_scope(&request->principal);
     size_t order = 0;
 
@@ -108,7 +135,8 @@ static int events_search(const struct request *request, struct reply *reply, str
         return -1;
     if (search.is_empty)
         return check_for(request, &search, err) < 0 ? -1 : answer_empty_page(reply);
-    if (agent_conversation_id(request, &search.filter.conversation_id, err) < 0)
+    if (agent_conversation_id(request, &search.filter.conversation_id, err) < 0 ||
+        read_path(request, &search, err) < 0)
         return -1;
     search.filter.descending = order == 1;
     search.filter.page_id = request_query(request, "page_id");

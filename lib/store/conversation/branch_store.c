@@ -20,6 +20,14 @@
 static const char SQL_BRANCHES[] = "SELECT from_seq, parent_seq FROM branches"
                                    " WHERE conversation_id = $1::uuid ORDER BY from_seq DESC";
 
+static const char SQL_LIST[] =
+    "SELECT json_build_object('items', coalesce(json_agg(json_build_object("
+    "  'parent_event_id', p.id, 'first_event_id', f.id) ORDER BY b.from_seq), '[]'))::text"
+    " FROM (SELECT * FROM branches WHERE conversation_id = $1::uuid"
+    "  ORDER BY from_seq DESC LIMIT 1000) b"
+    " LEFT JOIN events p ON p.conversation_id = b.conversation_id AND p.seq = b.parent_seq"
+    " LEFT JOIN events f ON f.conversation_id = b.conversation_id AND f.seq = b.from_seq";
+
 static const char SQL_FIND_EVENT[] =
     "SELECT seq FROM events WHERE conversation_id = $1::uuid AND id = $2::uuid";
 
@@ -124,6 +132,22 @@ static bool path_has(const struct path *path, int64_t seq)
             return true;
     }
     return false;
+}
+
+/* As arrays for PostgreSQL. */
+static void path_to_arrays(const struct path *path, struct strbuf *low, struct strbuf *high)
+{
+    db_array_begin(low);
+    db_array_begin(high);
+    for (size_t i = 0; i < path->n; i++) {
+        struct db_int from = db_int(path->low[i]);
+        struct db_int to = db_int(path->high[i]);
+
+        db_array_add(low, from.text);
+        db_array_add(high, to.text);
+    }
+    db_array_end(low);
+    db_array_end(high);
 }
 
 static int find_event(struct db_tx *tx, const struct uuid *conversation_id, const char *event_id,
@@ -266,6 +290,32 @@ int branch_store_prune(struct db *db, const struct uuid *conversation_id, struct
     return 0;
 }
 
+/* --- reading --- */
+
+int branch_store_find_path(struct db *db, const struct uuid *conversation_id,
+                           struct strbuf *low_out, struct strbuf *high_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *branches = NULL;
+    CLEANUP(path_done) struct path path = PATH_INIT;
+
+    if (db_read(db, SQL_BRANCHES, DB_PARAMS(conversation_id->text), &branches, err) < 0)
+        return error_wrap(err, "finding the path of %s", conversation_id->text);
+    path_fill(&path, branches, INT64_MAX);
+    path_to_arrays(&path, low_out, high_out);
+    return 0;
+}
+
+int branch_store_list(struct db *db, const struct uuid *conversation_id, struct strbuf *json_out,
+                      struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_LIST, DB_PARAMS(conversation_id->text), &rows, err) < 0)
+        return error_wrap(err, "listing branches of %s", conversation_id->text);
+    strbuf_append(json_out, PQgetvalue(rows, 0, 0));
+    return 0;
+}
+
 /* --- copying --- */
 
 static int find_path(struct db_tx *tx, const struct fork *fork, struct path *path,
@@ -281,22 +331,6 @@ static int find_path(struct db_tx *tx, const struct fork *fork, struct path *pat
         return -1;
     path_fill(path, branches, end);
     return 0;
-}
-
-/* The parameters $2 and $3 of COPIED_EVENTS. */
-static void path_to_arrays(const struct path *path, struct strbuf *low, struct strbuf *high)
-{
-    db_array_begin(low);
-    db_array_begin(high);
-    for (size_t i = 0; i < path->n; i++) {
-        struct db_int from = db_int(path->low[i]);
-        struct db_int to = db_int(path->high[i]);
-
-        db_array_add(low, from.text);
-        db_array_add(high, to.text);
-    }
-    db_array_end(low);
-    db_array_end(high);
 }
 
 static int count_copied(struct db_tx *tx, const struct fork *fork, const struct path *path,

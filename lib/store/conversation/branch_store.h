@@ -20,6 +20,7 @@ struct db;
 struct error;
 struct file_restore;
 struct history;
+struct strbuf;
 
 /*
  * Continues the log after the given event; NULL: from the start, as if the log were empty.
@@ -40,6 +41,21 @@ int branch_store_navigate_with_files(struct db *db, const struct uuid *conversat
  */
 int branch_store_prune(struct db *db, const struct uuid *conversation_id, struct history *history,
                        struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * The path to the end of the log, as two arrays for PostgreSQL: the first and the last seqs of its
+ * segments. All of the log if it has no branches, or if there is no such conversation.
+ */
+int branch_store_find_path(struct db *db, const struct uuid *conversation_id,
+                           struct strbuf *low_out, struct strbuf *high_out,
+                           struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * Appends {"items": [{"parent_event_id", "first_event_id"}]}, the newest branches (at most 1000),
+ * oldest first: docs/api/branches.md.
+ */
+int branch_store_list(struct db *db, const struct uuid *conversation_id, struct strbuf *json_out,
+                      struct error *err) NONNULL MUST_CHECK;
 
 /* Which part of a conversation's log a copy gets. */
 struct fork {

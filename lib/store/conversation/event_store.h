@@ -28,6 +28,9 @@ struct event_filter {
     const char *before; /* naive timestamp, exclusive; NULL: any */
     bool descending;
     const char *page_id; /* event id; unknown or NULL: the first page */
+    /* of a search: see branch_store_find_path(); NULL: all events */
+    const char *path_low;
+    const char *path_high;
     int64_t limit;
 };
 

@@ -141,9 +141,9 @@ export async function rejectCalls(id: string, calls: SeenCalls, reason: string |
     });
 }
 
-/** Newest first; `pageId` is the id of the first event wanted, null for the newest page. */
+/** Those on the path to the end, newest first; `pageId` is the id of the first event wanted, null for the newest page. */
 export async function fetchEventsBackwards(id: string, limit: number, pageId: string | null): Promise<EventPage> {
-    const query = new URLSearchParams({ limit: String(limit), sort_order: "TIMESTAMP_DESC" });
+    const query = new URLSearchParams({ limit: String(limit), sort_order: "TIMESTAMP_DESC", on_path: "true" });
     if (pageId !== null) query.set("page_id", pageId);
     return (await request("GET", `${BASE}/${encodeURIComponent(id)}/events/search?${query.toString()}`)) as EventPage;
 }

@@ -21,6 +21,9 @@ export interface MessageItem extends Placed {
     author: "user" | "agent" | "environment";
     text: string;
     images: readonly string[];
+    /** The event up to which a branch includes it; null for words that are part of a call. */
+    branchId: string | null;
+    isEditable: boolean;
 }
 
 export interface ThinkingItem extends Placed {
@@ -43,6 +46,7 @@ export interface ToolItem extends Placed {
 export interface FinishItem extends Placed {
     type: "finish";
     text: string;
+    branchId: string;
 }
 
 export interface TroubleItem extends Placed {
@@ -78,6 +82,7 @@ function isSameOutcome(a: Outcome, b: Outcome): boolean {
 /** True when both would be drawn alike; event bodies never change, so they are compared by identity. */
 export function isSameItem(a: Item, b: Item): boolean {
     if (a.type !== b.type || a.id !== b.id) return false;
+    if (a.type === "finish" && b.type === "finish") return a.branchId === b.branchId;
     if (a.type !== "tool" || b.type !== "tool") return true;
     return a.action === b.action && isSameOutcome(a.outcome, b.outcome);
 }

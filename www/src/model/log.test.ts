@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventBase } from "../api/wire";
-import { EMPTY_LOG, type EventLog, trimmed, withFirstPage, withLiveEvent, withOlderPage } from "./log";
+import { EMPTY_LOG, type EventLog, reopened, settled, trimmed, withFirstPage, withLiveEvent, withOlderPage } from "./log";
 
 function message(n: number): EventBase {
     return { id: `e${n}`, timestamp: "2026-01-15T10:30:00.000000", source: "user", kind: "MessageEvent" };
@@ -49,6 +49,19 @@ test("dropped events can be loaded again", () => {
     assert.equal(short.olderPageId, "e6");
     assert.equal(trimmed(short, 6, 4), short);
     assert.deepEqual(ids(withOlderPage(short, page(1, 6, null))), ids(full));
+});
+
+test("a log that is read again shows what it had until the page arrives, and then only the page and what came since", () => {
+    let log = reopened(withFirstPage(EMPTY_LOG, page(1, 4, null)));
+    log = reopened(withLiveEvent(log, message(8)));
+    assert.deepEqual(ids(log), ["e1", "e2", "e3", "e4"]);
+    assert.deepEqual(ids(withFirstPage(log, page(1, 2, null))), ["e1", "e2", "e8"]);
+});
+
+test("if that page does not arrive, the log goes on", () => {
+    const log = settled(withLiveEvent(reopened(withFirstPage(EMPTY_LOG, page(1, 2, null))), message(3)));
+    assert.deepEqual(ids(log), ["e1", "e2", "e3"]);
+    assert.deepEqual(ids(withLiveEvent(log, message(4))), ["e1", "e2", "e3", "e4"]);
 });
 
 test("state updates and system prompts are not kept", () => {

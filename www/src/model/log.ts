@@ -47,6 +47,16 @@ export function withFirstPage(log: EventLog, page: EventPage): EventLog {
     };
 }
 
+/** Live events wait for a first page again. What is held stays until then. */
+export function reopened(log: EventLog): EventLog {
+    return { ...log, early: log.early ?? [] };
+}
+
+/** No first page comes: the events that waited for it follow what is held. */
+export function settled(log: EventLog): EventLog {
+    return { ...log, events: [...log.events, ...missingFrom(log.events, log.early ?? [])], early: null };
+}
+
 /** A page of older events, newest first, that was asked for with `olderPageId`. */
 export function withOlderPage(log: EventLog, page: EventPage): EventLog {
     return {

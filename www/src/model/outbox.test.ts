@@ -37,6 +37,12 @@ test("a rejection's reason is not removed by a message with the same text", () =
     assert.deepEqual(reconciled(outbox, [stored("no", "12:00:01.000000")]), outbox);
 });
 
+test("a message that waits for a step back is not in the log, whatever its text", () => {
+    const outbox = [{ ...outgoing("1", "go"), state: "held" as const }];
+    assert.equal(echoed(outbox, stored("go", "12:00:01.000000")), outbox);
+    assert.deepEqual(reconciled(outbox, [stored("go", "12:00:01.000000")]), outbox);
+});
+
 test("after a reload only messages that did not arrive are left", () => {
     const outbox = [outgoing("1", "go"), outgoing("2", "go"), outgoing("3", "on")];
     const log = [stored("go", "09:00:00.000000"), stored("go", "12:00:02.000000"), stored("on", "11:59:30.000000")];

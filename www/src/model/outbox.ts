@@ -10,8 +10,8 @@ export interface OutgoingMessage {
     readonly text: string;
     /** Milliseconds since the epoch. */
     readonly writtenAt: number;
-    /** "sent": the server has it, its event has not come yet. */
-    readonly state: "sending" | "sent" | "failed";
+    /** "held": waits for a step back; "sent": the server has it, its event has not come yet. */
+    readonly state: "held" | "sending" | "sent" | "failed";
     readonly error: string | null;
     /** The calls that were open when it was written. */
     readonly seen: readonly string[];
@@ -40,11 +40,16 @@ function isUserMessage(event: EventBase): event is MessageEvent {
     return event.kind === "MessageEvent" && event.source === "user";
 }
 
+/** Whether it can be in the log. */
+function canBeEchoed(message: OutgoingMessage): boolean {
+    return message.state !== "held" && !message.isRejection;
+}
+
 /** Takes out the oldest message that `event` is the echo of. */
 export function echoed(outbox: Outbox, event: EventBase): Outbox {
     if (outbox.length === 0 || !isUserMessage(event)) return outbox;
     const text = contentText(event.llm_message.content);
-    const index = outbox.findIndex((message) => message.text === text && !message.isRejection);
+    const index = outbox.findIndex((message) => message.text === text && canBeEchoed(message));
     return index < 0 ? outbox : outbox.filter((_, i) => i !== index);
 }
 
@@ -54,7 +59,7 @@ export function reconciled(outbox: Outbox, events: readonly EventBase[]): Outbox
     return outbox.filter((message) => {
         const index = unused.findIndex(
             (event) =>
-                !message.isRejection &&
+                canBeEchoed(message) &&
                 contentText(event.llm_message.content) === message.text &&
                 parseServerTime(event.timestamp) >= message.writtenAt - CLOCK_TOLERANCE_MS,
         );

@@ -131,6 +131,29 @@ test("a hook is shown if it blocked, failed or added something", () => {
     ]);
 });
 
+test("messages say up to which event a branch includes them, and the end of a task includes its result", () => {
+    const said = event("m", "MessageEvent", { source: "user", llm_message: { role: "user", content: [{ type: "text", text: "go" }] } });
+    const thought = call("a", { thought: [{ type: "text", text: "hm" }] });
+    const finish = call("f", { tool_name: "finish", action: { kind: "FinishAction", message: "done" } });
+    const end = event("r", "ObservationEvent", { tool_name: "finish", action_id: "f", observation: { kind: "FinishObservation" } });
+    const before = buildTimeline([said, thought, finish], "running");
+    const after = buildTimeline([said, thought, finish, end], "running");
+    const places = (items: readonly Item[]) => items.map((item) => "branchId" in item && item.branchId);
+    assert.deepEqual(places(before), ["m", null, false, "f"]);
+    assert.deepEqual(places(after), ["m", null, false, "r"]);
+    assert.ok(before[3] && after[3] && !isSameItem(before[3], after[3]));
+});
+
+test("messages of the user can be edited if they are plain text", () => {
+    const image = { type: "image", image_urls: ["https://example.test/a.png"] };
+    const of = (source: string, content: unknown) => buildTimeline([event("m", "MessageEvent", { source, llm_message: { role: "user", content } })], "idle")[0];
+    const editable = (source: string, content: unknown) => { const item = of(source, content); return item?.type === "message" && item.isEditable; };
+    assert.ok(editable("user", [{ type: "text", text: "go" }]));
+    assert.ok(editable("user", "go"));
+    assert.ok(!editable("user", [{ type: "text", text: "go" }, image]));
+    assert.ok(!editable("agent", [{ type: "text", text: "go" }]));
+});
+
 test("only a card whose result arrived is rendered again", () => {
     const pending = call("a");
     const before = buildTimeline([pending, call("b")], "running");

@@ -15,6 +15,7 @@ import type {
     UserRejectEvent,
 } from "../api/wire";
 import { contentImages, contentText } from "./content";
+import { isPlainText } from "./edit";
 import { type Item, type MessageItem, type NoteItem, type Outcome, textOf } from "./items";
 
 /** Items under construction, and the indices of calls without a result. */
@@ -69,6 +70,8 @@ function addMessage(builder: Builder, event: MessageEvent): void {
         author: authorOf(event),
         text: contentText(event.llm_message.content),
         images: contentImages(event.llm_message.content),
+        branchId: event.id,
+        isEditable: event.source === "user" && isPlainText(event.llm_message.content),
     });
 }
 
@@ -106,6 +109,8 @@ function addAction(builder: Builder, event: ActionEvent): void {
             author: "agent",
             text: thought,
             images: [],
+            branchId: null,
+            isEditable: false,
         });
     }
     switch (event.action?.kind) {
@@ -113,11 +118,13 @@ function addAction(builder: Builder, event: ActionEvent): void {
             addThinking(builder, event.id, event.timestamp, textOf(event.action, "thought"));
             break;
         case "FinishAction":
+            builder.byActionId.set(event.id, builder.items.length);
             builder.items.push({
                 type: "finish",
                 id: event.id,
                 at: event.timestamp,
                 text: textOf(event.action, "message"),
+                branchId: event.id,
             });
             break;
         default:
@@ -150,8 +157,18 @@ function settle(
     });
 }
 
+/** A branch from a finish needs its result: a call without one is not part of what the model reads. */
+function endFinish(builder: Builder, event: ObservationEvent): void {
+    const index = builder.byActionId.get(event.action_id);
+    const item = index === undefined ? undefined : builder.items[index];
+    if (index !== undefined && item?.type === "finish") builder.items[index] = { ...item, branchId: event.id };
+}
+
 function addObservation(builder: Builder, event: ObservationEvent): void {
-    if (SILENT_OBSERVATIONS.has(event.observation.kind)) return;
+    if (SILENT_OBSERVATIONS.has(event.observation.kind)) {
+        endFinish(builder, event);
+        return;
+    }
     const outcome: Outcome = { state: "done", observation: event.observation };
     settle(builder, event, builder.byActionId.get(event.action_id), outcome);
 }

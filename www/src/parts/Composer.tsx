@@ -1,7 +1,8 @@
-import { type KeyboardEvent, type Ref, type ReactNode, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from "react";
+import { type Ref, type ReactNode, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from "react";
 import { loadDraft, saveDraft } from "../state/storage";
 import { text } from "../text";
 import { Icon } from "./Icon";
+import { isTouchOnly, wantsSend } from "./send_key";
 
 export interface ComposerHandle {
     focus(): void;
@@ -23,16 +24,6 @@ interface ComposerProps {
     onSend: (message: string) => boolean | Promise<boolean>;
     footer?: ReactNode;
     ref?: Ref<ComposerHandle>;
-}
-
-function isTouchOnly(): boolean {
-    return window.matchMedia("(hover: none) and (pointer: coarse)").matches;
-}
-
-/** Enter sends; on devices with only an on-screen keyboard it inserts a new line. */
-function wantsSend(event: KeyboardEvent): boolean {
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return false;
-    return event.ctrlKey || event.metaKey || !isTouchOnly();
 }
 
 export function Composer(props: ComposerProps) {

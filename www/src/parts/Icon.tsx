@@ -2,6 +2,7 @@
 const PATHS = {
     plus: "M10 4v12M4 10h12",
     send: "M10 16V4M4.5 9.5 10 4l5.5 5.5",
+    branch: "M6 3v14M6 12c0-4.500 8-1.500 8-6V3M11.500 5.500 14 3l2.5 2.500",
     stop: "M6 6h8v8H6z",
     pause: "M7 5v10M13 5v10",
     play: "M7 4.500v11l8.5-5.500z",

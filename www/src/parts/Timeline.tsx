@@ -1,4 +1,5 @@
-import { useCallback, useEffect, useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { shownMessages } from "../model/edit";
 import type { Item } from "../model/items";
 import { waitingCalls } from "../model/open_calls";
 import { isSameMinute } from "../model/time";
@@ -6,10 +7,11 @@ import { buildTimeline } from "../model/timeline";
 import type { Session } from "../state/session";
 import type { SessionState } from "../state/session_state";
 import { text } from "../text";
+import { BranchDialog } from "./BranchDialog";
 import { Icon } from "./Icon";
 import { OutgoingRow } from "./OutgoingRow";
 import { StreamRow } from "./StreamRow";
-import { TimelineRow } from "./TimelineRow";
+import { type RowActions, TimelineRow } from "./TimelineRow";
 import { useFollowEnd } from "./follow_end";
 
 /** Older events are requested before the reader reaches the edge. */
@@ -53,8 +55,18 @@ function beginsMinute(items: readonly Item[], index: number): boolean {
     return item !== undefined && (before === undefined || !isSameMinute(before.at, item.at));
 }
 
-export function Timeline({ session, state }: { session: Session; state: SessionState }) {
-    const { log, status, streams, outbox } = state;
+interface TimelineProps {
+    session: Session;
+    state: SessionState;
+    /** Called after an edited message was sent. */
+    onSent: () => void;
+}
+
+export function Timeline({ session, state, onSent }: TimelineProps) {
+    const { log, status, streams } = state;
+    const outbox = useMemo(() => shownMessages(state.outbox), [state.outbox]);
+    const [branchId, setBranchId] = useState<string | null>(null);
+    const actions = useMemo((): RowActions => ({ session, onBranch: setBranchId, onSent }), [session, onSent]);
     const items = useMemo(() => buildTimeline(log.events, status), [log.events, status]);
     const onFollowing = useCallback((isFollowing: boolean) => { session.setFollowing(isFollowing); }, [session]);
     const last = useMemo(() => ({ items, streams, outbox }), [items, streams, outbox]);
@@ -89,7 +101,13 @@ export function Timeline({ session, state }: { session: Session; state: SessionS
                     {isEmpty && <p className="timeline-edge">{text.conversation.empty}</p>}
                     <ol className="timeline" aria-label={text.conversation.timeline} data-running={status === "running"}>
                         {items.map((item, i) => (
-                            <TimelineRow key={item.id} item={item} hasTime={beginsMinute(items, i)} />
+                            <TimelineRow
+                                key={item.id}
+                                item={item}
+                                hasTime={beginsMinute(items, i)}
+                                isEdited={state.edit?.messageId === item.id}
+                                actions={actions}
+                            />
                         ))}
                         {streams.map((stream) => (
                             <StreamRow key={stream.id} stream={stream} />
@@ -114,6 +132,14 @@ export function Timeline({ session, state }: { session: Session; state: SessionS
                     </ol>
                 </div>
             </div>
+            {branchId !== null && (
+                <BranchDialog
+                    conversationId={session.id}
+                    title={state.title}
+                    eventId={branchId}
+                    onClose={() => { setBranchId(null); }}
+                />
+            )}
             {!isAtEnd && (
                 <button type="button" className="button to-end" data-testid="scroll-to-bottom" onClick={toEnd}>
                     <Icon name="down" />

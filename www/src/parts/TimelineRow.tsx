@@ -1,8 +1,11 @@
-import { type ReactNode, memo } from "react";
+import { type ReactNode, memo, useEffect, useRef } from "react";
 import { clockTime, fullTime } from "../model/time";
 import { type Item, type MessageItem, type NoteItem, isSameItem } from "../model/items";
+import type { Session } from "../state/session";
 import { text } from "../text";
 import { Markdown } from "./Markdown";
+import { MessageEditor } from "./MessageEditor";
+import { MessageTools } from "./MessageTools";
 import { ToolCard } from "./cards/ToolCard";
 import { TroubleCard } from "./cards/TroubleCard";
 
@@ -85,8 +88,44 @@ function knotOf(item: Item): string {
     return item.outcome.state === "running" || item.outcome.state === "waiting" ? "live" : "tool";
 }
 
+/** What can be done with the rows of a timeline; the same object for all of its life. */
+export interface RowActions {
+    readonly session: Session;
+    readonly onBranch: (eventId: string) => void;
+    readonly onSent: () => void;
+}
+
+interface RowProps {
+    item: Item;
+    hasTime: boolean;
+    isEdited: boolean;
+    actions: RowActions;
+}
+
+/** A message, or the end of a task, can be continued from in another way. */
+function Tools({ item, actions, isEdited }: RowProps) {
+    const opener = useRef<HTMLButtonElement>(null);
+    const wasEdited = useRef(false);
+    useEffect(() => {
+        if (wasEdited.current && !isEdited) opener.current?.focus();
+        wasEdited.current = isEdited;
+    }, [isEdited]);
+    if (isEdited || (item.type !== "message" && item.type !== "finish") || item.branchId === null) return null;
+    const { branchId } = item;
+    const { session, onBranch } = actions;
+    const isUsers = item.type === "message" && item.author === "user";
+    const onEdit = () => { session.editor.begin(item.id); };
+    return (
+        <MessageTools
+            edit={isUsers ? { isPossible: item.isEditable, onEdit, ref: opener } : null}
+            onBranch={() => { onBranch(branchId); }}
+        />
+    );
+}
+
 export const TimelineRow = memo(
-    function TimelineRow({ item, hasTime }: { item: Item; hasTime: boolean }) {
+    function TimelineRow(props: RowProps) {
+        const { item, hasTime, isEdited, actions } = props;
         return (
             <li className={`row knot-${knotOf(item)}`}>
                 {hasTime && (
@@ -94,9 +133,16 @@ export const TimelineRow = memo(
                         {clockTime(item.at)}
                     </time>
                 )}
-                <div className="row-body">{bodyOf(item)}</div>
+                <div className="row-body">
+                    {isEdited ? <MessageEditor session={actions.session} onSent={actions.onSent} /> : bodyOf(item)}
+                    <Tools {...props} />
+                </div>
             </li>
         );
     },
-    (before, after) => before.hasTime === after.hasTime && isSameItem(before.item, after.item),
+    (before, after) =>
+        before.hasTime === after.hasTime &&
+        before.isEdited === after.isEdited &&
+        before.actions === after.actions &&
+        isSameItem(before.item, after.item),
 );

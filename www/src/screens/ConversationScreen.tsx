@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useMemo, useState } from "react";
+import { type RefObject, useCallback, useEffect, useMemo, useState } from "react";
 import { messageOf } from "../api/http";
 import type { ExecutionStatus, Me, MessageEvent } from "../api/wire";
 import { contentText } from "../model/content";
@@ -56,6 +56,7 @@ interface OpenConversationProps {
 function OpenConversation({ session, me, composer }: OpenConversationProps) {
     const state = useStore(session.store);
     const title = state.title ?? firstWords(state) ?? text.list.untitled;
+    const onSent = useCallback(() => { composer.current?.focus(); }, [composer]);
 
     useEffect(() => {
         document.title = `${title} · ${text.appName}`;
@@ -82,7 +83,7 @@ function OpenConversation({ session, me, composer }: OpenConversationProps) {
         <main className="conversation" id="content" tabIndex={-1}>
             <Head session={session} title={title} />
             <OwnModel value={state.model !== undefined && !isServersModel(state.model, me.model)}>
-                {state.load === "loading" ? <Loading /> : <Timeline session={session} state={state} />}
+                {state.load === "loading" ? <Loading /> : <Timeline session={session} state={state} onSent={onSent} />}
             </OwnModel>
             <Foot session={session} state={state} me={me} composer={composer} />
         </main>

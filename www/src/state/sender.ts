@@ -37,6 +37,16 @@ export class Sender {
         void this.sendQueued();
     }
 
+    /** A message that is not sent before resend(); after a reload it counts as one that failed. Returns its key. */
+    hold(message: string): string {
+        return this.add(message, "held", null);
+    }
+
+    /** A message that was not sent, with the reason. */
+    keep(message: string, error: string): void {
+        this.add(message, "failed", error);
+    }
+
     /** Whether the text is a message or a rejection depends on the calls that wait now. */
     resend(key: string): void {
         const again = { ...this.purpose(), state: "sending" as const, error: null };
@@ -67,6 +77,12 @@ export class Sender {
         if (outbox === this.state().outbox) return;
         this.change({ outbox });
         saveOutbox(this.id, outbox);
+    }
+
+    private add(message: string, state: OutgoingMessage["state"], error: string | null): string {
+        const entry = { key: newId(), text: message, writtenAt: Date.now(), state, error, seen: [], isRejection: false };
+        this.changeOutbox(queued(this.state().outbox, entry));
+        return entry.key;
     }
 
     private purpose(): Pick<OutgoingMessage, "seen" | "isRejection"> {

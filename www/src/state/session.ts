@@ -5,27 +5,23 @@
  * page by REST. Events that the socket delivers before that are kept in the log and merged without duplicates.
  */
 import { ApiError, messageOf } from "../api/http";
-import {
-    type Control,
-    controlConversation,
-    fetchConversation,
-    fetchEventsBackwards,
-} from "../api/conversations";
+import { type Control, controlConversation, fetchConversation } from "../api/conversations";
 import { type Link, SessionSocket } from "../api/session_socket";
 import type { ConversationInfo, EventBase, ExecutionStatus, Frame, StateUpdateEvent, Stats } from "../api/wire";
-import { trimmed, withFirstPage, withLiveEvent, withOlderPage } from "../model/log";
+import { trimmed, withLiveEvent } from "../model/log";
 import { openCalls } from "../model/open_calls";
 import { echoed, reconciled } from "../model/outbox";
 import { retryOf } from "../model/waiting_model";
 import { reduceStreams } from "../model/streams";
 import { text } from "../text";
 import { noteConversation } from "./conversation_list";
+import { Editor } from "./editor";
+import { LogReader } from "./log_reader";
 import { Sender } from "./sender";
 import { type Decision, INITIAL_STATE, type SessionState } from "./session_state";
 import { loadOutbox } from "./storage";
 import { Store } from "./store";
 
-const PAGE_SIZE = 100;
 /** How many events are held while the end is watched: above the first number, down to the second. */
 const HELD_MAX = 600;
 const HELD_KEEP = 400;
@@ -41,6 +37,8 @@ export class Session {
     private isFollowing = true;
     private isClosed = false;
     private readonly sender: Sender;
+    private readonly reader: LogReader;
+    readonly editor: Editor;
 
     constructor(readonly id: string) {
         const outbox = loadOutbox(id).map((message) => ({
@@ -50,7 +48,11 @@ export class Session {
         }));
         this.state = { ...INITIAL_STATE, outbox };
         this.store = new Store(this.state);
-        this.sender = new Sender(id, () => this.state, (part) => { this.change(part); });
+        const state = () => this.state;
+        const change = (part: Partial<SessionState>) => { this.change(part); };
+        this.sender = new Sender(id, state, change);
+        this.reader = new LogReader(id, state, change, () => { this.editor.takeLog(); });
+        this.editor = new Editor(id, state, change, { reader: this.reader, sender: this.sender });
         this.socket = new SessionSocket(id, {
             onFrame: (frame) => { this.takeFrame(frame); },
             onLink: (link) => { this.takeLink(link); },
@@ -86,17 +88,8 @@ export class Session {
         this.isFollowing = isFollowing;
     }
 
-    async loadOlder(): Promise<void> {
-        const { log, isLoadingOlder, load } = this.state;
-        if (log.olderPageId === null || isLoadingOlder || load !== "ready") return;
-        this.change({ isLoadingOlder: true, olderError: null });
-        try {
-            const page = await fetchEventsBackwards(this.id, PAGE_SIZE, log.olderPageId);
-            this.change({ log: withOlderPage(this.state.log, page) });
-        } catch (cause) {
-            this.change({ olderError: messageOf(cause) });
-        }
-        this.change({ isLoadingOlder: false });
+    loadOlder(): Promise<void> {
+        return this.reader.loadOlder();
     }
 
     send(message: string): void {
@@ -171,10 +164,11 @@ export class Session {
 
     private async readFirstPage(): Promise<void> {
         try {
-            const page = await fetchEventsBackwards(this.id, PAGE_SIZE, null);
-            const log = withFirstPage(this.state.log, page);
-            this.change({ log, load: "ready", loadError: null });
-            this.sender.changeOutbox(reconciled(this.state.outbox, log.events));
+            if (!(await this.reader.readNewest())) return;
+            this.change({ load: "ready", loadError: null });
+            this.sender.changeOutbox(reconciled(this.state.outbox, this.state.log.events));
+            this.editor.restore();
+            void this.reader.check();
         } catch (cause) {
             if (cause instanceof ApiError && cause.isNotFound) this.change({ load: "gone" });
             else this.change({ load: "failed", loadError: messageOf(cause) });
@@ -211,7 +205,9 @@ export class Session {
         }
         const log = withLiveEvent(this.state.log, event);
         if (log === this.state.log) return;
-        this.change({ log: this.isFollowing ? trimmed(log, HELD_MAX, HELD_KEEP) : log });
+        /* A message that is being edited stays. */
+        const mayTrim = this.isFollowing && this.state.edit === null;
+        this.change({ log: mayTrim ? trimmed(log, HELD_MAX, HELD_KEEP) : log });
         this.sender.changeOutbox(echoed(this.state.outbox, event));
         if (this.state.title === null && event.kind === "ActionEvent") void this.readInfo();
     }
@@ -220,6 +216,7 @@ export class Session {
         if (event.key === "execution_status") this.takeStatus(event.value as ExecutionStatus);
         if (event.key === "stats") this.change({ stats: event.value as Stats });
         if (event.key !== "full_state") return;
+        void this.reader.check();
         const value = event.value as { execution_status?: ExecutionStatus; stats?: Stats } | null;
         if (value?.stats !== undefined) this.change({ stats: value.stats });
         if (value?.execution_status !== undefined) this.takeStatus(value.execution_status);

@@ -2,6 +2,7 @@
 import type { Control } from "../api/conversations";
 import type { Link } from "../api/session_socket";
 import type { ExecutionStatus, Stats } from "../api/wire";
+import type { Edit } from "../model/edit";
 import { EMPTY_LOG, type EventLog } from "../model/log";
 import type { Outbox } from "../model/outbox";
 import type { Stream } from "../model/streams";
@@ -19,6 +20,8 @@ export interface SessionState {
     readonly log: EventLog;
     readonly streams: readonly Stream[];
     readonly outbox: Outbox;
+    /** The message that is being edited. */
+    readonly edit: Edit | null;
     /** The failed attempt at the answer that is waited for; null when none failed. */
     readonly retry: Retry | null;
     /** When the server was last heard of; milliseconds since the epoch. */
@@ -44,6 +47,7 @@ export const INITIAL_STATE: SessionState = {
     log: EMPTY_LOG,
     streams: [],
     outbox: [],
+    edit: null,
     retry: null,
     heardAt: 0,
     model: undefined,

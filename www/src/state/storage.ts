@@ -1,5 +1,5 @@
 /*
- * What this browser stores for its user: drafts, unsent messages, the theme. Storage may be disabled or full; the page
+ * What this browser stores for its user: drafts, edits, unsent messages, the theme. Storage may be disabled or full; the page
  * then works without.
  */
 import type { OutgoingMessage } from "../model/outbox";
@@ -63,8 +63,29 @@ export function saveOutbox(conversation: string, outbox: readonly OutgoingMessag
     write(`deft.outbox.${conversation}`, kept.length === 0 ? "" : JSON.stringify(kept));
 }
 
+/** The changed text of a message that is being edited. */
+export interface KeptEdit {
+    readonly messageId: string;
+    readonly text: string;
+}
+
+export function loadEdit(conversation: string): KeptEdit | null {
+    try {
+        const held = JSON.parse(read(`deft.edit.${conversation}`) ?? "null") as Partial<KeptEdit> | null;
+        if (typeof held?.messageId !== "string" || typeof held.text !== "string") return null;
+        return { messageId: held.messageId, text: held.text };
+    } catch {
+        return null;
+    }
+}
+
+export function saveEdit(conversation: string, edit: KeptEdit | null): void {
+    write(`deft.edit.${conversation}`, edit === null ? "" : JSON.stringify(edit));
+}
+
 export function forgetConversation(conversation: string): void {
     saveDraft(conversation, "");
+    saveEdit(conversation, null);
     write(`deft.outbox.${conversation}`, "");
 }
 

@@ -13,6 +13,7 @@
 #include "store/conversation/event_store.h"
 #include "store/conversation/log_fixture.h"
 #include "store/store_fixture.h"
+#include "support/json_path.h"
 #include "support/pg.h"
 #include "support/sql.h"
 
@@ -25,6 +26,101 @@ static void assert_path(const struct test_log *log, const char *expected)
                 &err);
     assert_done(branch_store_prune(log->fixture->db, &log->conversation.id, &history, &err), &err);
     test_log_assert_seqs(&history, expected);
+}
+
+/* The seqs that a search along the path finds, in pages of two. */
+static void append_searched(const struct test_log *log, bool descending, struct strbuf *seqs)
+{
+    CLEANUP(strbuf_done) struct strbuf low = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf high = STRBUF_INIT;
+    struct event_filter filter = {
+        .conversation_id = log->conversation.id, .limit = 2, .descending = descending};
+    json_auto_t *page = NULL;
+    struct error err = ERROR_INIT;
+
+    assert_done(branch_store_find_path(log->fixture->db, &log->conversation.id, &low, &high, &err),
+                &err);
+    filter.path_low = low.text;
+    filter.path_high = high.text;
+    do {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        json_t *next = NULL;
+        json_t *event = NULL;
+        size_t i = 0;
+
+        assert_done(
+            event_store_search(log->fixture->db, &log->fixture->scope, &filter, &text, &err), &err);
+        assert_done(json_parse(text.text, text.len, &next, &err), &err);
+        json_decref(page);
+        page = next;
+        filter.page_id = json_text_or(page, "next_page_id", NULL);
+        json_array_foreach (json_object_get(page, "items"), i, event) {
+            size_t seq = 1;
+
+            while (seq < TEST_LOG_MAX &&
+                   !text_equal(log->ids[seq].text, json_text_or(event, "id", "")))
+                seq++;
+            strbuf_appendf(seqs, "%zu,", seq);
+        }
+    } while (filter.page_id != NULL);
+}
+
+static void assert_searched(const struct test_log *log, const char *ascending,
+                            const char *descending)
+{
+    CLEANUP(strbuf_done) struct strbuf up = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf down = STRBUF_INIT;
+
+    strbuf_append(&up, "");
+    strbuf_append(&down, "");
+    append_searched(log, false, &up);
+    append_searched(log, true, &down);
+    assert_string_equal(up.text, ascending);
+    assert_string_equal(down.text, descending);
+}
+
+static void search_along_the_path_leaves_out_other_branches(void **state)
+{
+    CLEANUP(test_log_done) struct test_log log = test_log_new(*state);
+
+    assert_searched(&log, "", "");
+    test_log_add(&log, "uasu");
+    assert_searched(&log, "1,2,3,4,", "4,3,2,1,");
+    test_log_go_back(&log, 2);
+    assert_searched(&log, "1,2,", "2,1,");
+    test_log_add(&log, "uaua");
+    assert_searched(&log, "1,2,5,6,7,8,", "8,7,6,5,2,1,");
+    test_log_go_back(&log, 5);
+    test_log_add(&log, "a");
+    assert_searched(&log, "1,2,5,9,", "9,5,2,1,");
+    test_log_go_back(&log, 0);
+    assert_searched(&log, "", "");
+}
+
+static void assert_branches(const struct test_log *log, const char *expected)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(branch_store_list(log->fixture->db, &log->conversation.id, &text, &err), &err);
+    assert_json_at(text.text, "items", expected);
+}
+
+static void branches_are_listed_oldest_first(void **state)
+{
+    CLEANUP(test_log_done) struct test_log log = test_log_new(*state);
+    CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+
+    assert_branches(&log, "[]");
+    test_log_add(&log, "ua");
+    test_log_go_back(&log, 1);
+    test_log_add(&log, "a");
+    test_log_go_back(&log, 0);
+    strbuf_appendf(&expected,
+                   "[{\"parent_event_id\":\"%s\",\"first_event_id\":\"%s\"},"
+                   "{\"parent_event_id\":null,\"first_event_id\":null}]",
+                   log.ids[1].text, log.ids[3].text);
+    assert_branches(&log, expected.text);
 }
 
 static void path_is_the_log_until_someone_goes_back(void **state)
@@ -265,6 +361,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(path_is_the_log_until_someone_goes_back),
         cmocka_unit_test(going_back_again_replaces_what_nothing_followed),
         cmocka_unit_test(path_follows_branches_of_branches),
+        cmocka_unit_test(search_along_the_path_leaves_out_other_branches),
+        cmocka_unit_test(branches_are_listed_oldest_first),
         cmocka_unit_test(call_whose_result_is_off_the_path_was_never_made),
         cmocka_unit_test(event_that_is_not_there_is_not_gone_back_to),
         cmocka_unit_test(going_back_shows_the_conversation_anew),

@@ -141,6 +141,63 @@ static void files_without_a_checkpoint_are_refused(void **state)
     assert_true(is_row(path.id.text, ORDER " IS NULL"));
 }
 
+/* Which files an event has is told before anything is done. */
+static void files_at_an_event_are_looked_up(void **state)
+{
+    struct test_path stored = with_turns(state, "'t2'");
+    struct test_path missing = with_turns(state, "NULL");
+#define AT "/checkpoints/at?event_id="
+
+    expect(state, &stored, AT ANSWER_ID, NULL, 200, "state", "\"stored\"");
+    expect(state, &stored, AT ANSWER_ID, NULL, 200, "reason", "null");
+    expect(state, &stored, "/checkpoints/at", NULL, 200, "state", "\"stored\"");
+    expect(state, &missing, AT ANSWER_ID, NULL, 200, "state", "\"missing\"");
+    expect(state, &missing, AT ANSWER_ID, NULL, 200, "reason", "\"It took too long\"");
+    expect(state, &missing, "/checkpoints/at", NULL, 200, "state", "\"stored\"");
+    expect(state, &missing, AT AGAIN_ID, NULL, 200, "state", "\"unchanged\"");
+    expect(state, &missing, AT AGAIN_ID, NULL, 200, "reason", "null");
+    expect(state, &stored, AT "00000000-0000-4000-8000-0000000000ff", NULL, 404, "detail",
+           "\"Unknown event_id: 00000000-0000-4000-8000-0000000000ff\"");
+    expect(state, &stored, AT "x", NULL, 404, "detail", "\"Unknown event_id: x\"");
+    {
+        DISPATCH(unknown, ALICE, "GET", NOBODYS "/checkpoints/at", NULL);
+        DISPATCH(foreign, BOB, "GET", test_under(&stored, "/checkpoints/at"), NULL);
+
+        assert_answer_json(&unknown, 404, "{\"detail\":\"Not Found\"}");
+        assert_answer_json(&foreign, 404, "{\"detail\":\"Not Found\"}");
+    }
+#undef AT
+}
+
+/* The events of a branch that was left are in the log, and not on the path. */
+static void path_and_branches_are_read(void **state)
+{
+    struct test_path path = with_turns(state, "'t2'");
+#define SEARCH "/events/search"
+
+    expect(state, &path, "/branches", NULL, 200, "items", "[]");
+    expect(state, &path, SEARCH "?on_path=true", NULL, 200, "items[3].id", "\"" AGAIN_ID "\"");
+    expect(state, &path, "/navigate", "{\"event_id\":\"" CALL_ID "\"}", 200, "title", "null");
+    expect(state, &path, "/branches", NULL, 200, "items",
+           "[{\"parent_event_id\":\"" CALL_ID "\",\"first_event_id\":null}]");
+    expect(state, &path, SEARCH "?on_path=true", NULL, 200, "items[1].id", "\"" CALL_ID "\"");
+    expect(state, &path, SEARCH "?on_path=true", NULL, 200, "items[2]", NULL);
+    expect(state, &path, SEARCH "?on_path=false", NULL, 200, "items[3].id", "\"" AGAIN_ID "\"");
+    expect(state, &path, SEARCH, NULL, 200, "items[3].id", "\"" AGAIN_ID "\"");
+    expect(state, &path, SEARCH "?on_path=maybe", NULL, 422, "detail[0].loc",
+           "[\"query\",\"on_path\"]");
+    {
+        DISPATCH(unknown, ALICE, "GET", NOBODYS "/branches", NULL);
+        DISPATCH(foreign, BOB, "GET", test_under(&path, "/branches"), NULL);
+        DISPATCH(search, BOB, "GET", test_under(&path, SEARCH "?on_path=true"), NULL);
+
+        assert_answer_json(&unknown, 404, "{\"detail\":\"Not Found\"}");
+        assert_answer_json(&foreign, 404, "{\"detail\":\"Not Found\"}");
+        assert_int_equal(search.status, 404);
+    }
+#undef SEARCH
+}
+
 static void place(const struct test_path *path, const char *kind)
 {
     CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
@@ -203,6 +260,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(step_back_with_files_is_ordered),
         cmocka_unit_test(files_that_are_as_they_were_need_no_order),
         cmocka_unit_test(files_without_a_checkpoint_are_refused),
+        cmocka_unit_test(files_at_an_event_are_looked_up),
+        cmocka_unit_test(path_and_branches_are_read),
         cmocka_unit_test(forks_have_files_by_their_sandbox),
     };
 

@@ -1,0 +1,20 @@
+/* Copies of a conversation up to an event. */
+import { type Fork, forkConversation } from "../api/branches";
+import { fetchConversation } from "../api/conversations";
+import { refreshConversations } from "./conversation_list";
+import { go, pathOf } from "./route";
+
+function exists(id: string): Promise<boolean> {
+    return fetchConversation(id).then(() => true, () => false);
+}
+
+/** Opens the copy. Throws if it was not made; the answer to a request that made it may have been lost. */
+export async function branchOff(sourceId: string, fork: Fork): Promise<void> {
+    try {
+        await forkConversation(sourceId, fork);
+    } catch (cause) {
+        if (!(await exists(fork.id))) throw cause;
+    }
+    void refreshConversations();
+    go(pathOf(fork.id));
+}

@@ -68,9 +68,9 @@ async function startAll(body, ids) {
 async function waitForEvents(most) {
   const deadline = Date.now() + 1200000;
   for (;;) {
-    const [least, n, running] = (await psql(`SELECT min(e.n), count(*), count(*) FILTER (WHERE c.execution_status = 'running') FROM conversations c, LATERAL (SELECT max(seq) AS n FROM events WHERE conversation_id = c.id) e WHERE c.spec LIKE '%openai/fleet%'`)).split('|').map(Number);
-    if (running < n) throw new Error(`${n - running} of ${n} runs have ended`);
-    if (n === CONVERSATIONS && least >= most) return;
+    const [least, n, ended] = (await psql(`SELECT min(e.n), count(*), coalesce(string_agg(c.execution_status, ' ') FILTER (WHERE c.execution_status NOT IN ('idle', 'running')), '') FROM conversations c, LATERAL (SELECT max(seq) AS n FROM events WHERE conversation_id = c.id) e WHERE c.spec LIKE '%openai/fleet%'`)).split('|');
+    if (ended !== '') throw new Error(`of ${n} runs some have ended: ${ended}`);
+    if (Number(n) === CONVERSATIONS && Number(least) >= most) return;
     if (Date.now() > deadline) throw new Error(`${n} conversations have at least ${least} events, not ${most}`);
     await pause(1000);
   }

@@ -95,6 +95,7 @@ struct tool_session *tool_session_new(struct action_server *server, const struct
     const struct terminal_spec spec = {
         .workspace = server->config->workspace,
         .no_change_ms = server->config->no_change_ms,
+        .job_wait_ms = server->config->job_wait_ms,
         .foreground_cap_s = action_config_foreground_cap_s(server->config),
         .credentials = server->credentials,
         .save_dir = server->config->save_dir,

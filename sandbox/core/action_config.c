@@ -47,6 +47,8 @@ const struct setting action_settings[] = {
      "directory for full copies of truncated terminal output; unset: not saved"},
     {"DEFT_ACTION_NO_CHANGE_MS", SETTING_MS, "30000", offsetof(struct action_config, no_change_ms),
      "time without output after which a command is reported as still running"},
+    {"DEFT_ACTION_JOB_WAIT_MS", SETTING_MS, "900", offsetof(struct action_config, job_wait_ms),
+     "time that a command waits for the first output of a job that it puts into the background"},
     {"DEFT_ACTION_BROWSER", SETTING_TEXT, "", offsetof(struct action_config, browser),
      "path of the browser; unset: search for Chromium"},
     {"DEFT_ACTION_BROWSER_WAIT_MS", SETTING_MS, "30000",

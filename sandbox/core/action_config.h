@@ -40,6 +40,7 @@ struct action_config {
     const char *idle_timeout; /* seconds; an invalid value turns it off */
     const char *run_silence;  /* the same, for the older action API */
     int64_t no_change_ms;
+    int64_t job_wait_ms; /* for the first output of a new background job */
     const char *browser; /* path of its program; "": the one in the image */
     int64_t browser_wait_ms;
     int64_t browser_timeout_ms;

@@ -13,8 +13,7 @@
 #include "base/text.h"
 
 enum {
-    WAIT_MS = 900,  /* leaves time to answer within a second */
-    LOOK_MS = 50,   /* by then the job has redirected its output if the command does so */
+    LOOK_MS = 50,   /* by then the job has usually redirected its output if the command does so */
     SETTLE_MS = 50, /* between a job's first output and the rest of it */
     FD_PATH_BYTES = 48,
     FD_NAME_BYTES = 64,
@@ -48,15 +47,18 @@ static void end_wait(struct background_wait *wait)
     wait->over(wait->owner);
 }
 
+/* On a busy machine a job redirects its output late, so each look is followed by a later one. */
 static void on_timer(void *owner)
 {
     struct background_wait *wait = owner;
-    int64_t left_ms = wait->until_ms - clock_monotonic_ms();
+    int64_t now_ms = clock_monotonic_ms();
+    int64_t left_ms = wait->until_ms - now_ms;
+    int64_t passed_ms = now_ms - wait->begun_ms;
 
     if (wait->has_heard || left_ms <= 0 || !is_worth_waiting(wait->pid))
         end_wait(wait);
     else
-        event_loop_timer_set(wait->loop, &wait->timer, left_ms);
+        event_loop_timer_set(wait->loop, &wait->timer, passed_ms < left_ms ? passed_ms : left_ms);
 }
 
 /* Its last output may still be in the terminal. */
@@ -92,14 +94,15 @@ static void watch_end(struct background_wait *wait)
         fd_close(&wait->end.fd);
 }
 
-bool background_wait_begin(struct background_wait *wait, pid_t pid)
+bool background_wait_begin(struct background_wait *wait, pid_t pid, int64_t wait_ms)
 {
     if (pid <= 0 || !is_worth_waiting(pid))
         return false;
     wait->pid = pid;
     wait->is_on = true;
     wait->has_heard = false;
-    wait->until_ms = clock_monotonic_ms() + WAIT_MS;
+    wait->begun_ms = clock_monotonic_ms();
+    wait->until_ms = wait->begun_ms + wait_ms;
     watch_end(wait);
     event_loop_timer_set(wait->loop, &wait->timer, LOOK_MS);
     return true;

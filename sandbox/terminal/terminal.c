@@ -92,7 +92,7 @@ static bool begin_background_wait(struct terminal *terminal)
 
     terminal->background_pid = pid;
     if (terminal->spec.face != TERMINAL_TOOL || !is_new ||
-        !background_wait_begin(&terminal->background, pid))
+        !background_wait_begin(&terminal->background, pid, terminal->spec.job_wait_ms))
         return false;
     event_loop_timer_clear(terminal->loop, &terminal->silence_timer);
     event_loop_timer_clear(terminal->loop, &terminal->hard_timer);

@@ -26,6 +26,7 @@ struct terminal_call {
 struct terminal_spec {
     const char *workspace;
     int64_t no_change_ms;
+    int64_t job_wait_ms;     /* for the first output of a new background job */
     double foreground_cap_s; /* 0: none */
     enum terminal_api face;
     const struct credentials *credentials; /* masked in the output */

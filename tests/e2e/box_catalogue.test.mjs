@@ -2,12 +2,19 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
-import { call, must } from './support/api.mjs';
+import * as api from './support/api.mjs';
 import { Box } from './support/box.mjs';
 import { Conversation, startRequest } from './support/conversation.mjs';
 import { WORKING_DIR } from './support/instance.mjs';
+import { newUser } from './support/users.mjs';
 
-const shared = new Box();
+/** The owner's shared sandbox may have what other files installed, so a new user asks. */
+const user = {};
+const shared = new Box('/api', user);
+before(async () => Object.assign(user, { key: (await newUser()).key }));
+
+const call = (method, path, options = {}) => api.call(method, path, { ...user, ...options });
+const must = (status, method, path, options = {}) => api.must(status, method, path, { ...user, ...options });
 const PROJECT = `${WORKING_DIR}/box-catalogue-${randomUUID().slice(0, 8)}`;
 const NONE = { load_public: false, load_user: false, load_project: false, load_org: false };
 const model = { model: 'scripted/hello', usage_id: 'agent' };
@@ -162,7 +169,7 @@ test('agent-server 104: canvas extensions are answered with 501', async () => {
 });
 
 test('agent-server 57: without an editor the URL route answers 503 with a message', async (t) => {
-  const one = await Conversation.create(startRequest(model));
+  const one = await Conversation.create(startRequest(model), user);
   t.after(() => one.delete());
   for (const prefix of ['/api', one.path]) {
     assert.equal((await call('GET', `${prefix}/vscode/url`)).status, 503);

@@ -2,7 +2,7 @@
 // counted and bounded; per instance on a host; and if they cannot be logged, the answer says so.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 
 import { House, removeHostRule, waitUntil } from './runtime_house.mjs';
@@ -18,8 +18,8 @@ const skip = !isRoot && 'needs root, and packet filter rules';
 const ip = (...args) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
 const iptables = (...args) => execFileSync('iptables', ['-w', '5', ...args], { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
 const DEADLINE_MS = 120_000;
-// Unused networks with a route from this host.
-const LINK = `r${process.pid}`;
+// Unused networks with a route from this host. A run that was killed has left its link, and pids are used again.
+const LINK = `r${randomBytes(4).toString('hex')}`;
 const PRIVATE = '192.168.212.2';
 const LINK_LOCAL = '169.254.7.2';
 
@@ -84,8 +84,9 @@ describe('a conversation\'s refused connections', { skip }, () => {
       { host: PRIVATE, port: 5353, protocol: 'udp', reason: 'private' },
       { host: PRIVATE, port: 5432, protocol: 'tcp', reason: 'private' },
     ].sort(byHost));
+    // The kernel limits its ICMP errors, to 6 at once for each address; a connection without one sends its SYN again.
     const twice = told.refusals.find(({ port }) => port === 5432);
-    assert.equal(twice.count, 2);
+    assert.ok(twice.count >= 2, String(twice.count));
     for (const { first_at: first, last_at: last } of told.refusals) {
       assert.match(first, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
       assert.ok(first <= last, `${first} ${last}`);

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { call, must } from './support/api.mjs';
+import { Box } from './support/box.mjs';
 import { observed } from './support/conversation.mjs';
+import { query } from './support/database.mjs';
+import { WORKING_DIR } from './support/instance.mjs';
 import { killEverything } from './support/processes.mjs';
 import { assertAlike } from './support/recorded_differences.mjs';
 import { recording } from './support/recording.mjs';
@@ -10,9 +13,26 @@ import { compareRequests, fake, lastEvents, letModelSay, playRecording, replayOf
 import { restingSnapshot } from './support/socket.mjs';
 import { waitUntil } from './support/wait.mjs';
 
-for (const name of ['slow-command-interrupt', 'slow-command-pause']) {
-  test(`recording ${name}`, (t) => playRecording(t, name));
-}
+/** The recording with a command that lasts until a file exists, not five seconds, in which a busy machine may not go on. */
+const gated = (name) => JSON.parse(JSON.stringify(recording(name)).replaceAll('sleep 5; echo hi', 'until [ -e go ]; do sleep 0.1; done; echo hi'));
+
+/** The path of the recorded conversation, as deft named it. */
+const pathOf = (golden, replay) => replay.names.translate(golden.exchanges.find(({ path }) => /\/events$/.test(path ?? '')).path.replace('/events', ''));
+
+test('recording slow-command-interrupt', (t) => playRecording(t, 'slow-command-interrupt', { golden: gated('slow-command-interrupt') }));
+
+test('recording slow-command-pause', (t) => {
+  const golden = gated('slow-command-pause');
+  const during = async (replay) => {
+    const path = await waitUntil(async () => {
+      const seen = pathOf(golden, replay);
+      const [row] = await query("SELECT stop_requested FROM conversations WHERE id = :'id'::uuid", { id: seen.split('/').at(-1) });
+      return row?.stop_requested === 'pause' && seen;
+    }, 'the pause is requested');
+    assert.equal((await new Box(path, { key: replay.key }).upload(`${WORKING_DIR}/go`, '')).status, 200);
+  };
+  return playRecording(t, 'slow-command-pause', { golden, during });
+});
 
 test('recording slow-llm-interrupt', async (t) => {
   const golden = recording('slow-llm-interrupt');
@@ -40,7 +60,7 @@ test('recording restart-mid-conversation: deft continues where the original gave
   const replay = await replayOf(t, golden, { isTheirs: ({ id }) => theirs.has(id), isOurs });
   await replay.play('kill -9 the server while a command runs');
   await killEverything();
-  const path = replay.names.translate(golden.exchanges.find(({ path: one }) => /\/events$/.test(one ?? '')).path.replace('/events', ''));
+  const path = pathOf(golden, replay);
   const status = async () => (await call('GET', path, { key: replay.key }).catch(() => ({}))).json?.execution_status;
   await waitUntil(async () => await status() === 'finished', 'the run goes on to its end');
   await replay.leave();

@@ -1,5 +1,6 @@
 // A browser that is signed in to deft, with a list of the faults of its pages.
 import { chromium } from 'playwright-core';
+import { waitUntil } from '../e2e/support/wait.mjs';
 
 export const APP = process.env.DEFT_TEST_APP_URL ?? process.env.DEFT_APP_URL;
 export const LINK = process.env.DEFT_TEST_LINK ?? process.env.DEFT_SIGN_IN_LINK;
@@ -45,6 +46,25 @@ export async function visit(page, url) {
   for (;;) {
     const failed = await page.goto(url, { timeout: STEP_DEADLINE_MS }).then(() => undefined, (error) => error);
     if (!failed?.message.includes('ERR_NETWORK_CHANGED')) return failed;
+  }
+}
+
+/**
+ * Opens such a page by begin(), which resolves with the page, and waits for isThere(page); again if one of its later
+ * requests was ended so. Sandboxes of other files' tests change the network at any time.
+ */
+export async function openUncarried(context, begin, isThere) {
+  for (;;) {
+    let wasCut = false;
+    const note = (request) => { wasCut = wasCut || request.failure()?.errorText.includes('ERR_NETWORK_CHANGED'); };
+    context.on('requestfailed', note);
+    try {
+      const page = await begin();
+      await waitUntil(async () => wasCut || await isThere(page), 'the page is there', STEP_DEADLINE_MS);
+      if (!wasCut) return page;
+    } finally {
+      context.off('requestfailed', note);
+    }
   }
 }
 

@@ -34,6 +34,9 @@ test('agent-server 63: a picture and a file are attached to a message', LONG, as
     { name: 'dot.png', mimeType: 'image/png', buffer: PNG },
     { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('some notes\n') },
   ]);
+  // The names are shown while the files are read, and a message sent then has no files. The picture itself is shown
+  // when all of them were read.
+  await at('interactive-chat-box').getByAltText('dot.png').waitFor();
   await at('interactive-chat-box').getByText('notes.txt').first().waitFor();
   await say('Look at these', [command('cat notes.txt'), { text: 'I have looked.' }]);
   await shown('I have looked.');

@@ -19,10 +19,12 @@ test('agent-server 63: a risky action waits for confirmation', LONG, async () =>
   await at('save-button').click();
   await waitUntil(async () => (await must(200, 'GET', '/api/settings', { key })).conversation_settings.confirmation_mode, 'it is saved');
   const id = await begin('Risk it', [command('echo risky', 'HIGH'), { text: 'It went well.' }]);
+  await reaches(id, 'waiting_for_confirmation');
   await at('action-confirm-button').click();
   await shown('It went well.');
   await reaches(id, 'finished');
   await say('Once more', [command('echo riskier', 'HIGH'), { text: 'It was not done.' }]);
+  await reaches(id, 'waiting_for_confirmation');
   await at('action-reject-button').click();
   await reaches(id, 'idle');
 });

@@ -7,9 +7,8 @@ import { Conversation, llmOf, startRequest } from '../e2e/support/conversation.m
 import { query } from '../e2e/support/database.mjs';
 import { WORKING_DIR } from '../e2e/support/instance.mjs';
 import { signIn } from '../e2e/support/session.mjs';
-import { waitUntil } from '../e2e/support/wait.mjs';
 import { start as startModel } from '../fakes/openai.mjs';
-import { APP, launchBrowser, openPage, visit } from './browser.mjs';
+import { APP, launchBrowser, openPage, openUncarried, visit } from './browser.mjs';
 
 const PORT = 5173;
 
@@ -24,9 +23,6 @@ before(async () => {
   const box = new Box(conversation.path);
   await box.upload(`${WORKING_DIR}/site.py`, await readFile(new URL('../e2e/support/site.py', import.meta.url)));
   await box.run(`python3 site.py ${PORT}`);
-  // A browser drops its connections whenever a network interface appears or disappears: wait until the pool is full again.
-  await waitUntil(async () => (await query('SELECT 1 FROM warm_sandboxes WHERE is_ready')).length > 0, 'the next sandbox waits');
-  await waitUntil(async () => (await query("SELECT 1 FROM runtimes WHERE desired = 'deleted' OR status = 'starting'")).length === 0, 'no sandbox comes or goes');
 });
 
 after(async () => {
@@ -34,6 +30,12 @@ after(async () => {
   await conversation?.delete();
   await fake?.close();
 });
+
+/** Opens the address in the tab, and resolves with the tab. */
+async function visitTab(tab, url) {
+  assert.equal(await visit(tab, url), undefined);
+  return tab;
+}
 
 test('a preview link opens the sandbox\'s web server in a new tab', async () => {
   const { context, page, faults } = await openPage(browser);
@@ -45,13 +47,15 @@ test('a preview link opens the sandbox\'s web server in a new tab', async () => 
   assert.equal(await link.innerText(), `Port ${PORT}`);
   const url = await link.getAttribute('href');
   assert.match(url, /^http:\/\/5173-[a-z]{16}\.sandbox\.localhost:\d+$/);
-  const [tab] = await Promise.all([context.waitForEvent('page'), link.click()]);
-  await tab.waitForURL(`${url}/`);
+  const tab = await openUncarried(context, async () => {
+    const [opened] = await Promise.all([context.waitForEvent('page'), link.click()]);
+    return opened;
+  }, (opened) => opened.url() === `${url}/`);
+  await tab.waitForLoadState();
   assert.match(await tab.locator('body').innerText(), /"path": "\/"/, 'signed in on the way, and let through');
   assert.equal(await tab.evaluate('window.opener'), null);
 
-  assert.equal(await visit(tab, `${url}/page`), undefined);
-  await tab.getByText('POST echo []').waitFor();
+  await openUncarried(context, () => visitTab(tab, `${url}/page`), () => tab.getByText('POST echo []').isVisible());
   const cookies = await context.cookies(url);
   assert.deepEqual(cookies.filter((one) => one.name === 'deft_preview').map(({ domain, httpOnly, sameSite }) => ({ domain, httpOnly, sameSite })),
     [{ domain: new URL(url).hostname, httpOnly: true, sameSite: 'Lax' }]);
@@ -64,8 +68,8 @@ test('a browser that is not signed in is asked to sign in', async () => {
   const tab = await context.newPage();
   const [{ id }] = await query(`SELECT r.id FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id
     WHERE c.id = :'id'::uuid AND r.status = 'running'`, { id: conversation.id });
-  assert.equal(await visit(tab, `http://${PORT}-${id}.sandbox.localhost:${new URL(APP).port}/page`), undefined);
-  await tab.getByRole('heading', { name: 'Sign in first' }).waitFor();
+  const url = `http://${PORT}-${id}.sandbox.localhost:${new URL(APP).port}/page`;
+  await openUncarried(context, () => visitTab(tab, url), () => tab.getByRole('heading', { name: 'Sign in first' }).isVisible());
   assert.equal(new URL(tab.url()).origin, new URL(APP).origin);
   await context.close();
 });

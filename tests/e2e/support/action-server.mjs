@@ -167,8 +167,20 @@ export async function seen(file) {
   }
 }
 
-// Waits for the end of a process that is not a child.
-export const gone = (pid) => waitUntil(() => !fs.existsSync(`/proc/${pid}`), `process ${pid} is gone`);
+// When a process began, in the kernel's ticks since it booted; undefined if there is none of that number.
+function beginning(pid) {
+  try {
+    return fs.readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1).split(" ")[19];
+  } catch {
+    return undefined;
+  }
+}
+
+// Waits for the end of a process that is not a child. Its number may be another one's by then.
+export function gone(pid) {
+  const begun = beginning(pid);
+  return waitUntil(() => beginning(pid) !== begun || begun === undefined, `process ${pid} is gone`);
+}
 
 // The processor time a process has used, in hundredths of a second.
 export function cpuTicks(pid) {

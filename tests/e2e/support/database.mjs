@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { DATABASE_URL } from './instance.mjs';
+import { waitUntil } from './wait.mjs';
 
 const run = promisify(execFile);
 
@@ -32,8 +33,15 @@ async function countsOf(tables) {
   return row;
 }
 
-/** The number of rows of each table that most requests write to. */
-export const rowCounts = () => countsOf(['conversations', 'events', 'jobs', 'runtimes']);
+/** Work that writes rows, possibly of an earlier test: runs and jobs that wait or are under way. */
+const WORK = `SELECT id::text FROM conversations WHERE wanted_at IS NOT NULL OR lease_owner IS NOT NULL
+  UNION ALL SELECT kind FROM jobs WHERE done_at IS NULL`;
+
+/** The number of rows of each table that most requests write to, once no work is left that writes more of them. */
+export async function rowCounts() {
+  await waitUntil(async (saw) => saw(await query(WORK)).length === 0, 'all runs and jobs have ended');
+  return countsOf(['conversations', 'events', 'jobs', 'runtimes']);
+}
 
 /** The number of rows of every table. */
 export async function tableCounts() {

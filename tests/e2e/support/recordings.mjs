@@ -85,17 +85,22 @@ function titleErrors(golden) {
   return new Set(items.slice(0, Math.max(begun, 0)).filter(({ kind }) => kind === 'ConversationErrorEvent').map(({ id }) => id));
 }
 
-/** Plays a recording from its start to its end, for a new user. Before a release the recorded client closed its sockets. */
-export async function playRecording(t, name, options) {
-  const golden = recording(name);
+/**
+ * Plays a recording from its start to its end, for a new user. Before a release the recorded client closed its sockets.
+ * golden: the recording, with changes; during(replay): what is done meanwhile; isEnd: as compareRequests().
+ */
+export async function playRecording(t, name, { golden = recording(name), during = async () => {}, ...options } = {}) {
   letModelSay(golden);
   const from = fake.requests.length;
   const theirs = titleErrors(golden);
   const replay = await replayOf(t, golden, { isTheirs: ({ id }) => theirs.has(id), isOurs: isUnexecuted, isLeftOut: isOtherModel });
-  await replay.play('release');
-  await replay.end();
-  await replay.play();
-  await replay.end();
+  const play = async () => {
+    await replay.play('release');
+    await replay.end();
+    await replay.play();
+    await replay.end();
+  };
+  await Promise.all([play(), during(replay)]);
   compareRequests(golden, replay, from, options);
   assertAlike(name, replay);
 }

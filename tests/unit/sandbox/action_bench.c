@@ -96,6 +96,7 @@ int action_bench_set_up(void **state)
                                            .idle_timeout = mem_dup_text(""),
                                            .run_silence = mem_dup_text(""),
                                            .no_change_ms = 30000,
+                                           .job_wait_ms = 900,
                                            .browser = mem_dup_text(""),
                                            .browser_wait_ms = 30000,
                                            .browser_timeout_ms = 60000,

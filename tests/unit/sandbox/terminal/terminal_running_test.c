@@ -13,7 +13,7 @@
 #include "unit/sandbox/terminal/terminal_calls.h"
 #include "unit/sandbox/terminal/terminal_tests.h"
 
-enum { LATE_MS = 20000 };
+enum { LATE_MS = 20000, LONG_JOB_WAIT_MS = 50000 };
 
 #define INTERRUPT "POST /conversations/" CALLS_CONVERSATION "/interrupt"
 #define PREVIOUS "\"[Below is the output of the previous command.]\\n\""
@@ -190,11 +190,17 @@ static void foreground_timeout_is_capped(void **state)
 static void first_output_of_a_background_job_is_waited_for(void **state)
 {
     struct action_bench *bench = *state;
-    CLEANUP(bench_reply_done) struct bench_reply reply = call_terminal(
-        bench, "{\"command\":\"set +m; (sleep 0.2; echo pr$((0))nted; sleep 60) &\"}", "");
-    json_auto_t *body = json_loads(reply.body.text, 0, NULL);
-    json_t *metadata = json_object_get(json_object_get(body, "observation"), "metadata");
+    CLEANUP(bench_reply_done) struct bench_reply reply = {0, STRBUF_INIT, STRBUF_INIT};
+    json_auto_t *body = NULL;
+    json_t *metadata = NULL;
+    int64_t begun_ms = clock_monotonic_ms();
 
+    bench->config.job_wait_ms = LONG_JOB_WAIT_MS;
+    reply = call_terminal(
+        bench, "{\"command\":\"set +m; (sleep 1.2; echo pr$((0))nted; sleep 60) &\"}", "");
+    assert_true(clock_monotonic_ms() - begun_ms < LONG_JOB_WAIT_MS);
+    body = json_loads(reply.body.text, 0, NULL);
+    metadata = json_object_get(json_object_get(body, "observation"), "metadata");
     assert_reply(reply, 200, "observation.exit_code", "0");
     assert_non_null(strstr(reply.body.text, "pr0nted"));
     assert_true(json_int_or(metadata, "pid", -1) > 1);
@@ -204,12 +210,26 @@ static void first_output_of_a_background_job_is_waited_for(void **state)
 static void output_of_a_job_may_be_its_complaint(void **state)
 {
     struct action_bench *bench = *state;
-    CLEANUP(bench_reply_done) struct bench_reply reply = call_terminal(
+    CLEANUP(bench_reply_done) struct bench_reply reply = {0, STRBUF_INIT, STRBUF_INIT};
+
+    bench->config.job_wait_ms = LONG_JOB_WAIT_MS;
+    reply = call_terminal(
         bench, "{\"command\":\"set +m; (sleep 0.2; echo n$((0)) >&2; sleep 60) >/dev/null &\"}",
         "");
-
     assert_reply(reply, 200, "observation.exit_code", "0");
     assert_non_null(strstr(reply.body.text, "n0"));
+}
+
+static void job_that_redirects_its_output_late_is_not_waited_for(void **state)
+{
+    struct action_bench *bench = *state;
+    int64_t begun_ms = clock_monotonic_ms();
+
+    bench->config.job_wait_ms = LONG_JOB_WAIT_MS;
+    assert_terminal(bench,
+                    "{\"command\":\"set +m; (sleep 0.3; exec >/dev/null 2>&1; exec sleep 60) &\"}",
+                    "exit_code", "0");
+    assert_true(clock_monotonic_ms() - begun_ms < LONG_JOB_WAIT_MS);
 }
 
 /* One that prints again and again is not waited for longer. */
@@ -406,6 +426,7 @@ int terminal_running_tests(void)
         BENCH_TEST(keys_are_typed_without_a_line_end),
         BENCH_TEST(foreground_timeout_is_capped),
         BENCH_TEST(first_output_of_a_background_job_is_waited_for),
+        BENCH_TEST(job_that_redirects_its_output_late_is_not_waited_for),
         BENCH_TEST(output_of_a_job_may_be_its_complaint),
         BENCH_TEST(job_that_prints_without_end_is_left_alone),
         BENCH_TEST(later_output_of_a_job_is_read_by_an_empty_command),

@@ -56,7 +56,7 @@ static void take_entry(struct folder_list *list, int folder_fd, const char *name
         list_folder(list, fd, depth + 1);
 }
 
-/* Closes fd. */
+/* Closes fd, which the stream reads from. */
 static void list_folder(struct folder_list *list, int fd, int depth)
 {
     DIR *stream = fdopendir(fd);
@@ -74,7 +74,7 @@ static void list_folder(struct folder_list *list, int fd, int depth)
         if (!text_ends_with(list->path.text, "/"))
             strbuf_append_char(&list->path, '/');
         strbuf_append(&list->path, entry->d_name);
-        take_entry(list, dirfd(stream), entry->d_name, depth);
+        take_entry(list, fd, entry->d_name, depth);
         strbuf_truncate(&list->path, len);
     }
     (void)closedir(stream);

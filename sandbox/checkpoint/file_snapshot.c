@@ -145,14 +145,15 @@ static bool is_itself_or_parent(const char *name)
     return text_equal(name, ".") || text_equal(name, "..");
 }
 
-static int read_entries(struct walk *walk, DIR *entries, const char *path, struct error *err)
+/* A folder: its stream, and the descriptor that the stream reads from. */
+static int read_entries(struct walk *walk, DIR *entries, int fd, const char *path,
+                        struct error *err)
 {
     const struct dirent *entry = NULL;
 
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's */
     for (entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        if (!is_itself_or_parent(entry->d_name) &&
-            look_at(walk, dirfd(entries), path, entry->d_name, err) < 0)
+        if (!is_itself_or_parent(entry->d_name) && look_at(walk, fd, path, entry->d_name, err) < 0)
             return -1;
     }
     return 0;
@@ -175,7 +176,7 @@ static int read_folder(struct walk *walk, const char *path, struct error *err)
         fd_close(&fd);
         return 0;
     }
-    rc = read_entries(walk, entries, path, err);
+    rc = read_entries(walk, entries, fd, path, err);
     (void)closedir(entries);
     return rc;
 }

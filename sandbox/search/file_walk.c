@@ -82,7 +82,7 @@ static void take_entry(struct walker *walker, int folder_fd, const char *name, i
         walk_folder(walker, fd, depth + 1);
 }
 
-/* Closes fd. */
+/* Closes fd, which the stream reads from. */
 static void walk_folder(struct walker *walker, int fd, int depth)
 {
     DIR *stream = fdopendir(fd);
@@ -100,7 +100,7 @@ static void walk_folder(struct walker *walker, int fd, int depth)
             continue;
         strbuf_append_char(&walker->path, '/');
         strbuf_append(&walker->path, entry->d_name);
-        take_entry(walker, dirfd(stream), entry->d_name, depth);
+        take_entry(walker, fd, entry->d_name, depth);
         strbuf_truncate(&walker->path, len);
     }
     (void)closedir(stream);

@@ -4,6 +4,7 @@
  *
  * Ownership: whoever has the event calls stored_event_drop().
  * Threading: an event belongs to one thread, since reading its body may unpack it.
+ * Decision: docs/decisions/0108-settled-events-as-text.md
  */
 #ifndef DEFT_STORE_CONVERSATION_STORED_EVENT_H
 #define DEFT_STORE_CONVERSATION_STORED_EVENT_H

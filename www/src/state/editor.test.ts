@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { webcrypto } from "node:crypto";
 import { beforeEach, test } from "node:test";
 import type { EventBase } from "../api/wire";
 import type { Edit } from "../model/edit";
@@ -9,6 +10,9 @@ import { LogReader } from "./log_reader";
 import { Sender } from "./sender";
 import { INITIAL_STATE, type SessionState } from "./session_state";
 import { loadEdit, loadOutbox, saveEdit } from "./storage";
+
+// Browsers have it, Node.js 18 does not.
+if (!("crypto" in globalThis)) Object.assign(globalThis, { crypto: webcrypto });
 
 function message(id: string, words: string, source = "user"): EventBase {
     return Object.assign({ id, timestamp: "2026-01-15T10:30:00.000000", source, kind: "MessageEvent" }, { llm_message: { role: source, content: words } });

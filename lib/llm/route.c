@@ -249,7 +249,7 @@ static int choose_gemini(struct llm_route *route, const char *base_url, const ch
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
 
-    if (!route->provider->has_chat)
+    if (!route->provider->has_chat || base_url == NULL)
         return 0;
     if (text_equal(mode, "responses"))
         return llm_error_set(llm_error, LLM_CAUSE_BAD_REQUEST,

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -102,21 +103,22 @@ static int wait_listening(pid_t pid, int said_fd, struct error *err)
     return 0;
 }
 
-/* Of the editor's output, next to the journal. Returns -1 with err. */
-static int open_log(const struct action_config *config, struct error *err)
+/* Of the editor's output, without a name: nobody else reads it. Returns -1 with err. */
+static int open_log(struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    int fd = -1;
+    char path[] = "/tmp/.deft-editor-XXXXXX";
+    int fd = mkostemp(path, O_CLOEXEC);
 
-    strbuf_appendf(&path, "%s/editor.log", config->journal_dir);
-    fd = open(path.text, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    return fd >= 0 ? fd : error_set(err, ERROR_UNAVAILABLE, "%s: %m", path.text);
+    if (fd < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "%s: %m", path);
+    (void)unlink(path);
+    return fd;
 }
 
 static int start_editor(const struct action_config *config, const struct found_editor *found,
                         char *const *environment, struct error *err)
 {
-    CLEANUP(fd_close) int said_fd = open_log(config, err);
+    CLEANUP(fd_close) int said_fd = open_log(err);
     CLEANUP(fd_close) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     char token[PREVIEW_EDITOR_TOKEN_BYTES] = "";
     char port[PORT_TEXT_BYTES] = "";

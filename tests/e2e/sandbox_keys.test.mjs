@@ -23,7 +23,7 @@ const PUBLIC = ['GET /', 'GET /alive', 'GET /health', 'GET /ready', 'GET /server
 const ITSELF = ['GET /api/vscode/url', 'GET /api/vscode/status', 'POST /execute_action', 'POST /list_files', 'POST /upload_file', 'GET /download_files', 'GET /vscode/connection_token', 'POST /update_mcp_server'];
 const READS = [
   'GET /api/conversations', 'GET /api/conversations/search', 'GET /api/conversations/count', `GET ${ONE}`, `GET ${ONE}/events`, `GET ${ONE}/events/search`, `GET ${ONE}/events/count`, `GET ${ONE}/events/{}`,
-  `GET ${ONE}/agent_final_response`, `GET ${ONE}/runtime`, `GET ${ONE}/checkpoints`, `GET ${ONE}/egress_refusals`, `GET ${ONE}/previews`, `GET ${ONE}/workspace`, `GET ${ONE}/workspace/{}`, `GET ${ONE}/vscode/url`, `GET ${ONE}/vscode/status`,
+  `GET ${ONE}/agent_final_response`, `GET ${ONE}/runtime`, `GET ${ONE}/checkpoints`, `GET ${ONE}/checkpoints/at`, `GET ${ONE}/branches`, `GET ${ONE}/egress_refusals`, `GET ${ONE}/previews`, `GET ${ONE}/workspace`, `GET ${ONE}/workspace/{}`, `GET ${ONE}/vscode/url`, `GET ${ONE}/vscode/status`,
   'GET /api/file/download-trajectory/{}', `GET ${ONE}/file/download-trajectory/{}`, 'POST /api/auth/workspace-session',
 ];
 const DRIVES = [

@@ -82,6 +82,18 @@ void stored_event_pack(struct stored_event *event)
     event->body = NULL;
 }
 
+struct stored_event stored_event_copy(const struct stored_event *event)
+{
+    struct stored_event copy = *event;
+
+    copy.body =
+        event->body == NULL && event->packed != NULL ? unpack(event) : json_incref(event->body);
+    copy.packed = NULL;
+    copy.packed_len = 0;
+    copy.summary = NULL;
+    return copy;
+}
+
 void stored_event_drop(struct stored_event *event)
 {
     json_decref(event->body);

@@ -49,6 +49,12 @@ json_t *stored_event_json(const struct stored_event *event) NONNULL MUST_CHECK;
 void stored_event_pack(struct stored_event *event) NONNULL;
 /* Its response_id, or "". */
 const char *stored_event_response(const struct stored_event *event) NONNULL MUST_CHECK;
+/*
+ * A copy for another history, such as a part of this one; without the summary, whose place is in
+ * this one. Neither packs or unpacks the other. The caller drops it, and before the event: it
+ * borrows call_id and response_id.
+ */
+struct stored_event stored_event_copy(const struct stored_event *event) NONNULL MUST_CHECK;
 void stored_event_drop(struct stored_event *event) NONNULL;
 
 #endif

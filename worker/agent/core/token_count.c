@@ -61,23 +61,21 @@ size_t token_count_sum(const struct token_count *count)
 
 static size_t weigh(const struct history *history, size_t index)
 {
-    struct stored_event events[2] = {history->items[index]};
-    const struct history part = {.items = events, .n = 1};
-    const struct history pair = {.items = events, .n = 2};
+    struct stored_event events[2] = {stored_event_copy(&history->items[index])};
+    struct history part = {.items = events, .n = 1};
     const struct stored_event *result = NULL;
     struct token_count count = {0, 0};
     json_auto_t *messages = json_array();
 
-    events[0].summary = NULL;
     if (stored_event_is(&events[0], "ActionEvent"))
         result = history_find_result(history, index);
-    if (result != NULL) {
-        events[1] = *result;
-        events[1].summary = NULL;
-    }
-    messages_append_as_said(messages, result != NULL ? &pair : &part);
+    if (result != NULL)
+        events[part.n++] = stored_event_copy(result);
+    messages_append_as_said(messages, &part);
     for (size_t i = 0; i < json_array_size(messages); i++)
         token_count_add(&count, json_array_get(messages, i));
+    for (size_t i = 0; i < part.n; i++)
+        stored_event_drop(&events[i]);
     return token_count_sum(&count);
 }
 

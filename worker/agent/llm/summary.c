@@ -98,16 +98,13 @@ static void append_summaries(const struct history *history, const struct model_v
 static void append_events(const struct history *history, const struct model_view_range *range,
                           struct preview *preview)
 {
-    struct history part = HISTORY_INIT;
+    CLEANUP(history_done) struct history part = HISTORY_INIT;
     json_auto_t *messages = json_array();
 
     part.items = mem_alloc_array(range->events.n, sizeof(*part.items));
-    for (size_t i = 0; i < range->events.n; i++) {
-        part.items[part.n] = history->items[range->events.items[i]];
-        part.items[part.n++].summary = NULL;
-    }
+    for (size_t i = 0; i < range->events.n; i++)
+        part.items[part.n++] = stored_event_copy(&history->items[range->events.items[i]]);
     messages_append_as_said(messages, &part);
-    mem_free(part.items);
     for (size_t i = 0; i < json_array_size(messages); i++)
         append_message(preview, json_array_get(messages, i));
 }

@@ -527,6 +527,17 @@ static void stored_text_that_cannot_be_read_is_our_own_fault(void **state)
 
 /* --- packed events --- */
 
+static void assert_copies(const struct stored_event *event, const json_t *json)
+{
+    struct stored_event copy = stored_event_copy(event);
+
+    assert_true(json_equal(stored_event_json(&copy), json) == 1);
+    assert_string_equal(copy.kind, event->kind);
+    assert_ptr_equal(copy.call_id, event->call_id);
+    assert_null(copy.summary);
+    stored_event_drop(&copy);
+}
+
 static void assert_packs(const char *kind, const char *text, bool is_packed)
 {
     struct stored_event event = {.seq = 1};
@@ -534,8 +545,11 @@ static void assert_packs(const char *kind, const char *text, bool is_packed)
 
     assert_non_null(json);
     stored_event_set_body(&event, kind, json_deep_copy(json));
+    event.summary = json;
+    assert_copies(&event, json);
     for (size_t i = 0; i < 3; i++) {
         stored_event_pack(&event);
+        assert_copies(&event, json);
         assert_int_equal(event.body == NULL, is_packed);
         stored_event_pack(&event);
         assert_true(json_equal(stored_event_json(&event), json) == 1);

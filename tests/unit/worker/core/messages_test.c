@@ -11,10 +11,13 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "store/conversation/event_store.h"
+#include "worker/agent/core/agent.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/messages.h"
 #include "worker/agent/core/model_view.h"
+#include "worker/agent/core/token_count.h"
 #include "worker/agent/core/transcript.h"
+#include "worker/agent/llm/summary.h"
 #include "worker/events.h"
 
 static void assert_json_equal(const json_t *actual, const json_t *expected)
@@ -221,6 +224,56 @@ static void settled_calls_are_packed(void **state)
     assert_false(is_packed(&history.items[0]));
     transcript_pack(&transcript, &history);
     assert_true(is_packed(&history.items[0]));
+}
+
+/* What jansson has allocated and not freed. */
+static ptrdiff_t n_blocks;
+
+static void *alloc_counted(size_t size)
+{
+    n_blocks++;
+    return mem_resize(NULL, size);
+}
+
+static void free_counted(void *block)
+{
+    n_blocks -= block != NULL;
+    mem_free(block);
+}
+
+/* A condenser reads old events, which stay packed, and keeps nothing of them. */
+static void packed_events_are_weighed_and_summarised(void **state)
+{
+    enum { STEPS = 10, NEWEST = 8 };
+    struct agent agent = {.context = NULL};
+    struct history *history = &agent.history;
+    CLEANUP(model_view_range_done) struct model_view_range range = MODEL_VIEW_RANGE_INIT;
+    size_t tokens[2 * STEPS] = {0};
+    size_t packed_tokens[2 * STEPS] = {0};
+    size_t n_longest = 0;
+    ptrdiff_t n_before = 0;
+
+    (void)state;
+    json_set_alloc_funcs(alloc_counted, free_counted);
+    for (size_t i = 0; i < STEPS; i++)
+        add_step(history, i);
+    for (size_t i = 0; i < history->n; i++)
+        index_list_add(&range.events, i);
+    token_count_events(history, tokens);
+    n_longest = summary_longest_preview(&agent, &range);
+    assert_true(n_longest > 0);
+    for (size_t i = 0; i < history->n - NEWEST; i++)
+        stored_event_pack(&history->items[i]);
+    n_before = n_blocks;
+    token_count_events(history, packed_tokens);
+    assert_memory_equal(packed_tokens, tokens, sizeof(tokens));
+    assert_int_equal(summary_longest_preview(&agent, &range), n_longest);
+    assert_int_equal(n_blocks, n_before);
+    for (size_t i = 0; i < history->n; i++)
+        assert_int_equal(is_packed(&history->items[i]), i < history->n - NEWEST);
+    history_done(history);
+    assert_int_equal(n_blocks, 0);
+    json_setup();
 }
 
 static void a_transcript_grows_with_its_history(void **state)
@@ -484,6 +537,7 @@ int messages_tests(void)
         cmocka_unit_test(messages_are_as_recorded),
         cmocka_unit_test(a_transcript_grows_with_its_history),
         cmocka_unit_test(settled_calls_are_packed),
+        cmocka_unit_test(packed_events_are_weighed_and_summarised),
         cmocka_unit_test(a_switched_model_gets_its_own_form),
         cmocka_unit_test(a_transcript_grows_past_what_was_not_heard),
         cmocka_unit_test(an_answer_with_a_bad_call_stays_one_message),

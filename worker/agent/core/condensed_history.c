@@ -64,9 +64,24 @@ static void keep_first_words(const struct history *history, bool *kept)
         kept[first - history->items] = true;
 }
 
+/* True if a reading adds to a message of the view; the others can be many. */
+static bool adds_to_view(const struct history *history, const json_t *knowledge)
+{
+    if (!project_knowledge_has_extra(knowledge))
+        return false;
+    for (size_t i = 0; i < history->n; i++) {
+        const struct stored_event *event = &history->items[i];
+
+        if (stored_event_is(event, "MessageEvent") && model_view_reads(event) &&
+            project_knowledge_extra(knowledge, event->id.text) != NULL)
+            return true;
+    }
+    return false;
+}
+
 /*
- * The newest reading of the workspace, and those that add to messages; also the first one, which
- * workers of the release before need.
+ * The newest reading of the workspace, and those that add to messages of the view; also the first,
+ * which workers of the release before need.
  */
 static void keep_knowledge(const struct history *history, bool *kept)
 {
@@ -78,7 +93,7 @@ static void keep_knowledge(const struct history *history, bool *kept)
 
         if (knowledge == NULL)
             continue;
-        if (is_first || knowledge == newest || project_knowledge_has_extra(knowledge))
+        if (is_first || knowledge == newest || adds_to_view(history, knowledge))
             kept[i] = true;
         is_first = false;
     }

@@ -18,6 +18,7 @@
 #include "llm/gemini_rules.h"
 #include "model/event/event.h"
 #include "model/limits.h"
+#include "model/prompt/project_knowledge.h"
 #include "store/conversation/branch_store.h"
 #include "store/conversation/condensed_view_store.h"
 #include "store/conversation/conversation_store.h"
@@ -539,9 +540,50 @@ static void short_load_equals_the_whole_log(void **state)
     assert_true(n_short > N_LOGS / 2);
 }
 
+/* A reading, and the message that it adds to. */
+#define READ_ID(n) "00000000-0000-4000-8000-00000000000" n
+#define READ_MESSAGE(n)                                                                            \
+    "{\"id\": \"" READ_ID(n) "\", \"kind\": \"MessageEvent\", \"source\": \"user\"}"
+#define READING(n)                                                                                 \
+    "{\"id\": \"00000000-0000-4000-9000-00000000000" n                                             \
+    "\", \"kind\": \"ConversationStateUpdateEvent\", \"key\": \"agent_state\", \"value\": {"       \
+    "\"project_knowledge\": {\"messages\": {\"" READ_ID(n) "\": {\"extended_content\": []}}}}}"
+
+static void readings_for_forgotten_messages_are_left_out(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    size_t n_readings = 0;
+
+    (void)state;
+    history_add_text(
+        &history,
+        "[" READ_MESSAGE("0") "," READING("0") "," READ_MESSAGE("1") "," READING("1") "," READ_MESSAGE(
+            "2") "," READING("2") "," READ_MESSAGE("3") "," READING("3") ","
+                                                                         "{\"kind\": "
+                                                                         "\"Condensation\", "
+                                                                         "\"summary\": \"s\", "
+                                                                         "\"summary_offset\": 1,"
+                                                                         " \"forgotten_event_ids\":"
+                                                                         " [\"" READ_ID(
+                                                                             "0") "\", \"" READ_ID("1") "\"]}]");
+    assert_true(model_view_apply(&history, 0));
+    assert_true(condensed_history_compact(&history, 0));
+    for (size_t i = 0; i < history.n; i++) {
+        const json_t *knowledge = stored_event_knowledge(&history.items[i]);
+
+        if (knowledge == NULL)
+            continue;
+        /* The first is for workers of the release before. */
+        assert_null(project_knowledge_extra(knowledge, READ_ID("1")));
+        n_readings++;
+    }
+    assert_int_equal(n_readings, 3);
+}
+
 int condensed_history_tests(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(readings_for_forgotten_messages_are_left_out),
         cmocka_unit_test_setup_teardown(short_load_equals_the_whole_log, run_fixture_set_up,
                                         run_fixture_tear_down),
     };

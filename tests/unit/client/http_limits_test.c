@@ -277,6 +277,33 @@ static void connections_are_used_again_by_many_calls(void **state)
     test_server_stop(server);
 }
 
+/* The oldest are ended; each call ends one, even if the calls before ended all together. */
+static void few_idle_connections_stay_after_many_calls(void **state)
+{
+    enum { N_HELD = 340, N_STAY = 256 + 1, N_NEXT = N_HELD - N_STAY };
+    const struct test_reply reply = {.n_requests = N_HELD};
+    const struct fixture *fixture = *state;
+    struct test_server *server = test_server_start(&reply, 1, NULL);
+    const char *url = test_server_url(server, "/");
+    const struct http_request request = fixture_get(url);
+    struct http_call *held[N_HELD] = {NULL};
+    struct error err = ERROR_INIT;
+
+    for (size_t i = 0; fixture->direct == NULL && i < N_HELD; i++)
+        assert_int_equal(fixture_start(fixture, &request, &held[i], &err), 0);
+    for (size_t i = 0; fixture->direct == NULL && i < N_HELD; i++)
+        assert_int_equal(http_wait(held[i], &err), 0);
+    for (size_t i = 0; fixture->direct == NULL && i < N_NEXT; i++)
+        assert_int_equal(fixture_run_get(fixture, url), ERROR_NONE);
+    if (fixture->direct == NULL) {
+        assert_true(test_server_wait_ended(server, N_HELD - N_STAY));
+        assert_int_equal(test_server_n_connections(server), N_HELD);
+    }
+    for (size_t i = 0; i < N_HELD; i++)
+        http_call_free(held[i]);
+    test_server_stop(server);
+}
+
 static void freed_call_leaves_its_connection(void **state)
 {
     struct test_server *server = test_server_start(silent_reply, 1, NULL);
@@ -434,6 +461,7 @@ int main(void)
         cmocka_unit_test(head_has_no_body),
         cmocka_unit_test(own_connection_is_shared_with_no_call),
         cmocka_unit_test(connections_are_used_again_by_many_calls),
+        cmocka_unit_test(few_idle_connections_stay_after_many_calls),
         cmocka_unit_test(freed_call_leaves_its_connection),
         cmocka_unit_test(cancelled_call_leaves_its_connection),
         cmocka_unit_test(drained_call_leaves_its_connection_in_time),

@@ -30,6 +30,14 @@ static bool has_image(const struct stored_event *event)
     return false;
 }
 
+/* The source of calls and results is known without their bodies, which may be packed. */
+static bool is_agents(const struct stored_event *event)
+{
+    return stored_event_is(event, "ActionEvent") ||
+           (!stored_event_is(event, "ObservationEvent") &&
+            text_equal(json_text_or(stored_event_json(event), "source", ""), "agent"));
+}
+
 bool vision_is_asked(const struct history *history)
 {
     bool has_words = false;
@@ -41,7 +49,7 @@ bool vision_is_asked(const struct history *history)
         if (is_users && has_image(event))
             return true;
         /* The agent has seen what comes before its own words. */
-        if (has_words && text_equal(json_text_or(stored_event_json(event), "source", ""), "agent"))
+        if (has_words && is_agents(event))
             return false;
         has_words = has_words || is_users;
     }

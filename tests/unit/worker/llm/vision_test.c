@@ -42,11 +42,28 @@ static void an_image_that_was_answered_does_not(void **state)
     assert_false(is_asked("[" PICTURE ", " AGENT("a cat") ", " USER("a") ", " AGENT("b") "]"));
 }
 
+/* Which would be unpacked in each step of a turn. */
+static void the_calls_of_the_turn_before_stay_packed(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+
+    (void)state;
+    history_add_text(&history, "[" PICTURE ", " ACTION("1", "x") ", " RESULT("1", "y") ", " USER(
+                                   "and now?") ", " ACTION("2", "x") "]");
+    for (size_t i = 0; i < history.n; i++)
+        stored_event_pack(&history.items[i]);
+    assert_false(vision_is_asked(&history));
+    assert_null(history.items[1].body);
+    assert_null(history.items[2].body);
+    assert_null(history.items[4].body);
+}
+
 int vision_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_image_of_the_last_words_asks),
         cmocka_unit_test(an_image_that_was_answered_does_not),
+        cmocka_unit_test(the_calls_of_the_turn_before_stay_packed),
     };
 
     return cmocka_run_group_tests_name("worker/vision", tests, NULL, NULL);

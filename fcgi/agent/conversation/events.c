@@ -29,14 +29,12 @@ struct event_search {
     char since[CLOCK_TEXT_BYTES];
     char before[CLOCK_TEXT_BYTES];
     bool is_empty; /* no event can match */
-    struct strbuf path_low;
-    struct strbuf path_high;
+    struct strbuf path;
 };
 
 static void event_search_done(struct event_search *search)
 {
-    strbuf_done(&search->path_low);
-    strbuf_done(&search->path_high);
+    strbuf_done(&search->path);
 }
 
 /* Reads an ISO time of the query as the naive text that events contain. */
@@ -112,11 +110,10 @@ static int read_path(const struct request *request, struct event_search *search,
         return -1;
     if (!on_path)
         return 0;
-    if (branch_store_find_path(request->context->db, &search->filter.conversation_id,
-                               &search->path_low, &search->path_high, err) < 0)
+    if (branch_store_find_path(request->context->db, &search->filter.conversation_id, &search->path,
+                               err) < 0)
         return -1;
-    search->filter.path_low = search->path_low.text;
-    search->filter.path_high = search->path_high.text;
+    search->filter.path = search->path.text;
     return 0;
 }
 
@@ -124,8 +121,8 @@ static int read_path(const struct request *request, struct event_search *search,
 static int events_search(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
-    CLEANUP(event_search_done) struct event_search search = {
-        .filter = {.limit = PAGE_MAX_ITEMS}, .path_low = STRBUF_INIT, .path_high = STRBUF_INIT};
+    CLEANUP(event_search_done) struct event_search search = {.filter = {.limit = PAGE_MAX_ITEMS},
+                                                             .path = STRBUF_INIT};
     const struct conversation_scope scope = principal_scope(&request->principal);
     size_t order = 0;
 

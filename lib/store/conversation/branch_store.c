@@ -1,5 +1,7 @@
 #include "store/conversation/branch_store.h"
 
+#include <inttypes.h>
+
 #include <jansson.h>
 #include <libpq-fe.h>
 
@@ -292,8 +294,27 @@ int branch_store_prune(struct db *db, const struct uuid *conversation_id, struct
 
 /* --- reading --- */
 
+/* As an int8multirange. The end of the log has no number: its range is open. */
+static void append_ranges(const struct path *path, struct strbuf *text)
+{
+    const char *separator = "";
+
+    strbuf_append_char(text, '{');
+    for (size_t i = 0; i < path->n; i++) {
+        if (path->low[i] > path->high[i])
+            continue;
+        strbuf_appendf(text, "%s[%" PRId64 ",", separator, path->low[i]);
+        if (path->high[i] < INT64_MAX)
+            strbuf_appendf(text, "%" PRId64 "]", path->high[i]);
+        else
+            strbuf_append_char(text, ')');
+        separator = ",";
+    }
+    strbuf_append_char(text, '}');
+}
+
 int branch_store_find_path(struct db *db, const struct uuid *conversation_id,
-                           struct strbuf *low_out, struct strbuf *high_out, struct error *err)
+                           struct strbuf *path_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *branches = NULL;
     CLEANUP(path_done) struct path path = PATH_INIT;
@@ -301,7 +322,7 @@ int branch_store_find_path(struct db *db, const struct uuid *conversation_id,
     if (db_read(db, SQL_BRANCHES, DB_PARAMS(conversation_id->text), &branches, err) < 0)
         return error_wrap(err, "finding the path of %s", conversation_id->text);
     path_fill(&path, branches, INT64_MAX);
-    path_to_arrays(&path, low_out, high_out);
+    append_ranges(&path, path_out);
     return 0;
 }
 

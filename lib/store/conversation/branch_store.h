@@ -43,12 +43,11 @@ int branch_store_prune(struct db *db, const struct uuid *conversation_id, struct
                        struct error *err) NONNULL MUST_CHECK;
 
 /*
- * The path to the end of the log, as two arrays for PostgreSQL: the first and the last seqs of its
- * segments. All of the log if it has no branches, or if there is no such conversation.
+ * Appends the path to the end of the log, as an int8multirange of seqs. All of the log if it has no
+ * branches, or if there is no such conversation.
  */
 int branch_store_find_path(struct db *db, const struct uuid *conversation_id,
-                           struct strbuf *low_out, struct strbuf *high_out,
-                           struct error *err) NONNULL MUST_CHECK;
+                           struct strbuf *path_out, struct error *err) NONNULL MUST_CHECK;
 
 /*
  * Appends {"items": [{"parent_event_id", "first_event_id"}]}, the newest branches (at most 1000),

@@ -34,16 +34,15 @@ enum { LOAD_CHUNK = 500 };
  * The page's rows and one more, whose id starts the next page. The same statement checks the
  * conversation: no row means that the scope does not have it, a row of nulls that no event matches.
  * The page's start is a bound on seq, so that a page deep in a long log is found by the primary
- * key. $11 and $12: the first and last seqs of the stretches that are searched, NULL for all.
+ * key. $11: the seqs of the path, NULL for the whole log; as a multirange, which PostgreSQL
+ * searches by halves, since a log may have thousands of branches.
  */
 #define SEARCH(compare, fallback, direction)                                                       \
     "SELECT e.id, e.body FROM conversations c LEFT JOIN LATERAL"                                   \
     " (SELECT e.seq, e.id, e.body FROM events e WHERE " EVENT_FILTER "  AND e.seq " compare        \
     " coalesce((SELECT f.seq FROM events f"                                                        \
     "   WHERE f.conversation_id = $1::uuid AND f.id = $7::uuid), " fallback ")"                    \
-    "  AND ($11::bigint[] IS NULL OR EXISTS (SELECT"                                               \
-    "   FROM unnest($11::bigint[], $12::bigint[]) AS part (low, high)"                             \
-    "   WHERE e.seq BETWEEN part.low AND part.high))"                                              \
+    "  AND ($11::int8multirange IS NULL OR e.seq <@ $11::int8multirange)"                          \
     "  ORDER BY e.seq " direction " LIMIT $8::bigint + 1) e ON true"                               \
     " WHERE c.id = $1::uuid AND c.user_id = $9::uuid"                                              \
     " AND ($10::text IS NULL OR c.runtime_session = $10) ORDER BY e.seq " direction
@@ -106,8 +105,7 @@ int event_store_search(struct db *db, const struct conversation_scope *scope,
     if (db_read(db, filter->descending ? SQL_SEARCH_DESC : SQL_SEARCH,
                 DB_PARAMS(filter->conversation_id.text, filter->kind, filter->source, filter->body,
                           filter->since, filter->before, db_uuid(&page_id), limit.text,
-                          scope->user_id.text, scope->runtime_session, filter->path_low,
-                          filter->path_high),
+                          scope->user_id.text, scope->runtime_session, filter->path),
                 &rows, err) < 0)
         return error_wrap(err, "searching events of %s", filter->conversation_id.text);
     if (PQntuples(rows) == 0)

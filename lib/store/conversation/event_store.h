@@ -29,8 +29,7 @@ struct event_filter {
     bool descending;
     const char *page_id; /* event id; unknown or NULL: the first page */
     /* of a search: see branch_store_find_path(); NULL: all events */
-    const char *path_low;
-    const char *path_high;
+    const char *path;
     int64_t limit;
 };
 

@@ -31,17 +31,14 @@ static void assert_path(const struct test_log *log, const char *expected)
 /* The seqs that a search along the path finds, in pages of two. */
 static void append_searched(const struct test_log *log, bool descending, struct strbuf *seqs)
 {
-    CLEANUP(strbuf_done) struct strbuf low = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf high = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     struct event_filter filter = {
         .conversation_id = log->conversation.id, .limit = 2, .descending = descending};
     json_auto_t *page = NULL;
     struct error err = ERROR_INIT;
 
-    assert_done(branch_store_find_path(log->fixture->db, &log->conversation.id, &low, &high, &err),
-                &err);
-    filter.path_low = low.text;
-    filter.path_high = high.text;
+    assert_done(branch_store_find_path(log->fixture->db, &log->conversation.id, &path, &err), &err);
+    filter.path = path.text;
     do {
         CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
         json_t *next = NULL;

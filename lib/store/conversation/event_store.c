@@ -35,14 +35,18 @@ enum { LOAD_CHUNK = 500 };
  * conversation: no row means that the scope does not have it, a row of nulls that no event matches.
  * The page's start is a bound on seq, so that a page deep in a long log is found by the primary
  * key. $11: the seqs of the path, NULL for the whole log; as a multirange, which PostgreSQL
- * searches by halves, since a log may have thousands of branches.
+ * searches by halves, since a log may have thousands of branches. A call whose result is off the
+ * path was never made, as in branch_store_prune().
  */
 #define SEARCH(compare, fallback, direction)                                                       \
     "SELECT e.id, e.body FROM conversations c LEFT JOIN LATERAL"                                   \
     " (SELECT e.seq, e.id, e.body FROM events e WHERE " EVENT_FILTER "  AND e.seq " compare        \
     " coalesce((SELECT f.seq FROM events f"                                                        \
     "   WHERE f.conversation_id = $1::uuid AND f.id = $7::uuid), " fallback ")"                    \
-    "  AND ($11::int8multirange IS NULL OR e.seq <@ $11::int8multirange)"                          \
+    "  AND ($11::int8multirange IS NULL OR (e.seq <@ $11::int8multirange"                          \
+    "   AND NOT (e.kind = 'ActionEvent' AND EXISTS (SELECT FROM events r"                          \
+    "    WHERE r.conversation_id = $1::uuid AND r.result_of = e.id"                                \
+    "    AND NOT r.seq <@ $11::int8multirange))))"                                                 \
     "  ORDER BY e.seq " direction " LIMIT $8::bigint + 1) e ON true"                               \
     " WHERE c.id = $1::uuid AND c.user_id = $9::uuid"                                              \
     " AND ($10::text IS NULL OR c.runtime_session = $10) ORDER BY e.seq " direction

@@ -94,6 +94,19 @@ static void search_along_the_path_leaves_out_other_branches(void **state)
     assert_searched(&log, "", "");
 }
 
+/* A client would take it for one that waits for a decision, and the model does not see it. */
+static void search_along_the_path_leaves_out_calls_whose_results_are_off_it(void **state)
+{
+    CLEANUP(test_log_done) struct test_log log = test_log_new(*state);
+
+    test_log_add(&log, "ucrcur");
+    assert_searched(&log, "1,2,3,4,5,6,", "6,5,4,3,2,1,");
+    test_log_go_back(&log, 4);
+    assert_searched(&log, "1,2,3,", "3,2,1,");
+    test_log_add(&log, "uc");
+    assert_searched(&log, "1,2,3,7,8,", "8,7,3,2,1,");
+}
+
 static void assert_branches(const struct test_log *log, const char *expected)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -359,6 +372,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(going_back_again_replaces_what_nothing_followed),
         cmocka_unit_test(path_follows_branches_of_branches),
         cmocka_unit_test(search_along_the_path_leaves_out_other_branches),
+        cmocka_unit_test(search_along_the_path_leaves_out_calls_whose_results_are_off_it),
         cmocka_unit_test(branches_are_listed_oldest_first),
         cmocka_unit_test(call_whose_result_is_off_the_path_was_never_made),
         cmocka_unit_test(event_that_is_not_there_is_not_gone_back_to),

@@ -3,6 +3,7 @@ import type { FilesAt } from "../api/branches";
 import type { EventBase, MessageEvent } from "../api/wire";
 import type { OutgoingMessage } from "./outbox";
 import { contentText } from "./content";
+import type { EventLog } from "./log";
 
 /** Null: not known yet. An error: it could not be found out. */
 export type FilesAnswer = FilesAt | { state: "unknown"; reason: string } | null;
@@ -33,6 +34,10 @@ export function isPlainText(content: unknown): boolean {
     return content.every((part: unknown) => (part as { type?: unknown } | null)?.type === "text");
 }
 
+export function isHeld(log: EventLog, eventId: string): boolean {
+    return log.events.some((event) => event.id === eventId);
+}
+
 export function newestMessageId(events: readonly EventBase[]): string | null {
     return events.filter(isUserMessage).at(-1)?.id ?? null;
 }
@@ -61,7 +66,8 @@ export function restoresFiles(files: FilesAnswer, wantsFiles: boolean): boolean 
     return wantsFiles && files?.state !== "missing";
 }
 
-/** The messages that are shown below the log: one that waits for its step back is still in its editor. */
-export function shownMessages(outbox: readonly OutgoingMessage[]): readonly OutgoingMessage[] {
-    return outbox.some((message) => message.state === "held") ? outbox.filter((message) => message.state !== "held") : outbox;
+/** The messages that are shown below the log: one that waits for its step back is in its editor while that is shown. */
+export function shownMessages(outbox: readonly OutgoingMessage[], isEditorShown: boolean): readonly OutgoingMessage[] {
+    if (!isEditorShown || outbox.every((message) => message.state !== "held")) return outbox;
+    return outbox.filter((message) => message.state !== "held");
 }

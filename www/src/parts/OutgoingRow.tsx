@@ -19,7 +19,7 @@ export function OutgoingRow({ message, link, rejects, onResend, onDiscard }: Out
                 <article className={`message message-user outgoing outgoing-${message.state}`}>
                     <h3 className="message-author">{text.cards.you}</h3>
                     <p className="outgoing-text">{message.text}</p>
-                    {message.state === "sending" && <p className="outgoing-state">{text.outbox.sending}</p>}
+                    {(message.state === "held" || message.state === "sending") && <p className="outgoing-state">{text.outbox.sending}</p>}
                     {message.state === "sent" && link !== "open" && (
                         <p className="outgoing-state">{text.outbox.sent}</p>
                     )}

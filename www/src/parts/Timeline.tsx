@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { shownMessages } from "../model/edit";
+import { isHeld, shownMessages } from "../model/edit";
 import type { Item } from "../model/items";
 import { waitingCalls } from "../model/open_calls";
 import { isSameMinute } from "../model/time";
@@ -64,7 +64,8 @@ interface TimelineProps {
 
 export function Timeline({ session, state, onSent }: TimelineProps) {
     const { log, status, streams } = state;
-    const outbox = useMemo(() => shownMessages(state.outbox), [state.outbox]);
+    const isEditorShown = state.edit !== null && isHeld(log, state.edit.messageId);
+    const outbox = useMemo(() => shownMessages(state.outbox, isEditorShown), [state.outbox, isEditorShown]);
     const [branchId, setBranchId] = useState<string | null>(null);
     const actions = useMemo((): RowActions => ({ session, onBranch: setBranchId, onSent }), [session, onSent]);
     const items = useMemo(() => buildTimeline(log.events, status), [log.events, status]);

@@ -341,6 +341,7 @@ export const text = {
         sending: "Sending…",
         otherMessage: "Another message arrived while you were editing. It will be left out if you send this. Send again to do so.",
         gone: "The message that you edited is no longer part of the conversation.",
+        other: "You began to edit another message.",
         failed: (reason: string) => `Not sent. ${reason}`,
     },
 

@@ -36,6 +36,8 @@ class Server {
     answers = new Map<string, Answer | Error>();
     onRequest: (name: string) => void = () => undefined;
 
+    pageSize = 100;
+
     /** An answer is made at once, and arrives when this resolves. */
     delay: (name: string) => Promise<void> | undefined = () => undefined;
 
@@ -44,7 +46,7 @@ class Server {
         const body = typeof init.body === "string" ? (JSON.parse(init.body) as Record<string, unknown>) : null;
         this.requests.push({ method: init.method ?? "", path: url, body });
         this.onRequest(name);
-        const answer = this.answers.get(name) ?? this.usual(name, body);
+        const answer = this.answers.get(name) ?? (name === "search" ? this.page(new URLSearchParams(url.split("?")[1])) : this.usual(name, body));
         await this.delay(name);
         if (answer instanceof Error) throw answer;
         return new Response(JSON.stringify(answer[1]), { status: answer[0] });
@@ -54,9 +56,15 @@ class Server {
         return this.requests.filter(({ path }) => path.includes(`/${name}`));
     }
 
+    private page(query: URLSearchParams): Answer {
+        const newestFirst = [...this.path].reverse();
+        const from = Math.max(newestFirst.findIndex(({ id }) => id === query.get("page_id")), 0);
+        const to = from + Math.min(Number(query.get("limit")), this.pageSize);
+        return [200, { items: newestFirst.slice(from, to), next_page_id: newestFirst[to]?.id ?? null }];
+    }
+
     private usual(name: string, body: Record<string, unknown> | null): Answer {
         if (name === "branches") return [200, { items: this.branches.map((id) => ({ parent_event_id: id, first_event_id: null })) }];
-        if (name === "search") return [200, { items: [...this.path].reverse(), next_page_id: null }];
         if (name === "at") return [200, { state: "stored", reason: null }];
         if (name !== "navigate") return [200, {}];
         const parent = body?.event_id as string | null;
@@ -372,4 +380,150 @@ test("the event before the first one held is looked for on the older page", asyn
     bench.server.answers.set("search", [503, null]);
     await assert.rejects(bench.reader.predecessorOf("m2"), /not answering/);
     await assert.rejects(bench.reader.predecessorOf("unknown"), { message: text.edit.gone });
+});
+
+test("while one message is sent, another one is not edited: its text would go with that editor", async () => {
+    const bench = new Bench();
+    await bench.begin("m2");
+    const letGo = late(bench.server, "navigate");
+    const sending = bench.editor.send();
+    bench.editor.begin("m1");
+    assert.equal(bench.edit()?.messageId, "m2");
+    letGo();
+    assert.equal(await sending, true);
+    assert.equal(bench.edit(), null);
+});
+
+function call(id: string): EventBase {
+    return Object.assign({ id, timestamp: "2026-01-15T10:31:00.000000", source: "agent", kind: "ActionEvent" }, { tool_call_id: `call-${id}`, action: { kind: "TerminalAction" } });
+}
+
+/** A conversation whose last call waits for the user. */
+function waitingBench(): Bench {
+    const bench = new Bench();
+    bench.server.path = [...LOG, call("c1")];
+    bench.state = { ...bench.state, status: "waiting_for_confirmation", log: { ...bench.state.log, events: bench.server.path } };
+    return bench;
+}
+
+test("the text is sent when the page is read, also by another reader: it does not reject calls that were left", async () => {
+    const bench = waitingBench();
+    await bench.reader.readNewest();
+    await bench.begin("m2", "anew");
+    /* The snapshot of the step back comes after its answer, and its page later than the first one. */
+    let nPages = 0;
+    let letGo: () => void = () => undefined;
+    const gone = new Promise<void>((resolve) => { letGo = resolve; });
+    bench.server.delay = (name) => (name === "search" && ++nPages === 2 ? gone : undefined);
+    let nSigns = 1;
+    bench.server.onRequest = (name) => { if (name === "branches" && nSigns-- > 0) void bench.reader.check(); };
+    const sending = bench.editor.send();
+    await bench.settle();
+    assert.deepEqual(bench.server.asked("events/respond_to_confirmation"), []);
+    assert.equal(bench.edit()?.isSending, true, "the editor shows the text until then");
+    assert.equal(loadEdit("c"), null, "other windows know that it was sent");
+    letGo();
+    assert.equal(await sending, true);
+    await bench.settle();
+    assert.deepEqual(bench.server.asked("events/respond_to_confirmation"), []);
+    assert.deepEqual(bench.outbox, ["sent: anew"]);
+});
+
+test("if the page cannot be read after the step back, the text is a message that was not sent", async () => {
+    const bench = waitingBench();
+    await bench.begin("m2", "anew");
+    bench.server.answers.set("search", [503, { detail: "Try later." }]);
+    assert.equal(await bench.editor.send(), true);
+    await bench.settle();
+    assert.deepEqual(bench.server.asked("events/respond_to_confirmation"), []);
+    assert.deepEqual(bench.outbox, ["failed: anew"]);
+    assert.equal(bench.state.outbox[0]?.error, "Try later.");
+    assert.equal(bench.edit(), null);
+});
+
+test("a message on an older page is still part of the conversation", async () => {
+    const bench = new Bench();
+    bench.server.pageSize = 1;
+    await bench.reader.readNewest();
+    saveEdit("c", { messageId: "m1", text: "typed" });
+    bench.editor.restore();
+    await bench.settle();
+    assert.equal(bench.edit()?.draft, "typed");
+    assert.deepEqual(bench.shown, ["m1", "a1", "m2", "a2"]);
+    bench.server.branches.push("m2");
+    bench.server.path = LOG.slice(0, 3);
+    await bench.reader.check();
+    await bench.settle();
+    assert.equal(bench.edit()?.draft, "typed");
+    assert.deepEqual(bench.shown, ["m1", "a1", "m2"]);
+    assert.deepEqual(bench.outbox, []);
+});
+
+test("an older message that left the path, or cannot be looked for, leaves its text", async () => {
+    for (const [answer, reason] of [[null, text.edit.gone], [[503, { detail: "Try later." }], "Try later."]] as const) {
+        const bench = new Bench();
+        bench.server.pageSize = 1;
+        await bench.reader.readNewest();
+        const nAsked = bench.server.asked("events/search").length;
+        saveEdit("c", { messageId: "left", text: "typed" });
+        if (answer !== null) bench.server.answers.set("search", [...answer]);
+        bench.editor.restore();
+        await bench.settle();
+        assert.deepEqual(bench.outbox, ["failed: typed"]);
+        assert.equal(bench.state.outbox[0]?.error, reason);
+        assert.equal(loadEdit("c"), null);
+        assert.equal(bench.server.asked("events/search").length, nAsked + 1, "not all of the log is read for it");
+    }
+});
+
+test("what was typed is kept if another message is edited before it is found", async () => {
+    const bench = new Bench();
+    bench.server.pageSize = 1;
+    await bench.reader.readNewest();
+    saveEdit("c", { messageId: "m2", text: "typed" });
+    const letGo = late(bench.server, "search");
+    bench.editor.restore();
+    bench.state = { ...bench.state, log: withFirstPage(INITIAL_STATE.log, { items: [...LOG].reverse(), next_page_id: "x" }) };
+    await bench.begin("m1", "more");
+    letGo();
+    await bench.settle();
+    assert.equal(bench.edit()?.draft, "more");
+    assert.deepEqual(loadEdit("c"), { messageId: "m1", text: "more" });
+    assert.deepEqual(bench.outbox, ["failed: typed"]);
+});
+
+test("an edit whose message is gone ends, whoever reads the page", async () => {
+    const bench = new Bench();
+    await bench.begin("m2", "typed");
+    bench.server.path = LOG.slice(0, 2);
+    await bench.reader.readNewest();
+    assert.equal(bench.edit(), null);
+    assert.deepEqual(bench.outbox, ["failed: typed"]);
+});
+
+test("when the conversation is gone, the event before a message is not looked for without end", async () => {
+    const bench = new Bench();
+    bench.state = { ...bench.state, load: "gone", log: { ...bench.state.log, events: LOG.slice(2), olderPageId: "a1" } };
+    let nReads = 0;
+    bench.reader.loadOlder = () => {
+        assert.ok(++nReads < 10, "it is looked for without end");
+        return Promise.resolve();
+    };
+    await assert.rejects(bench.reader.predecessorOf("m2"), { message: text.conversation.olderFailed });
+});
+
+test("after a reload during the step back the text is there once", () => {
+    const unsent = { key: "k", text: "typed", writtenAt: 0, state: "failed" as const, error: text.outbox.unconfirmed, seen: [], isRejection: false };
+    const stays = new Bench();
+    stays.state = { ...stays.state, outbox: [unsent] };
+    saveEdit("c", { messageId: "m2", text: "typed " });
+    stays.editor.restore();
+    assert.equal(stays.edit()?.draft, "typed ");
+    assert.deepEqual(stays.outbox, []);
+    const left = new Bench();
+    left.state = { ...left.state, outbox: [unsent] };
+    saveEdit("c", { messageId: "left", text: "typed " });
+    left.editor.restore();
+    assert.deepEqual(left.outbox, ["failed: typed"]);
+    assert.equal(loadEdit("c"), null);
 });

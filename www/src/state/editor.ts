@@ -6,12 +6,12 @@
  */
 import { fetchFilesAt, stepBack } from "../api/branches";
 import { messageOf } from "../api/http";
-import { type Edit, begunEdit, newestMessageId, restoresFiles } from "../model/edit";
+import { type Edit, begunEdit, isHeld, newestMessageId, restoresFiles } from "../model/edit";
 import { text } from "../text";
 import type { LogReader } from "./log_reader";
 import type { Sender } from "./sender";
 import type { SessionState } from "./session_state";
-import { loadEdit, saveEdit } from "./storage";
+import { type KeptEdit, loadEdit, saveEdit } from "./storage";
 
 interface Parts {
     reader: LogReader;
@@ -26,10 +26,10 @@ export class Editor {
         private readonly parts: Parts,
     ) {}
 
-    /** If another message is being edited, that editor takes the focus: its text must not be lost. */
+    /** If another message is being edited or sent, that editor takes the focus: its text must not be lost. */
     begin(messageId: string): void {
         const { edit, log } = this.state();
-        if (edit !== null && edit.draft !== edit.original) {
+        if (edit !== null && (edit.isSending || edit.draft !== edit.original)) {
             this.amend({ nCalled: edit.nCalled + 1 });
             return;
         }
@@ -69,29 +69,69 @@ export class Editor {
             this.takeFailure(key, cause);
             return false;
         }
-        this.close();
-        /* If the page cannot be read now, it is with the next snapshot. */
-        await this.parts.reader.reread().catch(() => undefined);
-        this.parts.sender.resend(key);
+        /* For other windows: it was sent. */
+        saveEdit(this.id, null);
+        await this.follow(key);
+        this.change({ edit: null });
         return true;
     }
 
     /** After a reload of the page: what was typed. */
     restore(): void {
         const kept = loadEdit(this.id);
-        if (kept === null || this.state().edit !== null) return;
-        const edit = begunEdit(this.state().log.events, kept.messageId, kept.text);
-        if (edit === null) this.giveUp(kept.text);
-        else this.open(edit);
+        const { edit, log } = this.state();
+        if (kept === null || edit !== null) return;
+        if (log.olderPageId === null || isHeld(log, kept.messageId)) this.reopen(kept, null);
+        else
+            void this.find(kept.messageId).then((missing) => {
+                if (this.state().edit !== null) this.parts.sender.keep(kept.text, text.edit.other);
+                else this.reopen(kept, missing);
+            });
     }
 
-    /** After the log was read again: its message may have left the path. */
+    /** After the newest page was read: the message may be on an older one, or have left the path. */
     takeLog(): void {
         const { edit, log } = this.state();
-        if (edit === null || edit.isSending || log.events.some((event) => event.id === edit.messageId)) return;
+        if (edit === null || edit.isSending || isHeld(log, edit.messageId)) return;
+        if (log.olderPageId === null) this.leave(edit, text.edit.gone);
+        else
+            void this.find(edit.messageId).then((missing) => {
+                const now = this.state().edit;
+                if (missing !== null && now?.messageId === edit.messageId && !now.isSending) this.leave(now, missing);
+            });
+    }
+
+    /** Sends the text where the conversation stepped back to, which must be known by then: it might reject calls. */
+    private async follow(key: string): Promise<void> {
+        try {
+            await this.parts.reader.reread();
+            this.parts.sender.resend(key);
+        } catch (cause) {
+            this.parts.sender.fail(key, messageOf(cause));
+        }
+    }
+
+    /** Null if the message is held now; else the reason why it is not. */
+    private find(messageId: string): Promise<string | null> {
+        return this.parts.reader.find(messageId).then((isFound) => (isFound ? null : text.edit.gone), messageOf);
+    }
+
+    /** Where its step back was not confirmed, the text is in the outbox, too. */
+    private reopen(kept: KeptEdit, missing: string | null): void {
+        const { log, outbox } = this.state();
+        const edit = begunEdit(log.events, kept.messageId, kept.text);
+        const copy = outbox.find((message) => message.state === "failed" && message.text === kept.text.trim());
+        if (edit !== null) {
+            if (copy !== undefined) this.parts.sender.discard(copy.key);
+            this.open(edit);
+        } else if (copy !== undefined) saveEdit(this.id, null);
+        else this.giveUp(kept.text, missing ?? text.edit.gone);
+    }
+
+    private leave(edit: Edit, reason: string): void {
         const wasSentElsewhere = edit.isFound && loadEdit(this.id) === null;
         if (edit.draft === edit.original || wasSentElsewhere) this.close();
-        else this.giveUp(edit.draft);
+        else this.giveUp(edit.draft, reason);
     }
 
     private open(edit: Edit | null): void {
@@ -110,8 +150,8 @@ export class Editor {
         saveEdit(this.id, null);
     }
 
-    private giveUp(draft: string): void {
-        this.parts.sender.keep(draft, text.edit.gone);
+    private giveUp(draft: string, reason: string): void {
+        this.parts.sender.keep(draft, reason);
         this.close();
     }
 

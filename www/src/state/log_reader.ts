@@ -19,6 +19,7 @@ export class LogReader {
     private branches = "";
     /** Answers to requests that were made before the page was read again do not count. */
     private generation = 0;
+    private newest: Promise<boolean> = Promise.resolve(true);
     private older: Promise<void> | null = null;
     private nChecks = 0;
     private isChecking = false;
@@ -27,26 +28,25 @@ export class LogReader {
         private readonly id: string,
         private readonly state: () => SessionState,
         private readonly change: (part: Partial<SessionState>) => void,
-        /** Called after the log was read again. */
-        private readonly onReread: () => void,
+        /** Called after the newest page was read. */
+        private readonly onRead: () => void,
     ) {}
 
-    /** False if the page was superseded by that of a later call. Throws if it cannot be read. */
-    async readNewest(): Promise<boolean> {
-        const mine = ++this.generation;
-        const branches = await this.readBranches();
-        const page = await fetchEventsBackwards(this.id, PAGE_SIZE, null);
-        if (mine !== this.generation) return false;
-        this.branches = branches;
-        this.change({ log: withFirstPage(this.state().log, page) });
-        return true;
+    /**
+     * False if the page was superseded by that of a later call, which is then held, too. Throws if the page, or the one
+     * that superseded it, cannot be read.
+     */
+    readNewest(): Promise<boolean> {
+        this.generation += 1;
+        this.newest = this.readPage(this.generation);
+        return this.newest;
     }
 
     /** Live events wait for the page. Throws if it cannot be read; the log is then as it was, and goes on. */
     async reread(): Promise<void> {
         this.change({ log: reopened(this.state().log) });
         try {
-            if (await this.readNewest()) this.onReread();
+            await this.readNewest();
         } catch (cause) {
             this.change({ log: settled(this.state().log) });
             throw cause;
@@ -80,10 +80,45 @@ export class LogReader {
             const before = log.events[at - 1];
             if (before !== undefined) return before.id;
             if (log.olderPageId === null) return null;
-            await this.loadOlder();
-            const { olderError } = this.state();
-            if (olderError !== null) throw new Error(olderError);
+            await this.readMore();
         }
+    }
+
+    /** Whether an event is on the path; it is held then. Throws if that cannot be read. */
+    async find(eventId: string): Promise<boolean> {
+        const { items } = await fetchEventsBackwards(this.id, 1, eventId);
+        if (items[0]?.id !== eventId) return false;
+        for (;;) {
+            const { log } = this.state();
+            if (log.events.some((event) => event.id === eventId)) return true;
+            if (log.olderPageId === null) return false;
+            await this.readMore();
+        }
+    }
+
+    /** Throws if the older page cannot be read. */
+    private async readMore(): Promise<void> {
+        if (this.state().load !== "ready") throw new Error(text.conversation.olderFailed);
+        await this.loadOlder();
+        const { olderError } = this.state();
+        if (olderError !== null) throw new Error(olderError);
+    }
+
+    private async readPage(mine: number): Promise<boolean> {
+        try {
+            const branches = await this.readBranches();
+            const page = await fetchEventsBackwards(this.id, PAGE_SIZE, null);
+            if (mine === this.generation) {
+                this.branches = branches;
+                this.change({ log: withFirstPage(this.state().log, page) });
+                this.onRead();
+                return true;
+            }
+        } catch (cause) {
+            if (mine === this.generation) throw cause;
+        }
+        await this.newest;
+        return false;
     }
 
     private async readBranches(): Promise<string> {

@@ -47,6 +47,10 @@ export class Sender {
         this.add(message, "failed", error);
     }
 
+    fail(key: string, error: string): void {
+        this.changeOutbox(marked(this.state().outbox, key, "failed", error));
+    }
+
     /** Whether the text is a message or a rejection depends on the calls that wait now. */
     resend(key: string): void {
         const again = { ...this.purpose(), state: "sending" as const, error: null };
@@ -128,7 +132,7 @@ export class Sender {
                 return;
             }
             this.takeRefusal(cause, seen);
-            this.changeOutbox(marked(this.state().outbox, key, "failed", messageOf(cause)));
+            this.fail(key, messageOf(cause));
         }
     }
 
@@ -143,7 +147,7 @@ export class Sender {
                 this.change({ controlError: messageOf(cause) });
                 return;
             }
-            this.changeOutbox(marked(this.state().outbox, key, "failed", messageOf(cause)));
+            this.fail(key, messageOf(cause));
         }
     }
 }

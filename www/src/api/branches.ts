@@ -9,9 +9,11 @@ function pathOf(id: string): string {
 /** A place at which the log was continued from an earlier event; null: from the start. */
 export interface Branch {
     parent_event_id: string | null;
+    /** Null: there is none yet. */
+    first_event_id: string | null;
 }
 
-/** Oldest first. */
+/** The newest 1000, oldest first. */
 export async function fetchBranches(id: string): Promise<Branch[]> {
     return ((await request("GET", `${pathOf(id)}/branches`)) as { items: Branch[] }).items;
 }

@@ -527,3 +527,18 @@ test("after a reload during the step back the text is there once", () => {
     assert.deepEqual(left.outbox, ["failed: typed"]);
     assert.equal(loadEdit("c"), null);
 });
+
+test("another branch is noticed among many of the same parent, and the first event of the last one is none", async () => {
+    const bench = new Bench();
+    const list = (firsts: (string | null)[]) => {
+        bench.server.answers.set("branches", [200, { items: firsts.map((first) => ({ parent_event_id: "m1", first_event_id: first })) }]);
+    };
+    list(["a", "b", null]);
+    await bench.reader.readNewest();
+    list(["a", "b", "c"]);
+    await bench.reader.check();
+    assert.equal(bench.server.asked("events/search").length, 1);
+    list(["b", "c", null]);
+    await bench.reader.check();
+    assert.equal(bench.server.asked("events/search").length, 2);
+});

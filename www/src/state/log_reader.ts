@@ -123,7 +123,9 @@ export class LogReader {
 
     private async readBranches(): Promise<string> {
         const branches = await fetchBranches(this.id);
-        return JSON.stringify(branches.map((branch) => branch.parent_event_id));
+        /* Only the last one's first event is still to come. Of more than 1000 with the same parent, only these differ. */
+        const firsts = branches.slice(0, -1).map((branch) => branch.first_event_id);
+        return JSON.stringify([branches.map((branch) => branch.parent_event_id), firsts]);
     }
 
     private async checkOnce(): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { backoffMs } from "./backoff";
+import { branchTitle } from "./branch_title";
 import { contentImages, contentText } from "./content";
 import { plainWords } from "./plain_words";
 import { shortened } from "./shortened";
@@ -97,4 +98,12 @@ test("the list is divided by age", () => {
     const now = new Date(2026, 0, 15, 12).getTime();
     const daysAgo = (n: number) => ageOf(new Date(2026, 0, 15 - n, 11).toISOString(), now);
     assert.deepEqual([0, 1, 2, 6, 7].map(daysAgo), ["today", "yesterday", "week", "week", "older"]);
+});
+
+test("the title of a branch names it as one, within the server's limit and without half a character", () => {
+    assert.equal(branchTitle("Lines"), "Lines (branch)");
+    const long = branchTitle("🙂".repeat(200));
+    assert.match(long, /^(🙂)+… \(branch\)$/u);
+    assert.equal(Array.from(long).length, 200);
+    assert.ok(Array.from(branchTitle("word ".repeat(40))).length <= 200);
 });

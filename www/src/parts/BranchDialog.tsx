@@ -1,15 +1,13 @@
 import { useEffect, useState } from "react";
 import { fetchFilesAt } from "../api/branches";
 import { messageOf } from "../api/http";
+import { branchTitle } from "../model/branch_title";
 import { type FilesAnswer, restoresFiles } from "../model/edit";
 import { branchOff } from "../state/forks";
 import { newId } from "../state/ids";
 import { text } from "../text";
 import { Dialog } from "./Dialog";
 import { FilesChoice } from "./FilesChoice";
-
-/** The server's own limit. */
-const TITLE_MAX_CHARS = 200;
 
 interface BranchDialogProps {
     conversationId: string;
@@ -45,7 +43,7 @@ export function BranchDialog({ conversationId, title, eventId, onClose }: Branch
             await branchOff(conversationId, {
                 id,
                 from_event_id: eventId,
-                title: title === null ? null : text.branch.named(title).slice(0, TITLE_MAX_CHARS),
+                title: title === null ? null : branchTitle(title),
                 restore_files: restoresFiles(answer, wantsFiles),
             });
         } catch (cause) {

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { fetchFilesAt } from "../api/branches";
 import { messageOf } from "../api/http";
 import { branchTitle } from "../model/branch_title";
@@ -36,6 +36,13 @@ export function BranchDialog({ conversationId, title, eventId, onClose }: Branch
     const [error, setError] = useState<string | null>(null);
     const answer = useFilesAt(conversationId, eventId);
 
+    /* Whoever closed the dialog reads or writes elsewhere; the branch is in the list. */
+    const isOpen = useRef(true);
+    useEffect(() => {
+        isOpen.current = true;
+        return () => { isOpen.current = false; };
+    }, []);
+
     const make = async () => {
         setIsWorking(true);
         setError(null);
@@ -45,7 +52,7 @@ export function BranchDialog({ conversationId, title, eventId, onClose }: Branch
                 from_event_id: eventId,
                 title: title === null ? null : branchTitle(title),
                 restore_files: restoresFiles(answer, wantsFiles),
-            });
+            }, () => isOpen.current);
         } catch (cause) {
             setError(messageOf(cause));
             setIsWorking(false);

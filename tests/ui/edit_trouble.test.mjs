@@ -22,6 +22,7 @@ test('the text stays where sending it failed: in the editor before the step back
   await sendButton(page).click();
   await alert(page).filter({ hasText: 'Not sent. no, thank you' }).waitFor();
   assert.equal(await box(page).inputValue(), 'precious words');
+  await box(page).and(page.locator(':focus')).waitFor();
   assert.equal(await page.locator('.outgoing').count(), 0);
   await page.unroute('**/navigate');
   await page.route('**/events', refuse(409));

@@ -26,6 +26,12 @@ interface OpenEditorProps extends MessageEditorProps {
     edit: Edit;
 }
 
+/** The button loses the focus when it is disabled. Whoever went elsewhere stays there. */
+function takeFocusBack(box: HTMLTextAreaElement | null): void {
+    const { activeElement: active, body } = document;
+    if (active === null || active === body || box?.form?.contains(active) === true) box?.focus();
+}
+
 function OpenEditor({ session, state, edit, onSent }: OpenEditorProps) {
     const { editor } = session;
     /* The session's state is drawn a moment later, which fields must not wait for. */
@@ -48,7 +54,9 @@ function OpenEditor({ session, state, edit, onSent }: OpenEditorProps) {
     }, [draft]);
 
     const send = async () => {
-        if (!isBlocked && (await editor.send())) onSent();
+        if (isBlocked) return;
+        if (await editor.send()) onSent();
+        else takeFocusBack(box.current);
     };
 
     return (

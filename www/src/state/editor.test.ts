@@ -542,3 +542,20 @@ test("another branch is noticed among many of the same parent, and the first eve
     await bench.reader.check();
     assert.equal(bench.server.asked("events/search").length, 2);
 });
+
+test("a window that sends leaves the unsent texts of other windows stored", async () => {
+    const other = new Bench();
+    await other.begin("m2", "typed");
+    const bench = new Bench();
+    await bench.begin("m2", "anew");
+    const letGo = late(bench.server, "navigate");
+    const sending = bench.editor.send();
+    other.state = { ...other.state, log: withFirstPage(INITIAL_STATE.log, { items: LOG.slice(0, 2).reverse(), next_page_id: null }) };
+    other.editor.takeLog();
+    assert.deepEqual(other.outbox, ["failed: typed"]);
+    letGo();
+    assert.equal(await sending, true);
+    await bench.settle();
+    assert.deepEqual(bench.outbox, ["sent: anew"]);
+    assert.deepEqual(loadOutbox("c").map(({ text: words }) => words), ["typed"]);
+});

@@ -22,6 +22,8 @@ function hasStatus(cause: unknown, status: number): boolean {
 
 export class Sender {
     private isSending = false;
+    /** The keys of all messages that were in the outbox. */
+    private readonly own = new Set<string>();
     /** When the last decision was made here; milliseconds since the epoch. */
     decidedAt = 0;
 
@@ -79,8 +81,9 @@ export class Sender {
 
     changeOutbox(outbox: Outbox): void {
         if (outbox === this.state().outbox) return;
+        for (const { key } of [...this.state().outbox, ...outbox]) this.own.add(key);
         this.change({ outbox });
-        saveOutbox(this.id, outbox);
+        saveOutbox(this.id, outbox, this.own);
     }
 
     private add(message: string, state: OutgoingMessage["state"], error: string | null): string {

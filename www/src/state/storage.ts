@@ -58,8 +58,10 @@ export function loadOutbox(conversation: string): OutgoingMessage[] {
     }
 }
 
-export function saveOutbox(conversation: string, outbox: readonly OutgoingMessage[]): void {
-    const kept = outbox.filter((message) => message.state !== "sent");
+/** own: the keys of all messages that this window has had; those of other windows stay stored. */
+export function saveOutbox(conversation: string, outbox: readonly OutgoingMessage[], own: ReadonlySet<string>): void {
+    const others = loadOutbox(conversation).filter((message) => !own.has(message.key));
+    const kept = [...others, ...outbox.filter((message) => message.state !== "sent")];
     write(`deft.outbox.${conversation}`, kept.length === 0 ? "" : JSON.stringify(kept));
 }
 

@@ -81,6 +81,29 @@ test('a run is stopped from the editor, and a message of another client is not l
   assert.deepEqual(bench.saidTo('stopped'), ['something else']);
 });
 
+test('a message that was sent during a command is edited after a stop: the text is not the reason to reject that command', TIMEOUT, async (t) => {
+  const conversation = await bench.withTurns(t, ['one'], 'during');
+  const page = await bench.page(t, conversation);
+  bench.model.setScenario('during', [{ calls: [{ name: 'terminal', arguments: { command: 'sleep 600', summary: 's', security_risk: 'LOW' } }] }]);
+  await conversation.say('go', true);
+  await page.locator('.knot-live').waitFor();
+  await conversation.say('more', true);
+  await edit(page, 'more', 'unchanged');
+  await box(page).fill('something else');
+  await editor(page).getByRole('button', { name: 'Stop' }).click();
+  await waitForStatus(page, ['paused']);
+  bench.model.setScenario('during', TURN);
+  await sendButton(page).click();
+  await shows(page, ['one', 'go', 'something else']);
+  await waitForStatus(page, ['finished']);
+  await conversation.rest(['finished']);
+  assert.equal(await page.locator('.outgoing-failed').count(), 0);
+  assert.deepEqual(bench.saidTo('during'), ['one', 'gosomething else'], 'the command in between was never made');
+  const events = await conversation.events();
+  const asked = events.findIndex(({ kind, source, llm_message: said }) => kind === 'MessageEvent' && source === 'user' && said.content[0].text === 'more');
+  assert.equal(events[asked - 1].kind, 'ActionEvent', 'the log was continued at a call whose result came later');
+});
+
 test('if another window leaves the branch, an open edit becomes a message that was not sent', TIMEOUT, async (t) => {
   const conversation = await bench.withTurns(t, ['one', 'two']);
   const page = await bench.page(t, conversation);

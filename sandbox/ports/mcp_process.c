@@ -22,8 +22,8 @@
 enum {
     READ_BYTES = 16 * 1024,
     READS_AT_ONCE = 16,
-    COMPLAINT_MAX_BYTES = 8 * 1024, /* kept of the end of its standard error */
-    SHOWN_MAX_BYTES = 1000,         /* shown of that */
+    ERROR_OUTPUT_MAX_BYTES = 8 * 1024, /* kept of the end of its standard error */
+    SHOWN_MAX_BYTES = 1000,            /* shown of that */
     STEP_MS = 1000, /* between closing its input, SIGTERM and SIGKILL; and until a closed input
                        is an error */
 };
@@ -111,8 +111,8 @@ static void keep_error_output(struct mcp_process *process, const char *bytes, si
     struct strbuf *kept = &process->error_output;
 
     strbuf_append_bytes(kept, bytes, len);
-    if (kept->len > COMPLAINT_MAX_BYTES)
-        strbuf_remove_head(kept, kept->len - COMPLAINT_MAX_BYTES);
+    if (kept->len > ERROR_OUTPUT_MAX_BYTES)
+        strbuf_remove_head(kept, kept->len - ERROR_OUTPUT_MAX_BYTES);
 }
 
 /* Reads what is there, a bounded amount; closes the source at its end. */

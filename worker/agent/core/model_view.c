@@ -13,11 +13,16 @@ static const char SUMMARY_ENDING[] = "-summary";
 
 bool model_view_is_context(const struct stored_event *event)
 {
-    const char *type = json_text_or(stored_event_json(event), "hook_event_type", "");
+    const json_t *json = NULL;
+    const char *type = NULL;
 
-    return stored_event_is(event, "HookExecutionEvent") &&
-           (text_equal(type, "UserPromptSubmit") || text_equal(type, "SessionStart")) &&
-           !text_is_blank(json_text_or(stored_event_json(event), "additional_context", ""));
+    /* Asked of every event: calls and results stay packed. */
+    if (!stored_event_is(event, "HookExecutionEvent"))
+        return false;
+    json = stored_event_json(event);
+    type = json_text_or(json, "hook_event_type", "");
+    return (text_equal(type, "UserPromptSubmit") || text_equal(type, "SessionStart")) &&
+           !text_is_blank(json_text_or(json, "additional_context", ""));
 }
 
 bool model_view_may_read(const struct stored_event *event)

@@ -202,6 +202,7 @@ static void settled_calls_are_packed(void **state)
         assert_null(history_find_status(&history));
         assert_null(history_find_knowledge(&history));
         assert_false(model_view_is_condensation_due(&history));
+        assert_false(model_view_is_context(&history.items[0]));
     }
     assert_int_equal(history.n, 2 * STEPS);
     for (size_t i = 0; i < history.n; i++) {

@@ -40,19 +40,19 @@ enum { STOP_TRIES = 16 };
 #define WAITED_FOR(join)                                                                           \
     "(SELECT FROM task_waits t " join " JOIN conversations k ON k.id = t.child_id"                 \
     " AND k.wanted_at IS NOT NULL WHERE t.conversation_id = w.id AND NOT t.has_ended"
+/* clang-format off */
 static const char SQL_NEXT[] =
     "SELECT w.id FROM conversations w JOIN users u ON u.id = w.user_id"
     " WHERE w.wanted_at IS NOT NULL"
     " AND (w.lease_expires_at IS NULL OR w.lease_expires_at <= now())"
-    " AND (NOT w.is_suspended OR NOT EXISTS " WAITED_FOR(
-        "") ")"
-            "  OR (w.stop_requested IS NULL AND EXISTS " WAITED_FOR(
-                "LEFT") " AND k.id IS NULL)))"
-                        " AND (w.stop_requested IS NOT NULL"
-                        "  OR (NOT " OUTAGE_HOLDS_BACK("w") " AND " RUNS_OF(
-                            "w.user_id") " < coalesce(u.run_slots, $1::bigint)))"
-                                         " ORDER BY w.wanted_at LIMIT 1 FOR NO KEY UPDATE OF w "
-                                         "SKIP LOCKED FOR NO KEY UPDATE OF u";
+    " AND (NOT w.is_suspended OR NOT EXISTS " WAITED_FOR("") ")"
+    "  OR (w.stop_requested IS NULL AND EXISTS " WAITED_FOR("LEFT") " AND k.id IS NULL)))"
+    " AND (w.stop_requested IS NOT NULL"
+    "  OR (NOT " OUTAGE_HOLDS_BACK("w")
+    "   AND " RUNS_OF("w.user_id") " < coalesce(u.run_slots, $1::bigint)))"
+    " ORDER BY w.wanted_at LIMIT 1"
+    " FOR NO KEY UPDATE OF w SKIP LOCKED FOR NO KEY UPDATE OF u";
+/* clang-format on */
 
 /* A separate statement, so that it sees what was committed while waiting for the user's lock. */
 static const char SQL_CLAIM[] =
@@ -113,17 +113,18 @@ static const char SQL_IS_WANTED[] =
 
 static const char SQL_CHECK_QUOTA[] = RUN_QUOTA_QUERY;
 
+/* clang-format off */
 static const char SQL_QUEUE_PLACE[] =
     "SELECT 1 + (SELECT count(*) FROM conversations b WHERE b.user_id = c.user_id"
     "  AND b.wanted_at < c.wanted_at AND NOT b.is_suspended"
     "  AND (b.lease_expires_at IS NULL OR b.lease_expires_at <= now())"
-    "  AND NOT " OUTAGE_HOLDS_BACK("b") ")" //
-                                        " FROM conversations c JOIN users u ON u.id = c.user_id"
-                                        " WHERE c.id = $1::uuid AND c.wanted_at IS NOT NULL"
-                                        " AND (c.lease_expires_at IS NULL OR c.lease_expires_at <= "
-                                        "now()) AND NOT c.is_suspended"
-                                        " AND NOT " OUTAGE_HOLDS_BACK("c") //
+    "  AND NOT " OUTAGE_HOLDS_BACK("b") ")"
+    " FROM conversations c JOIN users u ON u.id = c.user_id"
+    " WHERE c.id = $1::uuid AND c.wanted_at IS NOT NULL"
+    " AND (c.lease_expires_at IS NULL OR c.lease_expires_at <= now()) AND NOT c.is_suspended"
+    " AND NOT " OUTAGE_HOLDS_BACK("c")
     " AND " RUNS_OF("c.user_id") " >= coalesce(u.run_slots, $2::bigint)";
+/* clang-format on */
 
 void claim_done(struct claim *claim)
 {

@@ -26,8 +26,8 @@ struct stored_event {
     json_t *body;            /* for stored_event.c; NULL: in `packed` only */
     char *packed;            /* the body's text, then call_id and response_id; NULL: not yet */
     size_t packed_len;       /* of the body's text */
-    const char *call_id;     /* an action's tool_call_id; lives as long as the event; else NULL */
-    const char *response_id; /* llm_response_id; NULL where no model spoke; as long */
+    const char *call_id;     /* an action's tool_call_id, in body or packed; else NULL */
+    const char *response_id; /* llm_response_id, as above; NULL where no model spoke */
     bool is_of_run;          /* written under a lease */
     bool is_forgotten;       /* a Condensation removed it from the model's view */
     const json_t *summary;   /* a Condensation's, to insert before this event; or NULL */

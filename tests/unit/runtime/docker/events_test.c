@@ -230,12 +230,14 @@ static void engine_that_hangs_is_found_by_a_ping(void **state)
     fake_engine_set(fixture->engine, "HEAD /_ping", 500, NULL);
     thread = start(&reports, fixture);
     await(&reports, "up;");
+    assert_true(fake_engine_wait(fixture->engine, "GET /events", 1));
     fixture->backend->functions->ping(fixture->backend);
     await(&reports, "up;down the connection to the container engine was lost");
     await(&reports, "cancelled;up;");
     fake_engine_set(fixture->engine, "HEAD /_ping", 200, NULL);
     fixture->backend->functions->ping(fixture->backend);
     assert_int_equal(fake_engine_count(fixture->engine, "HEAD /_ping"), 2);
+    assert_true(fake_engine_wait(fixture->engine, "GET /events", 2));
     stop(&reports, thread);
     assert_int_equal(fake_engine_count(fixture->engine, "GET /events"), 2);
     fake_engine_set(fixture->engine, "HEAD /_ping", 500, NULL);

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "store/db/db_query.h"
 
-enum { PREPARED_MAX = 128, TAKE_DEADLINE_MS = 10000, STATEMENT_TIMEOUT_MS = 15000 };
+enum { PREPARED_MAX = 128, TAKE_TIMEOUT_MS = 10000, STATEMENT_TIMEOUT_MS = 15000 };
 
 /*
  * libpq's buffers grow to the largest message seen and never shrink: a connection that carried a
@@ -33,17 +33,27 @@ struct db_conn {
     struct db_conn *next_idle;
 };
 
+/* A thread that waits for a connection; on its stack. */
+struct waiter {
+    struct condition served;
+    struct db_conn *conn; /* NULL: may open one */
+    bool is_served;
+    struct waiter *next;
+};
+
 struct db {
     char *url;
     char *application;
     int64_t statement_timeout_ms;
+    int64_t take_timeout_ms;
     size_t max_connections;
     struct crash_points *crash; /* NULL: none */
     struct hints *hints;        /* NULL: none */
     struct lock lock;           /* guards all below; never held over I/O */
-    struct condition freed;
     struct db_conn *idle;
-    size_t n_open; /* idle and taken */
+    size_t n_open; /* idle, taken, and about to be opened */
+    struct waiter *first;
+    struct waiter **last;
 };
 
 /* Common parameters of all connections; both forms of libpq's connect take them. */
@@ -136,11 +146,12 @@ int db_open(const struct db_options *options, struct db **db_out, struct error *
     db->application = mem_dup_text(options->application);
     db->statement_timeout_ms =
         options->statement_timeout_ms > 0 ? options->statement_timeout_ms : STATEMENT_TIMEOUT_MS;
+    db->take_timeout_ms = options->take_timeout_ms > 0 ? options->take_timeout_ms : TAKE_TIMEOUT_MS;
     db->crash = options->crash;
     db->hints = options->hints;
     db->max_connections = options->n_connections > 0 ? options->n_connections : 1;
     lock_init(&db->lock);
-    condition_init(&db->freed);
+    db->last = &db->first;
     *db_out = db;
     return 0;
 }
@@ -150,7 +161,6 @@ void db_free(struct db *db)
     if (db == NULL)
         return;
     free_list(db->idle);
-    condition_done(&db->freed);
     lock_done(&db->lock);
     mem_free(db->url);
     mem_free(db->application);
@@ -163,27 +173,72 @@ void db_freep(struct db **db)
     *db = NULL;
 }
 
-/*
- * Takes an idle connection, or NULL with the right to open one; -1 when all stay in use until the
- * deadline.
- */
-static int take_slot(struct db *db, struct db_conn **conn_out, struct error *err)
-{
-    int64_t deadline_ms = clock_monotonic_ms() + TAKE_DEADLINE_MS;
-    bool in_time = true;
+static bool take_locked(struct db *db, struct db_conn **conn_out) REQUIRES(db -> lock);
+static void wait_locked(struct db *db, struct waiter *waiter) REQUIRES(db -> lock);
+static void serve_locked(struct db *db) REQUIRES(db -> lock);
 
-    lock_take(&db->lock);
-    while (db->idle == NULL && db->n_open >= db->max_connections && in_time)
-        in_time = condition_wait_until(&db->freed, &db->lock, deadline_ms);
+/* An idle connection, or NULL with the right to open one; false: all are in use. */
+static bool take_locked(struct db *db, struct db_conn **conn_out)
+{
     *conn_out = db->idle;
     if (db->idle != NULL)
         db->idle = db->idle->next_idle;
     else if (db->n_open < db->max_connections)
         db->n_open++;
     else
-        in_time = false;
+        return false;
+    return true;
+}
+
+/* Waits in line, each thread by a condition of its own: one that many share costs more. */
+static void wait_locked(struct db *db, struct waiter *waiter)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + db->take_timeout_ms;
+    struct waiter **at = &db->first;
+
+    *db->last = waiter;
+    db->last = &waiter->next;
+    while (!waiter->is_served && condition_wait_until(&waiter->served, &db->lock, deadline_ms))
+        continue;
+    if (waiter->is_served)
+        return;
+    while (*at != waiter)
+        at = &(*at)->next;
+    *at = waiter->next;
+    if (waiter->next == NULL)
+        db->last = at;
+}
+
+/* Hands what is free to those who wait, in the order in which they came. */
+static void serve_locked(struct db *db)
+{
+    while (db->first != NULL && take_locked(db, &db->first->conn)) {
+        struct waiter *waiter = db->first;
+
+        db->first = waiter->next;
+        if (db->first == NULL)
+            db->last = &db->first;
+        waiter->is_served = true;
+        condition_wake_one(&waiter->served);
+    }
+}
+
+/* As take_locked(), but waits for another thread's; -1 when all stay in use until the deadline. */
+static int take_slot(struct db *db, struct db_conn **conn_out, struct error *err)
+{
+    struct waiter waiter = {0};
+
+    lock_take(&db->lock);
+    if (take_locked(db, conn_out)) {
+        lock_release(&db->lock);
+        return 0;
+    }
+    condition_init(&waiter.served);
+    wait_locked(db, &waiter);
     lock_release(&db->lock);
-    if (*conn_out == NULL && !in_time)
+    condition_done(&waiter.served);
+    *conn_out = waiter.conn;
+    if (!waiter.is_served)
         return error_set(err, ERROR_UNAVAILABLE, "all %zu database connections are busy",
                          db->max_connections);
     return 0;
@@ -223,12 +278,8 @@ static void give_slot(struct db *db, struct db_conn *conn)
     } else {
         db->n_open--;
     }
+    serve_locked(db);
     lock_release(&db->lock);
-    /* After the release: a woken thread would only wait for the lock otherwise. */
-    if (is_broken)
-        condition_wake_all(&db->freed);
-    else
-        condition_wake_one(&db->freed);
     free_list(stale);
 }
 

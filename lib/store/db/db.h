@@ -24,6 +24,7 @@ struct db_options {
     const char *application;      /* application_name, such as deft-worker */
     size_t n_connections;         /* maximum open at a time */
     int64_t statement_timeout_ms; /* 0: 15 s */
+    int64_t take_timeout_ms;      /* how long a call waits for a free connection; 0: 10 s */
     struct crash_points *crash;   /* borrowed; NULL: none */
     struct hints *hints; /* queue for the hints of store functions; borrowed; NULL: no hints */
 };

@@ -334,6 +334,20 @@ static void *ping(void *argument)
     return NULL;
 }
 
+static void join(struct waiter *waiters, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(pthread_join(waiters[i].thread, NULL), 0);
+}
+
+static void start(struct waiter *waiters, size_t n, struct db *db, void *(*act)(void *))
+{
+    for (size_t i = 0; i < n; i++) {
+        waiters[i] = (struct waiter){.db = db, .rc = -1, .err = ERROR_INIT};
+        assert_int_equal(pthread_create(&waiters[i].thread, NULL, act, &waiters[i]), 0);
+    }
+}
+
 static void connection_that_is_given_back_goes_to_one_that_waits(void **state)
 {
     CLEANUP(db_freep) struct db *db = test_db_open(1);
@@ -343,20 +357,75 @@ static void connection_that_is_given_back_goes_to_one_that_waits(void **state)
 
     (void)state;
     assert_done(db_tx_begin(db, &tx, &err), &err);
-    for (size_t i = 0; i < 3; i++) {
-        waiters[i] = (struct waiter){.db = db, .rc = -1, .err = ERROR_INIT};
-        assert_int_equal(pthread_create(&waiters[i].thread, NULL, ping, &waiters[i]), 0);
-    }
+    start(waiters, 3, db, ping);
     db_tx_end(&tx);
     assert_null(tx.conn);
     db_tx_end(&tx);
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(pthread_join(waiters[i].thread, NULL), 0);
+    join(waiters, 3);
+    for (size_t i = 0; i < 3; i++)
         assert_done(waiters[i].rc, &waiters[i].err);
-    }
     assert_int_equal(test_sql_count("SELECT count(*) FROM pg_stat_activity WHERE application_name"
                                     " = 'deft-test' AND datname = current_database()"),
                      1);
+}
+
+enum { THREADS = 8, ROUNDS = 50 };
+
+static void *ping_often(void *argument)
+{
+    struct waiter *waiter = argument;
+
+    waiter->rc = 0;
+    for (int i = 0; i < ROUNDS && waiter->rc == 0; i++)
+        waiter->rc = db_ping(waiter->db, &waiter->err);
+    return NULL;
+}
+
+/* Of three threads one waits now and then, of eight six always do. */
+static void many_threads_share_two_connections(void **state)
+{
+    CLEANUP(db_freep) struct db *db = test_db_open(2);
+    struct waiter waiters[THREADS];
+
+    (void)state;
+    for (size_t n = 3; n <= THREADS; n += 5) {
+        start(waiters, n, db, ping_often);
+        join(waiters, n);
+        for (size_t i = 0; i < n; i++)
+            assert_done(waiters[i].rc, &waiters[i].err);
+    }
+    assert_int_equal(test_sql_count("SELECT count(*) FROM pg_stat_activity WHERE application_name"
+                                    " = 'deft-test' AND datname = current_database()"),
+                     2);
+}
+
+/* Those that have given up are not handed a connection: it would never come back. */
+static void threads_that_wait_too_long_give_up(void **state)
+{
+    const struct db_options options = {.url = test_database_url(),
+                                       .application = "deft-test",
+                                       .n_connections = 1,
+                                       .take_timeout_ms = 50};
+    CLEANUP(db_freep) struct db *db = NULL;
+    struct waiter waiters[3];
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_done(db_open(&options, &db, &err), &err);
+    for (int round = 0; round < 2; round++) {
+        struct db_tx tx = DB_TX_INIT;
+
+        assert_done(db_tx_begin(db, &tx, &err), &err);
+        start(waiters, 3, db, ping);
+        join(waiters, 3);
+        for (size_t i = 0; i < 3; i++) {
+            assert_int_equal(waiters[i].rc, -1);
+            assert_int_equal(waiters[i].err.code, ERROR_UNAVAILABLE);
+            assert_non_null(strstr(waiters[i].err.message, "all 1 database connections are busy"));
+        }
+        db_tx_end(&tx);
+        assert_done(db_ping(db, &err), &err);
+    }
 }
 
 /* Notifications end a wait, and are taken with it: those of one turn do not end the next one. */
@@ -393,6 +462,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(statements_are_prepared_once),
         cmocka_unit_test(connections_have_the_settings_that_statements_rely_on),
         cmocka_unit_test(many_small_rows_do_not_cost_a_connection),
+        cmocka_unit_test(many_threads_share_two_connections),
+        cmocka_unit_test(threads_that_wait_too_long_give_up),
         cmocka_unit_test(notifications_end_a_wait),
         cmocka_unit_test(connection_that_is_given_back_goes_to_one_that_waits),
     };

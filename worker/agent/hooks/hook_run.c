@@ -363,9 +363,11 @@ int hook_run_all(struct agent *agent, const struct hook_occasion *occasion,
 
     if (agent->sandbox == NULL)
         return 0;
+    hooks = hooks_find(config_of(agent), occasion->event, occasion->tool_name);
+    if (json_array_size(hooks) == 0)
+        return 0;
     input = input_of(agent, occasion);
     json_append_text(&input_text, input);
-    hooks = hooks_find(config_of(agent), occasion->event, occasion->tool_name);
     json_array_foreach (hooks, i, hook) {
         struct uuid id = id_of(agent, occasion, i);
         const struct hook_job job = {occasion, hook, input, input_text.text, &id};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/masking/masker.h"
@@ -153,14 +154,36 @@ static void judge(struct llm_error *llm_error, const char *text)
         llm_error->is_final = llm_error->is_final || strstr(lower.text, final_phrases[i]) != NULL;
 }
 
-/* A server may repeat the key, or what it was signed with. */
+/*
+ * What a server that refuses the call may repeat: the key, or what it was signed with. A short key
+ * is a placeholder for a server that needs none: masker_add() ignores it. Made for each detail,
+ * since most calls do not fail.
+ */
+static struct masker *secrets_of(const struct llm_request *request)
+{
+    static const char *const members[] = {"aws_access_key_id", "aws_secret_access_key",
+                                          "aws_session_token"};
+    struct masker *masker = masker_new();
+
+    if (request->api_key != NULL)
+        masker_add(masker, secret_reveal(request->api_key));
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        masker_add(masker, json_text_or(request->spec, members[i], ""));
+    return masker;
+}
+
 static void append_hidden(const struct llm_error *llm_error, const struct strbuf *text,
                           struct strbuf *out)
 {
-    if (llm_error->secrets != NULL)
-        masker_append(llm_error->secrets, text->text, text->len, out);
-    else
+    struct masker *secrets = NULL;
+
+    if (llm_error->request == NULL) {
         strbuf_append_bytes(out, text->text, text->len);
+        return;
+    }
+    secrets = secrets_of(llm_error->request);
+    masker_append(secrets, text->text, text->len, out);
+    masker_free(secrets);
 }
 
 /*
@@ -183,7 +206,7 @@ static void set_detail(struct llm_error *llm_error, const struct strbuf *text)
 int llm_error_set(struct llm_error *llm_error, enum llm_cause cause, const char *format, ...)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    struct masker *secrets = llm_error->secrets;
+    const struct llm_request *request = llm_error->request;
     va_list args;
 
     va_start(args, format);
@@ -191,7 +214,7 @@ int llm_error_set(struct llm_error *llm_error, enum llm_cause cause, const char 
     va_end(args);
     *llm_error = (struct llm_error)LLM_ERROR_INIT;
     llm_error->cause = cause;
-    llm_error->secrets = secrets;
+    llm_error->request = request;
     set_detail(llm_error, &text);
     return -1;
 }
@@ -202,18 +225,21 @@ static void append_raw(const struct llm_error *llm_error, const char *body, size
 {
     size_t shown = len < RAW_BODY_SHOWN_BYTES ? len : RAW_BODY_SHOWN_BYTES;
     CLEANUP(strbuf_done) struct strbuf hidden = STRBUF_INIT;
+    struct masker *secrets = NULL;
     struct masking *masking = NULL;
 
-    if (llm_error->secrets == NULL) {
+    if (llm_error->request == NULL) {
         utf8_append_repaired(out, body, shown);
         return;
     }
-    masking = masking_new(llm_error->secrets);
+    secrets = secrets_of(llm_error->request);
+    masking = masking_new(secrets);
     masking_feed(masking, body, shown, &hidden);
     if (len <= RAW_BODY_SHOWN_BYTES)
         masking_finish(masking, &hidden);
     utf8_append_repaired(out, hidden.text, hidden.len);
     masking_free(masking);
+    masker_free(secrets);
 }
 
 /* A code may be a string or a number. */

@@ -2,7 +2,7 @@
  * Internal to lib/llm: why one attempt failed, how the wire contract classifies that, and whether
  * to retry.
  *
- * Ownership: a plain value; it borrows the secrets for the call.
+ * Ownership: a plain value; it borrows the request for the call.
  * Source: the contract's error taxonomy and retry rules.
  */
 #ifndef DEFT_LLM_LLM_ERROR_H
@@ -17,8 +17,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "llm/llm.h"
-
-struct masker;
 
 /* clang-format off */
 /*   cause                        reported to the client            for logs                 retry   outage */
@@ -54,12 +52,12 @@ struct llm_error {
     enum llm_cause cause;
     bool is_final;          /* do not retry, whatever the cause */
     int64_t retry_after_ms; /* delay requested by the server; -1: none */
-    /* What details that are set from now on hide; borrowed, or NULL. */
-    struct masker *secrets;
+    /* Its secrets are hidden in details that are set from now on; borrowed, or NULL. */
+    const struct llm_request *request;
     char detail[LLM_DETAIL_BYTES];
 };
 
-/* Sets cause and detail and resets everything else but the secrets; returns -1. */
+/* Sets cause and detail and resets everything else but the request; returns -1. */
 int llm_error_set(struct llm_error *llm_error, enum llm_cause cause, const char *format,
                   ...) NONNULL PRINTF_LIKE(3, 4);
 /* From an answer with an HTTP status other than 2xx, and its body. Returns -1. */

@@ -11,7 +11,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/text.h"
 #include "llm/format.h"
 #include "llm/llm_call.h"
@@ -25,7 +24,6 @@
 #include "llm/window.h"
 #include "model/catalogue/catalogue.h"
 #include "model/catalogue/model_table.h"
-#include "model/masking/masker.h"
 
 enum {
     ATTEMPTS_DEFAULT = 5,
@@ -242,23 +240,6 @@ static int run_attempts(struct llm_call *call, const struct llm_request *request
 
 /* --- the call --- */
 
-/*
- * What a server that refuses the call may repeat. A short key is a placeholder for a server that
- * needs none: masker_add() ignores it.
- */
-static struct masker *secrets_of(const struct llm_request *request)
-{
-    static const char *const members[] = {"aws_access_key_id", "aws_secret_access_key",
-                                          "aws_session_token"};
-    struct masker *masker = masker_new();
-
-    if (request->api_key != NULL)
-        masker_add(masker, secret_reveal(request->api_key));
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-        masker_add(masker, json_text_or(request->spec, members[i], ""));
-    return masker;
-}
-
 static int run_route(struct llm_call *call, const struct llm_request *request,
                      struct llm_reply *reply_out, struct llm_error *llm_error)
 {
@@ -293,9 +274,8 @@ int llm_call_run(struct llm_call *call, const struct llm_request *request,
         without_pieces.owner = request->listener->owner;
         own.listener = &without_pieces;
     }
-    llm_error.secrets = secrets_of(request);
+    llm_error.request = request;
     rc = run_route(call, &own, reply_out, &llm_error);
-    masker_free(llm_error.secrets);
     if (rc < 0)
         return llm_error_report(&llm_error, failure_out, err);
     text_calls_take(&request->prompt->calls, &request->prompt->end.calls, reply_out);

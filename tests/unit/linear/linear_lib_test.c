@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/text_folder.h"
@@ -34,7 +35,6 @@
 #include "model/event/event.h"
 #include "model/event/observation_text.h"
 #include "model/markdown_line.h"
-#include "model/masking/masker.h"
 #include "model/plugins/plugin_source.h"
 #include "model/plugins/repository.h"
 #include "model/prompt/skills.h"
@@ -341,14 +341,14 @@ static const char *const text_calls[] = {"|<function=|",
 static void run_trouble(const char *text, size_t len)
 {
     struct llm_error llm_error = LLM_ERROR_INIT;
-    struct masker *masker = masker_new();
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    const struct llm_request request = {.api_key = &key};
     json_auto_t *error = json_text(text, len);
 
-    masker_add(masker, "aaaaaa");
-    llm_error.secrets = masker;
+    secret_set(&key, "aaaaaa");
+    llm_error.request = &request;
     llm_error_from_answer(&llm_error, 400, text, len);
     llm_error_from_error_member(&llm_error, error);
-    masker_free(masker);
 }
 
 static const char *const complaints[] = {"|litellm.|",

@@ -12,10 +12,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/strbuf.h"
 #include "llm/llm_error.h"
 #include "llm/llm_fixture.h"
-#include "model/masking/masker.h"
 
 /* A refusal, the error that it becomes, and the number of attempts (at most three). */
 struct refusal {
@@ -159,16 +159,23 @@ static void key_is_not_repeated(void **state)
     test_server_stop(server);
 }
 
+static struct secret secret_of(const char *key)
+{
+    struct secret secret = SECRET_INIT;
+
+    secret_set(&secret, key);
+    return secret;
+}
+
 /* Error messages that contain the key that was sent. */
 static void expect_detail(const char *key, const char *words, const char *expected)
 {
-    struct masker *masker = masker_new();
+    CLEANUP(secret_done) struct secret secret = secret_of(key);
+    const struct llm_request request = {.api_key = &secret};
     struct llm_error llm_error = LLM_ERROR_INIT;
 
-    masker_add(masker, key);
-    llm_error.secrets = masker;
+    llm_error.request = &request;
     (void)llm_error_set(&llm_error, LLM_CAUSE_UNAVAILABLE, "%s", words);
-    masker_free(masker);
     assert_string_equal(llm_error.detail, expected);
 }
 
@@ -195,15 +202,15 @@ static void placeholder_of_a_key_leaves_the_words_alone(void **state)
 static void half_a_key_is_not_shown(void **state)
 {
     static const char key[] = "sk-unit-test-0123456789";
-    struct masker *masker = masker_new();
+    CLEANUP(secret_done) struct secret secret = secret_of(key);
+    const struct llm_request request = {.api_key = &secret};
 
     (void)state;
-    masker_add(masker, key);
     for (size_t before = 250; before < LLM_DETAIL_BYTES; before++) {
         CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
         struct llm_error llm_error = LLM_ERROR_INIT;
 
-        llm_error.secrets = masker;
+        llm_error.request = &request;
         for (size_t i = 0; i < before; i++)
             strbuf_append_char(&body, '.');
         strbuf_appendf(&body, "%s is no key", key);
@@ -212,7 +219,6 @@ static void half_a_key_is_not_shown(void **state)
         llm_error_set(&llm_error, LLM_CAUSE_API, "%s", body.text);
         assert_null(strstr(llm_error.detail, "sk-uni"));
     }
-    masker_free(masker);
 }
 
 static const struct test_reply slow_then_good[] = {

@@ -233,11 +233,12 @@ static size_t undated_length(const char *name)
 static const struct model_facts *find_dated(const struct model_table *table, const char *name)
 {
     const struct model_facts *facts = find_exact(table, name);
+    size_t len = undated_length(name);
     CLEANUP(mem_freep) char *undated = NULL;
 
-    if (facts != NULL)
+    if (facts != NULL || name[len] == '\0')
         return facts;
-    undated = mem_dup_bytes(name, undated_length(name));
+    undated = mem_dup_bytes(name, len);
     return find_exact(table, undated);
 }
 
@@ -245,10 +246,11 @@ static const struct model_facts *find_dated(const struct model_table *table, con
 static const struct model_facts *find_spelt(const struct model_table *table, const char *name)
 {
     const struct model_facts *facts = find_dated(table, name);
-    CLEANUP(mem_freep) char *dashed = mem_dup_text(name);
+    CLEANUP(mem_freep) char *dashed = NULL;
 
-    if (facts != NULL)
+    if (facts != NULL || strchr(name, '.') == NULL)
         return facts;
+    dashed = mem_dup_text(name);
     for (char *at = dashed; *at != '\0'; at++) {
         if (*at == '.')
             *at = '-';

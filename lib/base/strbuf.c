@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-enum { FIRST_SIZE_BYTES = 64 };
+enum { FIRST_SIZE_BYTES = 64, FORMATTED_USUAL_BYTES = 48 };
 
 /* Shared by all fresh buffers; never written to, since size is 0. */
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a char * must point to it */
@@ -88,13 +88,18 @@ void strbuf_vappendf(struct strbuf *buf, const char *format, va_list args)
     va_list again;
     int len = 0;
 
+    strbuf_reserve(buf, FORMATTED_USUAL_BYTES);
     va_copy(again, args);
-    len = vsnprintf(NULL, 0, format, again);
+    len = vsnprintf(buf->text + buf->len, buf->size - buf->len, format, again);
     va_end(again);
     assert(len >= 0);
-    strbuf_reserve(buf, (size_t)len);
-    len = vsnprintf(buf->text + buf->len, buf->size - buf->len, format, args);
-    assert(len >= 0);
+    /* Printed again if it did not fit. */
+    if ((size_t)len >= buf->size - buf->len) {
+        buf->text[buf->len] = '\0';
+        strbuf_reserve(buf, (size_t)len);
+        len = vsnprintf(buf->text + buf->len, buf->size - buf->len, format, args);
+        assert(len >= 0);
+    }
     buf->len += (size_t)len;
 }
 

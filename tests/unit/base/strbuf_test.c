@@ -31,6 +31,26 @@ static void text_grows_and_ends_in_a_nul(void **state)
     assert_int_equal(strncmp(buf.text, "0,1,2,", 6), 0);
 }
 
+/* Around the room that is reserved for a formatted text, and the sizes of buffers. */
+static void formatted_text_of_any_length_is_whole(void **state)
+{
+    char text[301];
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    for (size_t len = 0; len < sizeof(text); len++) {
+        CLEANUP(strbuf_done) struct strbuf buf = STRBUF_INIT;
+
+        strbuf_append(&buf, "a");
+        strbuf_appendf(&buf, "<%.*s>", (int)len, text);
+        assert_int_equal(buf.len, len + 3);
+        assert_int_equal(strlen(buf.text), buf.len);
+        assert_memory_equal(buf.text, "a<", 2);
+        assert_memory_equal(buf.text + 2, text, len);
+        assert_int_equal(buf.text[len + 2], '>');
+    }
+}
+
 static void bytes_may_hold_nuls(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf buf = STRBUF_INIT;
@@ -127,6 +147,7 @@ int strbuf_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fresh_buffer_is_empty_text),
         cmocka_unit_test(text_grows_and_ends_in_a_nul),
+        cmocka_unit_test(formatted_text_of_any_length_is_whole),
         cmocka_unit_test(bytes_may_hold_nuls),
         cmocka_unit_test(head_and_tail_can_go),
         cmocka_unit_test(removed_heads_leave_the_rest_as_it_was),

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -232,11 +231,9 @@ static void append_object(struct strbuf *out, json_t *object)
     end_object(out);
 }
 
-void json_append_joined(struct strbuf *out, const json_t *first, const json_t *second)
+void json_append_rest(struct strbuf *out, const json_t *json)
 {
-    strbuf_append_char(out, '{');
-    append_members(out, (json_t *)(uintptr_t)first);
-    append_members(out, (json_t *)(uintptr_t)second);
+    append_members(out, (json_t *)(uintptr_t)json);
     end_object(out);
 }
 
@@ -252,14 +249,19 @@ static void append_array(struct strbuf *out, const json_t *array)
     strbuf_append_char(out, ']');
 }
 
-/* Printed once, whereas strbuf_appendf() measures first. */
 static void append_integer(struct strbuf *out, json_int_t value)
 {
     char text[NUMBER_MAX_BYTES];
-    int len = snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, value);
+    char *at = text + sizeof(text);
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 
-    assert(len > 0 && (size_t)len < sizeof(text));
-    strbuf_append_bytes(out, text, (size_t)len);
+    do {
+        *--at = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0)
+        *--at = '-';
+    strbuf_append_bytes(out, at, (size_t)(text + sizeof(text) - at));
 }
 
 /* jansson prints reals that read back as the same value, whatever the locale. */

@@ -68,8 +68,11 @@ int json_read(json_t *json, struct error *err, const char *format, ...)
 
 /* Appends the compact text of json. */
 void json_append_text(struct strbuf *out, const json_t *json) NONNULL;
-/* Appends one object with the members of both, which share no key. */
-void json_append_joined(struct strbuf *out, const json_t *first, const json_t *second) NONNULL;
+/*
+ * Ends an object whose brace, and perhaps members with a comma after each, are the end of out:
+ * appends the members of json, which are others, and the brace.
+ */
+void json_append_rest(struct strbuf *out, const json_t *json) NONNULL;
 /* The compact text; the caller frees with mem_free(). */
 char *json_to_text(const json_t *json) NONNULL MUST_CHECK;
 

@@ -100,6 +100,7 @@ STORE_TESTS = \
 	tests/unit/store/schema_test \
 	tests/unit/store/secret_read_store_test \
 	tests/unit/store/settings_store_test \
+	tests/unit/store/stored_event_test \
 	tests/unit/store/task_store_test \
 	tests/unit/store/user_keys_test \
 	tests/unit/store/user_store_test \
@@ -170,6 +171,9 @@ tests_unit_store_mcp_sign_in_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_outage_store_test_SOURCES = tests/unit/store/conversation/outage_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_outage_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_outage_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_stored_event_test_SOURCES = tests/unit/store/conversation/stored_event_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_stored_event_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_stored_event_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_preview_store_test_SOURCES = tests/unit/store/user/preview_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_preview_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_preview_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -20,22 +20,36 @@ void event_list_done(struct event_list *list)
 {
     if (list == NULL)
         return;
-    for (size_t i = 0; i < list->n; i++)
+    for (size_t i = 0; i < list->n; i++) {
         json_decref(list->items[i].json);
+        mem_free(list->items[i].text);
+    }
     mem_free(list->items);
     *list = (struct event_list)EVENT_LIST_INIT;
 }
 
 void event_append_body(const struct event *event, struct strbuf *out)
 {
-    json_auto_t *head = json_object();
     char timestamp[CLOCK_TEXT_BYTES];
 
     clock_format_naive(event->timestamp_us, timestamp);
-    json_put_text(head, "id", event->id.text);
-    json_put_text(head, "timestamp", timestamp);
     strbuf_reserve(out, BODY_USUAL_BYTES);
-    json_append_joined(out, head, event->json);
+    strbuf_append(out, "{\"id\":\"");
+    strbuf_append(out, event->id.text);
+    strbuf_append(out, "\",\"timestamp\":\"");
+    strbuf_append(out, timestamp);
+    strbuf_append(out, "\",");
+    json_append_rest(out, event->json);
+}
+
+void event_write_text(struct event *event)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    event_append_body(event, &text);
+    mem_free(event->text);
+    event->text_len = text.len;
+    event->text = strbuf_take(&text);
 }
 
 /* Appends a new event; the pointer is valid until the next one is added. */
@@ -285,6 +299,8 @@ void event_list_append(struct event_list *list, const struct event_list *more)
         json_decref(event->json);
         *event = more->items[i];
         json_incref(event->json);
+        event->text = NULL;
+        event->text_len = 0;
     }
 }
 

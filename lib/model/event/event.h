@@ -31,6 +31,8 @@ struct event {
     int64_t timestamp_us;  /* 0 until appended */
     struct uuid result_of; /* the ActionEvent whose result this is; else unset */
     json_t *json;          /* the body without id and timestamp */
+    char *text;            /* what event_write_text() wrote, owned; or NULL */
+    size_t text_len;
 };
 
 struct event_list {
@@ -46,6 +48,8 @@ struct event_list {
 void event_list_done(struct event_list *list);
 /* Appends the event's exact wire text, with id and naive timestamp. */
 void event_append_body(const struct event *event, struct strbuf *out) NONNULL;
+/* Keeps that text with the event; replaces an earlier one. */
+void event_write_text(struct event *event) NONNULL;
 
 /* A model's tool call, as needed for an ActionEvent. */
 struct action_parts {

@@ -166,20 +166,19 @@ static int append_one(struct db *db, const struct lease *lease,
                       const struct conversation *conversation, struct event_list *events,
                       PGresult **rows_out, struct error *err)
 {
-    const struct event *event = &events->items[0];
-    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct event *event = &events->items[0];
     struct db_int fence = db_int(lease->fence);
     struct db_int seq = db_int(conversation->last_seq + 1);
     char timestamp[CLOCK_TEXT_BYTES];
 
     event_list_stamp(events, conversation);
-    if (event_append_checked(event, &body, err) < 0)
+    if (event_write_checked(event, err) < 0)
         return -1;
     clock_format_naive(event->timestamp_us, timestamp);
     return db_query(db, SQL_APPEND_ONE,
                     DB_PARAMS(lease->conversation_id.text, lease->owner.text, fence.text, seq.text,
                               event->id.text, event->kind, event->source, timestamp,
-                              db_uuid(&event->result_of), body.text),
+                              db_uuid(&event->result_of), event->text),
                     rows_out, err);
 }
 

@@ -45,21 +45,20 @@ const struct uuid *event_list_leaf(const struct event_list *events)
     return NULL;
 }
 
-int event_append_checked(const struct event *event, struct strbuf *body, struct error *err)
+int event_write_checked(struct event *event, struct error *err)
 {
-    event_append_body(event, body);
-    if (body->len > EVENT_MAX_BYTES)
+    event_write_text(event);
+    if (event->text_len > EVENT_MAX_BYTES)
         return error_set(err, ERROR_TOO_LARGE, "%s of %zu bytes; the limit is %d", event->kind,
-                         body->len, EVENT_MAX_BYTES);
+                         event->text_len, EVENT_MAX_BYTES);
     return 0;
 }
 
-static int add_event(struct event_insert *arrays, const struct event *event, struct error *err)
+static int add_event(struct event_insert *arrays, struct event *event, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
     char timestamp[CLOCK_TEXT_BYTES];
 
-    if (event_append_checked(event, &body, err) < 0)
+    if (event_write_checked(event, err) < 0)
         return -1;
     clock_format_naive(event->timestamp_us, timestamp);
     db_array_add(&arrays->id, event->id.text);
@@ -67,7 +66,7 @@ static int add_event(struct event_insert *arrays, const struct event *event, str
     db_array_add(&arrays->source, event->source);
     db_array_add(&arrays->timestamp, timestamp);
     db_array_add(&arrays->result_of, db_uuid(&event->result_of));
-    db_array_add(&arrays->body, body.text);
+    db_array_add(&arrays->body, event->text);
     return 0;
 }
 

@@ -46,9 +46,8 @@ int event_insert_fill(struct event_insert *arrays, const struct conversation *co
 void event_list_stamp(struct event_list *events, const struct conversation *conversation) NONNULL;
 /* The newest event that is not a state update; NULL when all are. */
 const struct uuid *event_list_leaf(const struct event_list *events) NONNULL MUST_CHECK;
-/* Appends an event's wire form. ERROR_TOO_LARGE when it is above EVENT_MAX_BYTES. */
-int event_append_checked(const struct event *event, struct strbuf *body,
-                         struct error *err) NONNULL MUST_CHECK;
+/* As event_write_text(). ERROR_TOO_LARGE when the text is above EVENT_MAX_BYTES. */
+int event_write_checked(struct event *event, struct error *err) NONNULL MUST_CHECK;
 /* Applies appended events to the caller's copy of the conversation. */
 void conversation_move_log_end(struct conversation *conversation,
                                const struct event_list *events) NONNULL;

@@ -199,6 +199,7 @@ int event_row_read(const PGresult *rows, int row, struct history *history, struc
         return error_wrap(err, "event %s", PQgetvalue(rows, row, 1));
     event = history_add(history);
     stored_event_set_body(event, PQgetvalue(rows, row, 2), TAKE_PTR(json));
+    stored_event_take_text(event, db_dup(rows, row, 4), (size_t)PQgetlength(rows, row, 4));
     event->seq = db_number(rows, row, 0);
     event->id = db_cell_uuid(rows, row, 1);
     event->result_of = db_cell_uuid(rows, row, 3);

@@ -21,6 +21,8 @@ void stored_event_set_body(struct stored_event *event, const char *kind, json_t 
     event->response_id = json_text_or(json, "llm_response_id", NULL);
     if (text_equal(kind, "ActionEvent"))
         event->call_id = json_text_or(json, "tool_call_id", NULL);
+    if (text_equal(kind, "ConversationStateUpdateEvent"))
+        event->state_key = json_text_or(json, "key", NULL);
 }
 
 const char *stored_event_response(const struct stored_event *event)
@@ -49,27 +51,46 @@ json_t *stored_event_json(const struct stored_event *event)
     return kept->body;
 }
 
-/* Appends an id with its NUL; its place in the text is *at_out. */
-static void append_id(struct strbuf *text, const char *id, size_t *at_out)
+static size_t id_bytes(const char *id)
 {
-    *at_out = text->len;
-    if (id != NULL)
-        strbuf_append_bytes(text, id, strlen(id) + 1);
+    return id != NULL ? strlen(id) + 1 : 0;
+}
+
+/* Copies an id, or none, to the place; returns where the next one belongs. */
+static char *move_id(const char **id, char *to)
+{
+    size_t n_bytes = id_bytes(*id);
+
+    if (n_bytes == 0)
+        return to;
+    memcpy(to, *id, n_bytes);
+    *id = to;
+    return to + n_bytes;
+}
+
+void stored_event_take_text(struct stored_event *event, char *text, size_t text_len)
+{
+    char *end = NULL;
+
+    if (!is_packable(event)) {
+        mem_free(text);
+        return;
+    }
+    event->packed =
+        mem_resize(text, text_len + id_bytes(event->call_id) + id_bytes(event->response_id));
+    event->packed_len = text_len;
+    end = move_id(&event->call_id, event->packed + text_len);
+    (void)move_id(&event->response_id, end);
 }
 
 static void write_text(struct stored_event *event)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    size_t call_at = 0;
-    size_t response_at = 0;
+    size_t len = 0;
 
     json_append_text(&text, event->body);
-    event->packed_len = text.len;
-    append_id(&text, event->call_id, &call_at);
-    append_id(&text, event->response_id, &response_at);
-    event->packed = mem_dup_bytes(text.text, text.len);
-    event->call_id = event->call_id != NULL ? event->packed + call_at : NULL;
-    event->response_id = event->response_id != NULL ? event->packed + response_at : NULL;
+    len = text.len;
+    stored_event_take_text(event, strbuf_take(&text), len);
 }
 
 void stored_event_pack(struct stored_event *event)

@@ -28,6 +28,7 @@ struct stored_event {
     size_t packed_len;       /* of the body's text */
     const char *call_id;     /* an action's tool_call_id, in body or packed; else NULL */
     const char *response_id; /* llm_response_id, as above; NULL where no model spoke */
+    const char *state_key;   /* a ConversationStateUpdateEvent's key, in body; else NULL */
     bool is_of_run;          /* written under a lease */
     bool is_forgotten;       /* a Condensation removed it from the model's view */
     const json_t *summary;   /* a Condensation's, to insert before this event; or NULL */
@@ -35,6 +36,11 @@ struct stored_event {
 
 /* Sets an event's kind and body; takes over the reference to the body. */
 void stored_event_set_body(struct stored_event *event, const char *kind, json_t *json) NONNULL;
+/*
+ * Gives an event whose body is set its text, by which it is packed. Takes the text over
+ * (mem_free()), of text_len bytes and a NUL.
+ */
+void stored_event_take_text(struct stored_event *event, char *text, size_t text_len) NONNULL;
 /*
  * The whole body, unpacked if need be; valid until the event is packed or dropped. Only its owner
  * may change it, and only before the event was packed.

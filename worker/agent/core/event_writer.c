@@ -193,7 +193,7 @@ int event_writer_check_lease(struct agent *agent, struct error *err)
     return error_set(err, ERROR_STALE, "the lease is lost");
 }
 
-static void after_write(struct agent *agent, const struct event_list *events)
+static void after_write(struct agent *agent, struct event_list *events)
 {
     size_t n_before = agent->history.n;
 

@@ -117,8 +117,7 @@ const struct stored_event *history_first_user_message(const struct history *hist
 
 static bool is_status(const struct stored_event *event)
 {
-    return stored_event_is(event, "ConversationStateUpdateEvent") &&
-           text_equal(json_text_or(stored_event_json(event), "key", ""), "execution_status");
+    return event->state_key != NULL && text_equal(event->state_key, "execution_status");
 }
 
 const struct stored_event *history_find_status(const struct history *history)
@@ -239,7 +238,7 @@ bool history_has_answer(const struct history *history)
 
 const json_t *stored_event_knowledge(const struct stored_event *event)
 {
-    return stored_event_is(event, "ConversationStateUpdateEvent")
+    return event->state_key != NULL && text_equal(event->state_key, PROJECT_KNOWLEDGE_KEY)
                ? project_knowledge_of(stored_event_json(event))
                : NULL;
 }
@@ -274,7 +273,7 @@ bool history_has_event(const struct history *history, const struct uuid *id)
 }
 
 /* Sets the members that the worker reads from a stored event; kind and source are in the body. */
-static void history_add_event(struct history *history, const struct event *event, int64_t seq)
+static void history_add_event(struct history *history, struct event *event, int64_t seq)
 {
     struct stored_event *stored = NULL;
 
@@ -286,13 +285,14 @@ static void history_add_event(struct history *history, const struct event *event
     *stored = (struct stored_event){
         .seq = seq, .id = event->id, .result_of = event->result_of, .is_of_run = true};
     stored_event_set_body(stored, event->kind, json_incref(event->json));
+    if (event->text != NULL)
+        stored_event_take_text(stored, TAKE_PTR(event->text), event->text_len);
     history->last_seq = seq;
     if (event->timestamp_us > history->last_timestamp_us)
         history->last_timestamp_us = event->timestamp_us;
 }
 
-void history_add_written(struct history *history, const struct event_list *events,
-                         int64_t first_seq)
+void history_add_written(struct history *history, struct event_list *events, int64_t first_seq)
 {
     for (size_t i = 0; i < events->n; i++)
         history_add_event(history, &events->items[i], first_seq + (int64_t)i);

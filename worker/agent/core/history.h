@@ -84,8 +84,8 @@ const json_t *history_find_knowledge(const struct history *history) NONNULL MUST
 bool history_has_response_id(const struct history *history,
                              const char *response_id) NONNULL MUST_CHECK;
 bool history_has_event(const struct history *history, const struct uuid *id) NONNULL MUST_CHECK;
-/* Adds events just appended, as if loaded; the caller keeps its references. */
-void history_add_written(struct history *history, const struct event_list *events,
+/* Adds events just appended, as if loaded: shares their bodies, and takes their texts. */
+void history_add_written(struct history *history, struct event_list *events,
                          int64_t first_seq) NONNULL;
 /* Adds the ids of an event that the history leaves out, so that they count as used. */
 void history_note_ids(struct history_gap *gap, const struct stored_event *event) NONNULL;

@@ -89,6 +89,28 @@ static void broken_bytes_never_reach_the_wire(void **state)
     assert_true(utf8_is_valid(text.text, text.len));
 }
 
+/* The text is what the body was when it was written. */
+static void text_stays_with_its_event(void **state)
+{
+    CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
+    CLEANUP(event_list_done) struct event_list more = EVENT_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+
+    (void)state;
+    event_add_pause(&list);
+    event_add_pause(&list);
+    event_write_text(&list.items[0]);
+    list.items[0].timestamp_us = 1;
+    event_write_text(&list.items[0]);
+    event_append_body(&list.items[0], &body);
+    assert_string_equal(list.items[0].text, body.text);
+    assert_int_equal(list.items[0].text_len, body.len);
+    assert_null(list.items[1].text);
+    event_list_append(&more, &list);
+    assert_int_equal(more.n, 2);
+    assert_null(more.items[0].text);
+}
+
 static void empty_texts_make_no_parts(void **state)
 {
     CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
@@ -152,6 +174,7 @@ int event_tests(void)
         cmocka_unit_test(errors_say_whose_fault_they_are),
         cmocka_unit_test(senders_are_of_the_users_messages_alone),
         cmocka_unit_test(broken_bytes_never_reach_the_wire),
+        cmocka_unit_test(text_stays_with_its_event),
         cmocka_unit_test(empty_texts_make_no_parts),
         cmocka_unit_test(nulls_are_filled_in_where_the_schema_is_known),
         cmocka_unit_test(filter_takes_short_and_long_names),

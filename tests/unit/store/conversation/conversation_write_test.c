@@ -9,7 +9,9 @@
 #include "base/strbuf.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
+#include "model/limits.h"
 #include "store/conversation/conversation_store.h"
+#include "store/conversation/event_insert.h"
 #include "store/store_fixture.h"
 #include "store/user/spending_store.h"
 #include "support/pg.h"
@@ -473,6 +475,28 @@ static void row_tells_children_branches_and_whether_it_has_begun(void **state)
     assert_string_equal(after.leaf_event_id.text, events.items[1].id.text);
 }
 
+static void event_above_the_limit_is_refused(void **state)
+{
+    CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf code = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    struct event *event = NULL;
+
+    (void)state;
+    event_add_conversation_error(&list, "", "");
+    event = &list.items[0];
+    assert_done(event_write_checked(event, &err), &err);
+    for (size_t n = EVENT_MAX_BYTES - event->text_len; n > 0; n--)
+        strbuf_append_char(&code, 'x');
+    json_put_text(event->json, "code", code.text);
+    assert_done(event_write_checked(event, &err), &err);
+    assert_int_equal(event->text_len, EVENT_MAX_BYTES);
+    strbuf_append_char(&code, 'x');
+    json_put_text(event->json, "code", code.text);
+    assert_int_equal(event_write_checked(event, &err), -1);
+    assert_int_equal(err.code, ERROR_TOO_LARGE);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +504,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(waits_end_with_their_results_or_with_the_run),
         cmocka_unit_test(run_and_title_are_set_where_there_is_none),
         cmocka_unit_test(job_of_a_write_is_queued_with_it),
+        cmocka_unit_test(event_above_the_limit_is_refused),
         cmocka_unit_test(end_of_a_run_frees_the_lease),
         cmocka_unit_test(cost_of_a_call_is_booked_with_its_write),
         cmocka_unit_test(run_that_ends_without_a_word_keeps_what_was_requested_since),

@@ -525,56 +525,6 @@ static void stored_text_that_cannot_be_read_is_our_own_fault(void **state)
     assert_int_equal(err.code, ERROR_INTERNAL);
 }
 
-/* --- packed events --- */
-
-static void assert_copies(const struct stored_event *event, const json_t *json)
-{
-    struct stored_event copy = stored_event_copy(event);
-
-    assert_true(json_equal(stored_event_json(&copy), json) == 1);
-    assert_string_equal(copy.kind, event->kind);
-    assert_ptr_equal(copy.call_id, event->call_id);
-    assert_null(copy.summary);
-    stored_event_drop(&copy);
-}
-
-static void assert_packs(const char *kind, const char *text, bool is_packed)
-{
-    struct stored_event event = {.seq = 1};
-    json_auto_t *json = json_loads(text, 0, NULL);
-
-    assert_non_null(json);
-    stored_event_set_body(&event, kind, json_deep_copy(json));
-    event.summary = json;
-    assert_copies(&event, json);
-    for (size_t i = 0; i < 3; i++) {
-        stored_event_pack(&event);
-        assert_copies(&event, json);
-        assert_int_equal(event.body == NULL, is_packed);
-        stored_event_pack(&event);
-        assert_true(json_equal(stored_event_json(&event), json) == 1);
-    }
-    if (text_equal(kind, "ActionEvent"))
-        assert_string_equal(event.call_id, "c");
-    else
-        assert_null(event.call_id);
-    assert_string_equal(stored_event_response(&event), json_text_or(json, "llm_response_id", ""));
-    stored_event_drop(&event);
-    assert_null(event.body);
-    assert_null(event.packed);
-}
-
-static void calls_and_results_are_packed_and_read_again(void **state)
-{
-    (void)state;
-    assert_packs("ActionEvent", "{\"tool_call_id\":\"c\",\"llm_response_id\":\"r\",\"x\":[1.5]}",
-                 true);
-    assert_packs("ActionEvent", "{\"tool_call_id\":\"c\",\"x\":\"\\u0001\\u00e9\\n\"}", true);
-    assert_packs("ObservationEvent", "{\"tool_call_id\":\"c\",\"observation\":{}}", true);
-    assert_packs("Condensation", "{\"summary\":\"s\",\"llm_response_id\":\"r\"}", false);
-    assert_packs("MessageEvent", "{\"source\":\"user\"}", false);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -595,7 +545,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(batch_tells_the_snapshot_version),
         cmocka_unit_test(stored_text_that_cannot_be_read_is_our_own_fault),
         cmocka_unit_test(cursor_stands_before_the_first_event_since_then),
-        cmocka_unit_test(calls_and_results_are_packed_and_read_again),
     };
 
     (void)argc;

@@ -10,6 +10,7 @@ import { history } from './figures/history.mjs';
 import { idle } from './figures/idle.mjs';
 import { list } from './figures/list.mjs';
 import { load } from './figures/load.mjs';
+import { messages } from './figures/messages.mjs';
 import { page } from './figures/page.mjs';
 import { parked } from './figures/parked.mjs';
 import { pause } from './figures/pause.mjs';
@@ -19,7 +20,7 @@ import { warmClaim } from './figures/warm_claim.mjs';
 import { run } from './support.mjs';
 
 // Each gives lines {figure, value, unit, baseline, goal, ok}. `idle` comes first: nothing has run yet.
-const FIGURES = { idle, first_event: firstEvent, first_shell: firstShell, warm_claim: warmClaim, cold_start: coldStart, pause, action, burst, append, page, list, sockets, parked, steps, history, fleet, load };
+const FIGURES = { idle, first_event: firstEvent, first_shell: firstShell, warm_claim: warmClaim, cold_start: coldStart, pause, action, burst, append, page, list, sockets, parked, steps, messages, history, fleet, load };
 
 const wanted = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? '';
 const asJson = process.argv.includes('--json');

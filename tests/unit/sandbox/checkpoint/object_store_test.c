@@ -242,6 +242,18 @@ static void unfinished_repository_is_completed(void **state)
     bench_run(bench, "$GIT fsck --strict");
 }
 
+static void repository_that_cannot_be_made_is_told(void **state)
+{
+    struct checkpoint_bench *bench = *state;
+    CLEANUP(object_store_done) struct object_store store = OBJECT_STORE_INIT;
+    struct error err = ERROR_INIT;
+
+    bench_run(bench, "mkdir -p $STATE/checkpoints/current.git/config.new/x");
+    assert_int_equal(object_store_open(&store, bench->state, &object_store_default_limits, &err),
+                     -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+}
+
 int object_store_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +267,7 @@ int object_store_tests(void)
         CHECKPOINT_TEST(store_fills_up_over_several_checkpoints),
         CHECKPOINT_TEST(full_disk_is_told),
         CHECKPOINT_TEST(unfinished_repository_is_completed),
+        CHECKPOINT_TEST(repository_that_cannot_be_made_is_told),
     };
 
     return cmocka_run_group_tests_name("object store", tests, NULL, NULL);

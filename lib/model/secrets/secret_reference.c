@@ -21,7 +21,7 @@ bool secret_reference_read(const char *at, struct secret_reference *reference_ou
     end = reference.name + reference.name_len;
     if (is_braced && end[0] == ':' && end[1] == '-') {
         reference.fallback = end + 2;
-        end = memchr(reference.fallback, '}', strnlen(reference.fallback, FALLBACK_MAX_BYTES));
+        end = memchr(reference.fallback, '}', strnlen(reference.fallback, FALLBACK_MAX_BYTES + 1));
         if (end == NULL)
             return false;
         reference.fallback_len = (size_t)(end - reference.fallback);

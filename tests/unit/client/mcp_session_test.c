@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "client/mcp_fixture.h"
@@ -279,20 +281,81 @@ static void server_hears_which_request_was_cancelled(void **state)
     mcp_fixture_stop(&fixture);
 }
 
-/* The server's silence does not keep the caller. */
+/* The server's silence does not keep the caller for longer than a second. */
 static void silent_server_is_not_waited_for(void **state)
 {
-    static const struct test_reply silent = {.bytes = "", .ending = TEST_HOLD};
+    static const struct test_reply replies[] = {RESULT("{}"), {.bytes = "", .ending = TEST_HOLD}};
     CLEANUP(mcp_session_freep) struct mcp_session *session = NULL;
-    json_auto_t *none = NULL;
+    json_auto_t *result = NULL;
+    struct mcp_fixture fixture;
+    int64_t end_ms = clock_monotonic_ms() + PATIENCE_MS / 2;
+
+    (void)state;
+    mcp_fixture_start(&fixture, replies, ARRAY_SIZE(replies), false);
+    session = mcp_session_new(&fixture.options);
+    assert_int_equal(mcp_session_call(session, "a", NULL, &result, &fixture.err), 0);
+    mcp_session_tell_cancelled(session);
+    assert_int_equal(test_server_n_requests(fixture.server), 2);
+    assert_true(clock_monotonic_ms() < end_ms);
+    mcp_session_freep(&session);
+    mcp_fixture_stop(&fixture);
+}
+
+/* Before its first request a session has nothing to tell. */
+static void nothing_is_told_of_no_request(void **state)
+{
+    static const struct test_reply reply = RESULT("{}");
+    CLEANUP(mcp_session_freep) struct mcp_session *session = NULL;
     struct mcp_fixture fixture;
 
     (void)state;
-    mcp_fixture_start(&fixture, &silent, 1, false);
+    mcp_fixture_start(&fixture, &reply, 1, false);
     session = mcp_session_new(&fixture.options);
     mcp_session_tell_cancelled(session);
-    assert_int_equal(mcp_session_call(session, "a", NULL, &none, &fixture.err), -1);
-    assert_int_equal(fixture.err.code, ERROR_TIMEOUT);
+    assert_int_equal(test_server_n_requests(fixture.server), 0);
+    mcp_session_freep(&session);
+    mcp_fixture_stop(&fixture);
+}
+
+static json_int_t id_of_request(const struct mcp_fixture *fixture, size_t i)
+{
+    const char *body = mcp_fixture_body(fixture, i);
+    struct error err = ERROR_INIT;
+    json_auto_t *json = NULL;
+
+    assert_int_equal(json_parse(body, strlen(body), &json, &err), 0);
+    return json_int_or(json, "id", -1);
+}
+
+/* Both speak for the session, and the server can tell their requests apart. */
+static void connections_of_a_session_share_its_name_but_no_id(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: one\r\n"
+                  "Connection: close\r\n\r\n"
+                  "{\"id\":1,\"result\":{\"protocolVersion\":\"2024-11-05\"}}",
+         .ending = TEST_CLOSE},
+        {.bytes = ACCEPTED},
+        {.bytes = JSON_HEAD "{\"id\":2,\"result\":{}}", .ending = TEST_CLOSE},
+        RESULT("{}")};
+    CLEANUP(mcp_session_freep) struct mcp_session *session = NULL;
+    CLEANUP(mcp_session_freep) struct mcp_session *second = NULL;
+    json_auto_t *result = NULL;
+    json_auto_t *other = NULL;
+    struct mcp_fixture fixture;
+
+    (void)state;
+    mcp_fixture_start(&fixture, replies, ARRAY_SIZE(replies), false);
+    session = mcp_session_new(&fixture.options);
+    assert_int_equal(mcp_session_begin(session, &fixture.err), 0);
+    second = mcp_session_share(session, &fixture.options);
+    assert_true(mcp_session_is_intact(second));
+    assert_int_equal(mcp_session_call(second, "a", NULL, &result, &fixture.err), 0);
+    assert_true(mcp_fixture_has_header(&fixture, 2, "Mcp-Session-Id", "one"));
+    assert_true(mcp_fixture_has_header(&fixture, 2, "MCP-Protocol-Version", "2024-11-05"));
+    assert_int_equal(mcp_session_call(session, "b", NULL, &other, &fixture.err), 0);
+    assert_int_not_equal(id_of_request(&fixture, 3), id_of_request(&fixture, 2));
+    mcp_session_freep(&second);
     mcp_session_freep(&session);
     mcp_fixture_stop(&fixture);
 }
@@ -383,6 +446,8 @@ int main(void)
         cmocka_unit_test(call_gives_the_result_or_the_servers_words),
         cmocka_unit_test(server_hears_which_request_was_cancelled),
         cmocka_unit_test(silent_server_is_not_waited_for),
+        cmocka_unit_test(nothing_is_told_of_no_request),
+        cmocka_unit_test(connections_of_a_session_share_its_name_but_no_id),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -326,20 +326,23 @@ static void parameters_are_those_of_the_maker(void **state)
     }
 }
 
-/* Of 10,000 tokens 40,000 bytes leave no room; the image counts by its tokens. */
+/*
+ * Of 10,000 tokens 40,000 bytes leave no room; the image counts by its tokens, and not at all if
+ * it is not sent.
+ */
 static void an_answer_has_the_room_that_the_prompt_leaves(void **state)
 {
     struct llm *const *llm = *state;
     static const struct {
         size_t text_bytes;
         size_t image_bytes;
+        const char *image_type;
         int64_t low;
         int64_t high;
     } cases[] = {
-        {4000, 0, 8600, 8744},
-        {4000, 100000, 7600, 7744},
-        {36000, 0, 1024, 1024},
-        {100000, 0, 1024, 1024},
+        {4000, 0, NULL, 8600, 8744},        {4000, 100000, "png", 7600, 7744},
+        {4000, 100000, "tiff", 8600, 8744}, {36000, 0, NULL, 1024, 1024},
+        {100000, 0, NULL, 1024, 1024},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -352,8 +355,10 @@ static void an_answer_has_the_room_that_the_prompt_leaves(void **state)
             strbuf_append_char(&history, 'x');
         strbuf_append(&history, "\"}");
         if (cases[i].image_bytes > 0)
-            strbuf_append(&history, ",{\"type\":\"image_url\",\"image_url\":{\"url\":"
-                                    "\"data:image/png;base64,");
+            strbuf_appendf(&history,
+                           ",{\"type\":\"image_url\",\"image_url\":{\"url\":"
+                           "\"data:image/%s;base64,",
+                           cases[i].image_type);
         for (size_t n = 0; n < cases[i].image_bytes; n++)
             strbuf_append_char(&history, 'A');
         strbuf_append(&history, cases[i].image_bytes > 0 ? "\"}}]}]" : "]}]");

@@ -101,6 +101,9 @@ static const struct {
          USE("1")) "," USER(DONE("1")) "]"},
     {"[" SAID("a") ",{'role':'assistant','content':[]}," SAID(" ") "," SAID("b") "]",
      "[" USER(TEXT("a") "," TEXT("b")) "]"},
+    {"[" SAID("a") ",{'role':'assistant','content':[{'type':'text','text':' '},{'type':'text','"
+                   "text':'x'}]}," SAID("b") "]",
+     "[" USER(TEXT("a")) "," OF_MODEL(TEXT("x")) "," USER(TEXT("b")) "]"},
     {"[]", "[" USER(TEXT("Go on.")) "]"},
     /* A result without words, and arguments that are no object. */
     {"[" SAID("a") ",{'role':'assistant','tool_calls':[{'id':'1','type':'function','function':{"
@@ -336,6 +339,7 @@ static const struct {
     {OLD, "high", ",'extended_thinking_budget':2000", "2000"},
     {OLD, "high", ",'extended_thinking_budget':200000", "24576"},
     {OLD, "high", ",'max_output_tokens':4000", "2000"},
+    {OLD, "high", ",'max_output_tokens':30000", "15000"},
     {OLD, "high", ",'max_output_tokens':16", "512"},
     {"gemini/gemini-2.5-pro", "none", "", "128"},
     {"gemini/gemini-2.5-pro", "max", "", "32768"},

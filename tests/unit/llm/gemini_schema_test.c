@@ -66,6 +66,7 @@ static const struct {
     {"{'type':'string','enum':['x','y']}", "{'type':'STRING','enum':['x','y']}"},
     {"{'enum':['x',null]}", "{'type':'STRING','enum':['x']}"},
     {"{'const':'x'}", "{'type':'STRING','enum':['x']}"},
+    {"{'const':'x','enum':['x','y']}", "{'type':'STRING','enum':['x']}"},
     {"{'const':5,'description':'d'}", "{'type':'INTEGER','description':'d\\nOne of: 5'}"},
     {"{'type':'string','enum':['x','']}",
      "{'type':'STRING','description':'One of: \\\"x\\\", \\\"\\\"'}"},

@@ -160,6 +160,25 @@ static void checkpoint_is_stored_before_the_first_call(void **state)
     assert_requests(fixture, 1, 0);
 }
 
+/* So going back to before that call finds it. */
+static void checkpoint_is_before_the_first_call_of_an_answer(void **state)
+{
+    struct run_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct uuid id = run_new_conversation(
+        fixture, TURN(CALLS(COMMAND("one") ", " COMMAND("two")) ", " SAYS), "{}");
+
+    stub_set_checkpoint(fixture->stub, TAKEN(""));
+    run_to_end(fixture, &id);
+    assert_requests(fixture, 1, 0);
+    strbuf_appendf(&sql,
+                   "SELECT count(*) FROM checkpoints k WHERE k.conversation_id = '%s' AND k.seq ="
+                   " (SELECT min(e.seq) FROM events e WHERE e.conversation_id = '%s'"
+                   " AND e.kind = 'ActionEvent')",
+                   id.text, id.text);
+    assert_int_equal(test_sql_count(sql.text), 1);
+}
+
 /* One may have been begun; it is the last test, since its request may be counted late. */
 static void turn_that_changes_nothing_has_none(void **state)
 {
@@ -525,6 +544,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(checkpoint_is_taken_while_the_model_answers),
         cmocka_unit_test(checkpoint_that_was_begun_is_used),
         cmocka_unit_test(checkpoint_is_stored_before_the_first_call),
+        cmocka_unit_test(checkpoint_is_before_the_first_call_of_an_answer),
         cmocka_unit_test(worker_that_takes_over_takes_no_second_one),
         cmocka_unit_test(run_goes_on_without_and_says_why),
         cmocka_unit_test(skipped_files_are_bounded_and_masked),

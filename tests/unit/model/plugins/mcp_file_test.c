@@ -121,6 +121,7 @@ static void servers_that_a_user_could_not_judge_are_left_out(void **state)
         {"{'url': 'https://a\\u007f'}", WRONG},
         {"{'url': 'https://a', 'auth': {'strategy': 'oauth2', 'state': {}}}", WRONG},
         {"{'url': 'https://a', 'auth': {'strategy': 'bearer', 'value': ['x']}}", WRONG},
+        {"{'url': 'https://a', 'auth': {'strategy': 'bearer', 'a\\u001b': 'x'}}", WRONG},
         {"{'url': 'https://a', 'auth': 'x'}", WRONG},
     };
 

@@ -102,6 +102,22 @@ static void tools_that_models_refuse_are_skipped_with_a_reason(void **state)
     assert_skipped("First", "");
 }
 
+static void skipped_tool_is_shown_by_the_beginning_of_its_name(void **state)
+{
+    json_auto_t *listing = mcp_listing_new();
+    json_auto_t *tools = NULL;
+    const json_t *skipped = json_object_get(listing, "skipped");
+    char name[1000];
+
+    (void)state;
+    memset(name, 'x', sizeof(name));
+    name[sizeof(name) - 1] = '\0';
+    tools = named(name);
+    mcp_listing_add(listing, "s", tools, false);
+    name[200] = '\0';
+    assert_string_equal(json_text_or(json_array_get(skipped, 0), "tool", ""), name);
+}
+
 static json_t *described(const char *name, size_t schema_bytes)
 {
     json_t *tool = json_object();
@@ -207,6 +223,7 @@ int mcp_listing_tests(void)
         cmocka_unit_test(tools_are_kept_with_what_models_need),
         cmocka_unit_test(a_tool_without_a_description_is_called_by_its_name),
         cmocka_unit_test(tools_that_models_refuse_are_skipped_with_a_reason),
+        cmocka_unit_test(skipped_tool_is_shown_by_the_beginning_of_its_name),
         cmocka_unit_test(large_descriptions_are_limited_one_by_one_and_together),
         cmocka_unit_test(long_descriptions_and_many_tools_are_cut),
         cmocka_unit_test(several_servers_name_their_tools),

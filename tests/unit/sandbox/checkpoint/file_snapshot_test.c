@@ -162,6 +162,16 @@ static void deep_folders_end_somewhere(void **state)
     assert_int_equal(snapshot.files.n, 1);
 }
 
+static void many_folders_side_by_side_are_read(void **state)
+{
+    struct checkpoint_bench *bench = *state;
+    CLEANUP(file_snapshot_done) struct file_snapshot snapshot = FILE_SNAPSHOT_INIT;
+
+    bench_run(bench, "mkdir $(seq 1000); echo 1 > 1/file; echo 1 > 1000/file");
+    bench_take(bench, &snapshot);
+    assert_int_equal(snapshot.files.n, 2);
+}
+
 static void too_many_files_are_refused(void **state)
 {
     struct checkpoint_bench *bench = *state;
@@ -257,6 +267,7 @@ int file_snapshot_tests(void)
         CHECKPOINT_TEST(large_and_unreadable_files_are_named),
         CHECKPOINT_TEST(many_skipped_files_are_counted),
         CHECKPOINT_TEST(deep_folders_end_somewhere),
+        CHECKPOINT_TEST(many_folders_side_by_side_are_read),
         CHECKPOINT_TEST(too_many_files_are_refused),
         CHECKPOINT_TEST(time_limit_ends_it),
         CHECKPOINT_TEST(links_on_the_way_to_a_file_are_not_followed),

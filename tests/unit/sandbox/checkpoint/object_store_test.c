@@ -196,6 +196,28 @@ static void full_store_begins_anew_and_keeps_the_last(void **state)
     }
 }
 
+/* What several checkpoints have written counts together. */
+static void store_fills_up_over_several_checkpoints(void **state)
+{
+    const struct checkpoint_bench *bench = *state;
+    const struct object_store_limits small = {.max_bytes = 8192, .min_free_bytes = 0};
+    struct object_id first = OBJECT_ID_INIT;
+    struct error err = ERROR_INIT;
+
+    for (size_t i = 0; i < 6; i++) {
+        CLEANUP(object_store_done) struct object_store store = OBJECT_STORE_INIT;
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+        assert_int_equal(object_store_open(&store, bench->state, &small, &err), 0);
+        strbuf_appendf(&text, "%zu", i);
+        if (i == 0)
+            first = put(&store, text.text);
+        else
+            (void)put(&store, text.text);
+        assert_int_equal(object_store_has(&store, &first), i < 4);
+    }
+}
+
 static void full_disk_is_told(void **state)
 {
     const struct checkpoint_bench *bench = *state;
@@ -220,6 +242,18 @@ static void unfinished_repository_is_completed(void **state)
     bench_run(bench, "$GIT fsck --strict");
 }
 
+static void repository_that_cannot_be_made_is_told(void **state)
+{
+    struct checkpoint_bench *bench = *state;
+    CLEANUP(object_store_done) struct object_store store = OBJECT_STORE_INIT;
+    struct error err = ERROR_INIT;
+
+    bench_run(bench, "mkdir -p $STATE/checkpoints/current.git/config.new/x");
+    assert_int_equal(object_store_open(&store, bench->state, &object_store_default_limits, &err),
+                     -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+}
+
 int object_store_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,8 +264,10 @@ int object_store_tests(void)
         CHECKPOINT_TEST(foreign_object_is_checked_against_its_name),
         CHECKPOINT_TEST(names_are_64_lower_case_digits),
         CHECKPOINT_TEST(full_store_begins_anew_and_keeps_the_last),
+        CHECKPOINT_TEST(store_fills_up_over_several_checkpoints),
         CHECKPOINT_TEST(full_disk_is_told),
         CHECKPOINT_TEST(unfinished_repository_is_completed),
+        CHECKPOINT_TEST(repository_that_cannot_be_made_is_told),
     };
 
     return cmocka_run_group_tests_name("object store", tests, NULL, NULL);

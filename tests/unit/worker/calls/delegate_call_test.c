@@ -20,6 +20,7 @@
 #define GIVE(tasks) DELEGATE("\"command\": \"delegate\", \"tasks\": {" tasks "}")
 #define TWO SPAWN("\"ids\": [\"docs\", \"tests\"], \"agent_types\": [\"bash-runner\"]")
 #define WORK GIVE("\"tests\": \"the part\", \"docs\": \"the part\"")
+#define LONGEST_NAME "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define BUDGET                                                                                     \
     "{\"agent\": {\"llm\": {\"input_cost_per_token\": 0, \"output_cost_per_token\": 0}},"          \
     " \"max_budget_per_run\": 6.0}"
@@ -127,6 +128,9 @@ static void sub_agents_are_named_and_start_with_their_work(void **state)
                   " (general-purpose)\"",
                   "false");
     assert_seen(&claimed, "command", "\"spawn\"");
+    assert_int_equal(step_number(&claimed, "(agent_state::jsonb #>> '{delegates,1,subagent}' ="
+                                           " 'general-purpose')::int"),
+                     1);
     assert_int_equal(count_children(&claimed), 0);
     waits = run_next(&claimed);
     assert_int_equal(waits.n, 2);
@@ -305,6 +309,7 @@ static void calls_that_cannot_be_done_are_refused(void **state)
     } cases[] = {
         {SPAWN("\"ids\": []"), "\"spawn needs ids: the names of the new sub-agents.\""},
         {SPAWN("\"ids\": [\" \"]"), "\"Each id must have 1 to 64 characters.\""},
+        {SPAWN("\"ids\": [\"" LONGEST_NAME "x\"]"), "\"Each id must have 1 to 64 characters.\""},
         {SPAWN("\"ids\": [\"a\", \"a\"]"),
          "\"There is a sub-agent with the id \\\"a\\\" already.\""},
         {SPAWN("\"ids\": [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]"),
@@ -326,13 +331,23 @@ static void calls_that_cannot_be_done_are_refused(void **state)
     }
 }
 
+static void name_may_have_64_characters(void **state)
+{
+    struct claimed_agent claimed;
+
+    begin(&claimed, state, SPAWN("\"ids\": [\"" LONGEST_NAME "\"]"), "{}");
+    assert_int_equal(run_next(&claimed).n, 0);
+    assert_seen(&claimed, "is_error", "false");
+    claimed_agent_end(&claimed);
+}
+
 static void empty_task_and_unknown_kind_are_refused(void **state)
 {
     struct claimed_agent claimed;
 
     begin(&claimed, state,
           TWO ", " GIVE("\"docs\": \" \"") ", " SPAWN(
-              "\"ids\": [\"z\"], \"agent_types\": [\"wizard\"]"),
+              "\"ids\": [\"y\", \"z\"], \"agent_types\": [\"bash-runner\", \"wizard\"]"),
           "{}");
     (void)run_next(&claimed);
     assert_int_equal(run_next(&claimed).n, 0);
@@ -354,6 +369,7 @@ int delegate_call_tests(void)
         cmocka_unit_test(sub_agent_that_is_gone_is_told_with_the_others),
         cmocka_unit_test(pause_begins_no_sub_agent),
         cmocka_unit_test(calls_that_cannot_be_done_are_refused),
+        cmocka_unit_test(name_may_have_64_characters),
         cmocka_unit_test(empty_task_and_unknown_kind_are_refused),
     };
 

@@ -138,7 +138,9 @@ static void call_that_its_sandbox_lost_is_no_fault_of_the_call(void **state)
 }
 
 /* A rule of the workspace for some paths, as it is kept after the reading. */
-#define PATH_RULE "[{\"name\": \"py\", \"content\": \"Write types.\", \"paths\": [\"*.py\"]}]"
+#define PATH_RULE                                                                                  \
+    "[{\"name\": \"py\", \"content\": \"Write types.\", \"paths\": [\"*.py\"]},"                   \
+    " {\"name\": \"md\", \"content\": \"Be brief.\", \"paths\": [\"*.md\"]}]"
 
 static void rule_comes_with_the_first_call_for_its_path(void **state)
 {
@@ -147,8 +149,9 @@ static void rule_comes_with_the_first_call_for_its_path(void **state)
     CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf kept = STRBUF_INIT;
 
-    claimed_agent_begin_pending(&claimed, *state,
-                                CALLS(EDIT("a.txt") ", " EDIT("a.py") ", " EDIT("b.py")));
+    claimed_agent_begin_pending(
+        &claimed, *state,
+        CALLS(EDIT("a.txt") ", " EDIT("a.py") ", " EDIT("b.py") ", " EDIT("c.md")));
     json_put(conversation->spec, PROJECT_SKILLS, test_json(PATH_RULE));
     run_call(&claimed, 0);
     assert_step_event(&claimed, "ObservationEvent", "extended_content", NULL);
@@ -164,6 +167,13 @@ static void rule_comes_with_the_first_call_for_its_path(void **state)
     run_call(&claimed, 0);
     step_last_event(&claimed, "ObservationEvent", &event);
     assert_null(strstr(event.text, "Write types."));
+    run_call(&claimed, 0);
+    step_last_event(&claimed, "ObservationEvent", &event);
+    assert_non_null(strstr(event.text, "Be brief."));
+    assert_int_equal(
+        step_number(&claimed,
+                    "(agent_state::jsonb #>> '{activated_path_rules}' = '[\"py\", \"md\"]')::int"),
+        1);
     claimed_agent_end(&claimed);
 }
 

@@ -200,6 +200,19 @@ static void summary_takes_the_place_of_what_is_forgotten(void **state)
                        "user", TEXT("in short")) "]");
 }
 
+/* The event that a summary stands before may itself be forgotten later. */
+static void summary_stays_where_a_later_condensation_forgets(void **state)
+{
+    (void)state;
+    assert_becomes(
+        THREE ", " KIND("Condensation", "\"forgotten_event_ids\": [\"" ID("1") "\"], \"summary\": "
+                                                                               "\"in short\", "
+                                                                               "\"summary_offset\":"
+                                                                               " 0") ", " KIND(
+            "Condensation", "\"forgotten_event_ids\": [\"" ID("2") "\"]") "]",
+        "[" MESSAGE("user", TEXT("in short")) ", " MESSAGE("assistant", TEXT("c")) "]");
+}
+
 #define KNOWN_AS(context, id, text)                                                                \
     "{\"kind\": \"ConversationStateUpdateEvent\", \"key\": \"agent_state\", \"value\":"            \
     " {\"project_knowledge\": {\"dynamic_context\": \"" context "\", \"messages\": {\"" id         \
@@ -380,6 +393,7 @@ int message_forms_tests(void)
         cmocka_unit_test(each_kind_of_result_has_its_form),
         cmocka_unit_test(calls_of_one_answer_are_one_message),
         cmocka_unit_test(summary_takes_the_place_of_what_is_forgotten),
+        cmocka_unit_test(summary_stays_where_a_later_condensation_forgets),
         cmocka_unit_test(knowledge_of_the_workspace_is_read_in_its_places),
         cmocka_unit_test(newest_knowledge_replaces_the_context_only),
         cmocka_unit_test(names_of_tools_are_made_valid),

@@ -72,6 +72,7 @@ static void a_report_corrects_later_estimates(void **state)
     assert_true(token_gauge_scale(&gauge, "other") == 1.1);
     assert_false(note(&gauge, 2000, 0));
     assert_false(note(&gauge, 20000, 30));
+    assert_false(token_gauge_note(&gauge, &(struct token_prompt){"other", 2000, 2000, 1}, 0));
     assert_true(token_gauge_scale(&gauge, "m") == 1.5);
 }
 

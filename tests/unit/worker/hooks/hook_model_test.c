@@ -173,6 +173,21 @@ static void agent_has_the_iterations_of_its_hook(void **state)
     assert_asked(&id, "agent-hook:guard", 1);
 }
 
+/* However many it wants. */
+static void agent_has_ten_iterations_at_most(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf script = STRBUF_INIT;
+    struct uuid id = UUID_INIT;
+
+    strbuf_append(&script, "{\"turns\": [], \"later\": [{\"match\": [\"RULE\"], \"steps\": [");
+    for (int i = 0; i < 11; i++)
+        strbuf_append(&script, CALLS(GREP) ", ");
+    strbuf_append(&script, DENIES "]}, {\"steps\": [" RUNS_ONCE "]}]}");
+    id = run(*state, script.text, BEFORE(AGENT("\"tools\": [\"grep\"], \"max_iterations\": 50")));
+    assert_hook(state, &id, "error", "\"The hook's agent gave no verdict in 10 iterations.\"");
+    assert_asked(&id, "agent-hook:guard", 10);
+}
+
 /* A hook's model is not asked beyond the budget, which the agent's answer has spent. */
 static void spent_budget_asks_no_model(void **state)
 {
@@ -203,6 +218,7 @@ int hook_model_tests(void)
         cmocka_unit_test(agent_reads_files_before_its_verdict),
         cmocka_unit_test(agent_runs_no_other_tools),
         cmocka_unit_test(agent_has_the_iterations_of_its_hook),
+        cmocka_unit_test(agent_has_ten_iterations_at_most),
         cmocka_unit_test(spent_budget_asks_no_model),
     };
 

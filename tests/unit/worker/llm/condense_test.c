@@ -25,6 +25,7 @@
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/token_count.h"
 #include "worker/agent/llm/agent_prompt.h"
+#include "worker/agent/llm/hard_reset.h"
 #include "worker/agent/llm/summary.h"
 #include "worker/agent/llm/view_tokens.h"
 #include "worker/step_test.h"
@@ -362,6 +363,49 @@ static void condensation_that_does_not_suffice_is_followed_by_a_hard_reset(void 
     claimed_agent_end(&claimed);
 }
 
+/* Its model fails while it is shown what stands after the first 350 of more than 600 characters. */
+#define X50 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define LONG X50 X50 X50 X50 X50 X50 X50 " MARK " X50 X50 X50 X50 X50
+#define SHORT_SIGHTED                                                                              \
+    "{\"turns\": [], \"later\": [{\"match\": [\"MARK\"], \"steps\": [{\"status\": 400,"            \
+    " \"error\": \"too long\"}]}, {\"steps\": [{\"text\": \"short\"}]}]}"
+
+/* The result of a reset with so many tries, which may show that many characters in the end. */
+static int reset(void **state, int n_tries, size_t *n_chars_out)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    CLEANUP(model_view_range_done) struct model_view_range range = MODEL_VIEW_RANGE_INIT;
+    CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+    struct llm_failure failure = LLM_FAILURE_INIT;
+    struct summary_request request = {NULL, &range, SUMMARY_PREVIEW_CHARS};
+    struct claimed_agent claimed;
+    struct error err = ERROR_INIT;
+    json_t *condenser = NULL;
+    int rc = 0;
+
+    begin(&claimed, state, SHORT_SIGHTED, 240);
+    (void)event_add_environment_message(&events, LONG);
+    step_check(event_writer_append(&claimed.agent, &events, NULL, &err), &err);
+    condenser = json_object_get(conversation_agent(&claimed.agent.conversation), "condenser");
+    json_put(condenser, "hard_context_reset_max_retries", json_integer(n_tries));
+    request.condenser = condenser;
+    rc = hard_reset_ask(&claimed.agent, &request, &reply, &failure, &err);
+    *n_chars_out = request.preview_chars;
+    claimed_agent_end(&claimed);
+    return rc;
+}
+
+/* Of 500 characters at first, four fifths with each further try. */
+static void reset_shows_less_with_each_of_its_tries(void **state)
+{
+    size_t n_chars = 0;
+
+    assert_int_equal(reset(state, 3, &n_chars), 0);
+    assert_int_equal(n_chars, 320);
+    assert_int_equal(reset(state, 2, &n_chars), -1);
+    assert_int_equal(n_chars, 400);
+}
+
 static void estimate_alone_does_not_end_the_run(void **state)
 {
     struct claimed_agent claimed;
@@ -531,6 +575,7 @@ int condense_step_tests(void)
         cmocka_unit_test(stop_ends_the_wait_for_a_summary),
         cmocka_unit_test(view_over_max_tokens_is_condensed),
         cmocka_unit_test(condensation_that_does_not_suffice_is_followed_by_a_hard_reset),
+        cmocka_unit_test(reset_shows_less_with_each_of_its_tries),
         cmocka_unit_test(estimate_alone_does_not_end_the_run),
         cmocka_unit_test(limit_below_the_system_prompt_is_refused),
         cmocka_unit_test(server_that_cuts_silently_ends_the_run),

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "support/json_path.h"
 #include "support/sql.h"
@@ -12,6 +13,9 @@
 #include "worker/mcp/mcp_test.h"
 
 #define SAYS "{\"turns\": [{\"steps\": [{\"text\": \"hello\"}]}]}"
+/* Less than a server has for its list. */
+enum { UNHURRIED_MS = 20000 };
+
 #define SAID "S(stats) Message(agent) S(finished)"
 #define LIST(name)                                                                                 \
     ANSWER("{\"id\":2,\"result\":{\"tools\":[{\"name\":\"" name "\",\"description\":\"D\"}]}}")
@@ -21,6 +25,18 @@ static struct uuid new_conversation(struct run_fixture *fixture, struct test_ser
     CLEANUP(strbuf_done) struct strbuf more = STRBUF_INIT;
 
     mcp_start_request(server, &more);
+    return run_new_conversation(fixture, SAYS, more.text);
+}
+
+/* Its servers are called a and b. */
+static struct uuid new_conversation_of_two(struct run_fixture *fixture, struct test_server *one,
+                                           struct test_server *two)
+{
+    CLEANUP(strbuf_done) struct strbuf more = STRBUF_INIT;
+
+    strbuf_appendf(&more, "{\"agent\": {\"mcp_config\": {\"a\": {\"url\": \"%s\"}",
+                   test_server_url(one, "/"));
+    strbuf_appendf(&more, ", \"b\": {\"url\": \"%s\"}}}}", test_server_url(two, "/"));
     return run_new_conversation(fixture, SAYS, more.text);
 }
 
@@ -90,16 +106,11 @@ static void a_server_that_answered_is_not_asked_again(void **state)
 {
     static const struct test_reply good[] = {GREETING, LIST("find")};
     static const struct test_reply bad[] = {REFUSAL("500"), GREETING, LIST("find")};
-    CLEANUP(strbuf_done) struct strbuf more = STRBUF_INIT;
     struct run_fixture *fixture = *state;
     struct test_server *one = test_server_start(good, ARRAY_SIZE(good), NULL);
     struct test_server *two = test_server_start(bad, ARRAY_SIZE(bad), NULL);
-    struct uuid id;
+    struct uuid id = new_conversation_of_two(fixture, one, two);
 
-    strbuf_appendf(&more, "{\"agent\": {\"mcp_config\": {\"a\": {\"url\": \"%s\"}",
-                   test_server_url(one, "/"));
-    strbuf_appendf(&more, ", \"b\": {\"url\": \"%s\"}}}}", test_server_url(two, "/"));
-    id = run_new_conversation(fixture, SAYS, more.text);
     run_to_end(fixture, &id);
     assert_listed(fixture, &id, "mcp_servers.a", "{\"tools\": [\"a_find\"]}");
     run_say(fixture, &id, "again");
@@ -137,20 +148,27 @@ static void servers_are_asked_at_once(void **state)
     test_server_stop(two);
 }
 
+/* Nor is any of the servers waited for. */
 static void an_interrupted_listing_is_not_stored(void **state)
 {
     static const struct test_reply held[] = {{.bytes = "", .ending = TEST_HOLD}};
     struct run_fixture *fixture = *state;
-    struct test_server *server = test_server_start(held, 1, NULL);
-    struct uuid id = new_conversation(fixture, server);
+    struct test_server *one = test_server_start(held, 1, NULL);
+    struct test_server *two = test_server_start(held, 1, NULL);
+    struct uuid id = new_conversation_of_two(fixture, one, two);
     struct background_run run;
+    int64_t begun_ms = 0;
 
     background_run_start(&run, fixture, &id);
-    assert_true(test_server_wait(server, 1));
+    assert_true(test_server_wait(one, 1));
+    assert_true(test_server_wait(two, 1));
+    begun_ms = clock_monotonic_ms();
     run_control_request(&run.control, STOP_INTERRUPT);
     background_run_join(&run);
+    assert_true(clock_monotonic_ms() - begun_ms < UNHURRIED_MS);
     assert_log(fixture, &id, BEGINNING "S(paused) Interrupt");
-    test_server_stop(server);
+    test_server_stop(one);
+    test_server_stop(two);
 }
 
 static void an_agent_without_servers_has_no_listing(void **state)

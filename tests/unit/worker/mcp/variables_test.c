@@ -72,6 +72,28 @@ static void references_to_secrets_are_replaced(void **state)
     claimed_agent_end(&claimed);
 }
 
+/* A longer text is no reference. */
+static void text_of_a_reference_has_at_most_1_kb(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct claimed_agent claimed;
+    struct uuid id = run_new_conversation(fixture, SAYS, "{}");
+
+    claimed_agent_begin(&claimed, fixture, &id);
+    for (size_t n = 1024; n <= 1025; n++) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+
+        for (size_t i = 0; i < n; i++)
+            strbuf_append_char(&text, 'x');
+        strbuf_appendf(&value, "\"${NONE:-%s}\"", text.text);
+        strbuf_appendf(&expected, "\"%s\"", text.text);
+        assert_expands(&claimed.agent, value.text, n == 1024 ? expected.text : value.text);
+    }
+    claimed_agent_end(&claimed);
+}
+
 static void nothing_stays_nothing(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -101,6 +123,7 @@ int variables_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(references_to_secrets_are_replaced),
+        cmocka_unit_test(text_of_a_reference_has_at_most_1_kb),
         cmocka_unit_test(nothing_stays_nothing),
         cmocka_unit_test(old_values_have_no_name),
     };

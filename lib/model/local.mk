@@ -9,6 +9,7 @@ libmodel_a_SOURCES = \
 	lib/model/agent/conversation_defaults.h \
 	lib/model/agent/llm_spec.c lib/model/agent/llm_spec.h \
 	lib/model/agent/agent_spec.c lib/model/agent/agent_spec.h \
+	lib/model/agent/analyzer_spec.c lib/model/agent/analyzer_spec.h \
 	lib/model/tools/agent_tool.h \
 	lib/model/tools/browser_tools.c lib/model/tools/browser_tools.h \
 	lib/model/conversation/child_conversation.c lib/model/conversation/child_conversation.h \
@@ -133,7 +134,8 @@ model_test_SOURCES = \
 	tests/unit/model/agent/agent_profile_test.c tests/unit/model/agent/agent_spec_test.c \
 	tests/unit/model/agent/hook_match_test.c tests/unit/model/agent/hook_verdict_test.c \
 	tests/unit/model/agent/hooks_test.c \
-	tests/unit/model/agent/policy_test.c tests/unit/model/agent/settings_schema_test.c \
+	tests/unit/model/agent/analyzer_spec_test.c tests/unit/model/agent/policy_test.c \
+	tests/unit/model/agent/settings_schema_test.c \
 	tests/unit/model/catalogue/catalogue_test.c \
 	tests/unit/model/catalogue/model_table_test.c \
 	tests/unit/model/conversation/child_conversation_test.c \

@@ -15,6 +15,7 @@
 #include "fcgi/core/reply.h"
 #include "fcgi/core/request_defaults.h"
 #include "fcgi/settings/unmasked_secrets.h"
+#include "model/agent/analyzer_spec.h"
 #include "model/agent/policy.h"
 #include "model/limits.h"
 #include "start/start_expand.h"

@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/agent/agent_spec.h"
+#include "model/agent/analyzer_spec.h"
 #include "model/agent/hooks.h"
 #include "model/agent/policy.h"
 #include "model/conversation/conversation.h"

@@ -90,6 +90,7 @@ int pattern_tests(void);
 int plan_tests(void);
 int preview_answer_tests(void);
 int preview_tests(void);
+int analyzer_spec_tests(void);
 int policy_tests(void);
 int progress_tests(void);
 int web_origin_tests(void);

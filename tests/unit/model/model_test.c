@@ -309,6 +309,7 @@ int main(void)
     n_failed += repository_tests();
     n_failed += secret_place_tests();
     n_failed += secret_tests();
+    n_failed += risk_text_tests();
     n_failed += security_analyzer_tests();
     n_failed += settings_schema_tests();
     n_failed += settings_tests();

@@ -111,6 +111,7 @@ int skill_file_tests(void);
 int skill_member_tests(void);
 int skills_tests(void);
 int word_search_tests(void);
+int risk_text_tests(void);
 int security_analyzer_tests(void);
 int source_tests(void);
 int start_members_tests(void);

@@ -79,6 +79,7 @@ dist_catalogue_instructions_DATA = \
 	catalogue/instructions/cut_answer.txt \
 	catalogue/instructions/empty_answer.txt \
 	catalogue/instructions/goal.txt \
+	catalogue/instructions/guard.txt \
 	catalogue/instructions/hook.txt \
 	catalogue/instructions/no_vision.txt \
 	catalogue/instructions/opened_skill.txt \

@@ -6,6 +6,8 @@ libworker_a_SOURCES = \
 	worker/agent/core/agent_row.c worker/agent/core/agent_row.h \
 	worker/agent/agent_run.c worker/agent/agent_run.h \
 	worker/agent/llm/llm_response.c worker/agent/llm/llm_response.h \
+	worker/agent/llm/risk_query.c worker/agent/llm/risk_query.h \
+	worker/agent/llm/risk_question.c worker/agent/llm/risk_question.h \
 	worker/agent/llm/fallback.c worker/agent/llm/fallback.h \
 	worker/agent/llm/llm_step.c worker/agent/llm/llm_step.h \
 	worker/agent/llm/outage.c worker/agent/llm/outage.h \

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "llm/bedrock_models.h"
 #include "llm/call_id.h"
 #include "llm/claude.h"
 #include "llm/format.h"
@@ -57,6 +58,13 @@ static enum llm_signatures signatures_of(const struct route_provider *provider, 
     return provider->takes_signatures ? LLM_SIGNATURES_BESIDE : LLM_SIGNATURES_LEFT_OUT;
 }
 
+static bool takes_result_images(enum llm_format_kind format, const char *model)
+{
+    if (format == LLM_FORMAT_BEDROCK)
+        return bedrock_takes_full_results(model);
+    return format != LLM_FORMAT_GEMINI || gemini_takes_result_images(model);
+}
+
 /* A model without a provider is refused when it is called, so its form does not matter. */
 static struct form form_of(const struct catalogue *catalogue, const json_t *spec)
 {
@@ -88,7 +96,8 @@ static struct form form_of(const struct catalogue *catalogue, const json_t *spec
                     catalogue_ask_feature(catalogue, MODEL_CALL_EXAMPLE, model) != MODEL_NO,
                 .signatures = signatures_of(provider, model),
                 .needs_signatures = gemini_needs_signatures(model),
-                .takes_result_images = gemini_takes_result_images(model),
+                .takes_result_images = takes_result_images(format, model),
+                .takes_outcomes = format == LLM_FORMAT_BEDROCK && bedrock_takes_full_results(model),
             },
     };
 }
@@ -106,7 +115,8 @@ static bool is_same_form(const struct llm_prompt *prompt, const struct form *for
            own->takes_stop_words == other->takes_stop_words &&
            own->takes_example == other->takes_example && own->signatures == other->signatures &&
            own->needs_signatures == other->needs_signatures &&
-           own->takes_result_images == other->takes_result_images;
+           own->takes_result_images == other->takes_result_images &&
+           own->takes_outcomes == other->takes_outcomes;
 }
 
 void llm_prompt_done(struct llm_prompt *prompt)

@@ -11,7 +11,8 @@
  * {"type":"text","text":…} or {"type":"image_url","image_url":{"url":…}}. An assistant's has
  * "tool_calls": [{"id","item_id","type":"function","function":{"name","arguments"}}],
  * "reasoning_content", "thinking_blocks" (llm_reply.thinking) and "responses_reasoning_item"
- * (llm_reply.reasoning_item), all optional; a tool's has "tool_call_id" and "name".
+ * (llm_reply.reasoning_item), all optional; a tool's has "tool_call_id", "name" and,
+ * if the call has failed, "is_error".
  * All results follow the message with their calls, in the order of the calls.
  *
  * Ownership: the caller owns struct llm_prompt until llm_prompt_done(); it borrows the catalogue.
@@ -53,6 +54,7 @@ struct llm_features {
     enum llm_signatures signatures;
     bool needs_signatures;    /* it refuses calls of its history without one */
     bool takes_result_images; /* images in results of calls */
+    bool takes_outcomes;      /* whether a call has failed */
 };
 
 /* LLM_ROLE_TOOL: results of calls, in formats where they are no message of the user. */

@@ -21,6 +21,7 @@ libllm_a_SOURCES = \
 	lib/llm/call_id.c lib/llm/call_id.h \
 	lib/llm/formats/bedrock.h lib/llm/formats/bedrock_answer.c lib/llm/formats/bedrock_endpoint.c \
 	lib/llm/formats/bedrock_message.c lib/llm/formats/bedrock_request.c \
+	lib/llm/bedrock_models.c lib/llm/bedrock_models.h \
 	lib/llm/claude.c lib/llm/claude.h \
 	lib/llm/gemini_models.c lib/llm/gemini_models.h \
 	lib/llm/formats/clip.c lib/llm/formats/clip.h \

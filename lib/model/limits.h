@@ -14,6 +14,7 @@ enum {
     PAGE_MAX_ITEMS = 100,   /* limit= of every list */
     BATCH_MAX_IDS = 99,     /* ids= of GET /api/conversations */
     SUBSCRIBERS_MAX = 48,   /* sockets of one conversation */
+    ANALYZER_MAX_DEPTH = 4, /* of ensembles in each other; see secrets/secret_paths.h */
     CHILD_DEPTH_MAX = 3,
     CHILDREN_MAX = 100, /* started by one conversation */
     TOOL_TEXT_MAX_CHARS = 30000,

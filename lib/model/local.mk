@@ -9,6 +9,7 @@ libmodel_a_SOURCES = \
 	lib/model/agent/conversation_defaults.h \
 	lib/model/agent/llm_spec.c lib/model/agent/llm_spec.h \
 	lib/model/agent/agent_spec.c lib/model/agent/agent_spec.h \
+	lib/model/agent/analyzer_spec.c lib/model/agent/analyzer_spec.h \
 	lib/model/tools/agent_tool.h \
 	lib/model/tools/browser_tools.c lib/model/tools/browser_tools.h \
 	lib/model/conversation/child_conversation.c lib/model/conversation/child_conversation.h \
@@ -71,6 +72,7 @@ libmodel_a_SOURCES = \
 	lib/model/prompt/prompt_context.c lib/model/prompt/prompt_context.h \
 	lib/model/schema/redact.c \
 	lib/model/plugins/repository.c lib/model/plugins/repository.h \
+	lib/model/secrets/secret_paths.h \
 	lib/model/secrets/secret_places.c lib/model/secrets/secret_places.h \
 	lib/model/secrets/secret_length.c lib/model/secrets/secret_length.h \
 	lib/model/secrets/secret_reference.c lib/model/secrets/secret_reference.h \
@@ -78,6 +80,7 @@ libmodel_a_SOURCES = \
 	lib/model/secrets/secret_tables.c \
 	lib/model/secrets/secret_walk.c lib/model/secrets/secret_walk.h \
 	lib/model/security/call_text.c lib/model/security/call_text.h \
+	lib/model/security/risk_text.c lib/model/security/risk_text.h \
 	lib/model/security/policy_risk.c lib/model/security/policy_risk.h \
 	lib/model/security/security_analyzer.c lib/model/security/security_analyzer.h \
 	lib/model/security/shell_command.c lib/model/security/shell_command.h \
@@ -133,7 +136,8 @@ model_test_SOURCES = \
 	tests/unit/model/agent/agent_profile_test.c tests/unit/model/agent/agent_spec_test.c \
 	tests/unit/model/agent/hook_match_test.c tests/unit/model/agent/hook_verdict_test.c \
 	tests/unit/model/agent/hooks_test.c \
-	tests/unit/model/agent/policy_test.c tests/unit/model/agent/settings_schema_test.c \
+	tests/unit/model/agent/analyzer_spec_test.c tests/unit/model/agent/policy_test.c \
+	tests/unit/model/agent/settings_schema_test.c \
 	tests/unit/model/catalogue/catalogue_test.c \
 	tests/unit/model/catalogue/model_table_test.c \
 	tests/unit/model/conversation/child_conversation_test.c \
@@ -160,6 +164,7 @@ model_test_SOURCES = \
 	tests/unit/model/prompt/prompt_forms_test.c tests/unit/model/prompt/prompt_test.c \
 	tests/unit/model/schema/client_arguments_test.c tests/unit/model/schema/members_test.c tests/unit/model/schema/redact_test.c \
 	tests/unit/model/plugins/repository_steps_test.c tests/unit/model/plugins/repository_test.c \
+	tests/unit/model/security/risk_text_test.c \
 	tests/unit/model/security/security_analyzer_test.c \
 	tests/unit/model/secrets/secret_places_test.c tests/unit/model/secrets/secret_test.c \
 	tests/unit/model/agent/settings_test.c \

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/uuid.h"
 #include "model/agent/agent_profile.h"
+#include "model/agent/analyzer_spec.h"
 #include "model/secrets/secret_registry.h"
 #include "model/secrets/secret_walk.h"
 #include "start/installed_skills.h"
@@ -231,6 +232,30 @@ int start_expand_llm(const struct start_context *context, json_t *llm, struct er
     return resolve_connection(context, llm, err);
 }
 
+/* Expands the models of a security analyzer in this way. */
+static int expand_guards(const struct start_context *context, json_t *analyzer,
+                         int (*expand)(const struct start_context *context, json_t *llm,
+                                       struct error *err),
+                         struct error *err)
+{
+    json_auto_t *guards = analyzer_guards(analyzer);
+    json_t *guard = NULL;
+    size_t i = 0;
+
+    json_array_foreach (guards, i, guard) {
+        json_t *llm = json_object_get(guard, "llm");
+
+        if (json_is_object(llm) && expand(context, llm, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int start_expand_analyzer(const struct start_context *context, json_t *analyzer, struct error *err)
+{
+    return expand_guards(context, analyzer, start_expand_llm, err);
+}
+
 /* Fills in the keys of provider connections, for the agent and its condenser. */
 static int resolve_connections(const struct start_context *context, const json_t *agent,
                                struct error *err)
@@ -310,5 +335,8 @@ int start_expand(const struct start_context *context, struct start_request *requ
     if (start_expand_lookups(context, request->secrets, err) < 0 ||
         start_expand_lookups(context, json_object_get(agent_context, "secrets"), err) < 0)
         return -1;
-    return resolve_connections(context, request->agent, err);
+    if (resolve_connections(context, request->agent, err) < 0)
+        return -1;
+    return expand_guards(context, json_object_get(request->body, "security_analyzer"),
+                         resolve_connection, err);
 }

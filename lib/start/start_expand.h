@@ -31,6 +31,10 @@ int start_expand(const struct start_context *context, struct start_request *requ
 int start_expand_llm(const struct start_context *context, json_t *llm,
                      struct error *err) NONNULL MUST_CHECK;
 
+/* As above for the models of a security analyzer, if it has any; analyzer: NULL for none. */
+int start_expand_analyzer(const struct start_context *context, json_t *analyzer, struct error *err)
+    __attribute__((nonnull(1, 3))) MUST_CHECK;
+
 /*
  * Resolves {NAME: source} given with a sandbox's key: look-ups that its sandbox may make are
  * replaced by their values. ERROR_FORBIDDEN for other look-ups, which would give it the user's

@@ -1,10 +1,12 @@
-// A worker dies while hooks of a conversation run: another one continues, and each hook and call runs once.
+// A worker dies while hooks of a conversation run, or its guard is asked: another one continues, and each hook and call
+// runs once.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
+import { llmOf } from '../e2e/support/conversation.mjs';
 import { start, stop } from '../e2e/support/processes.mjs';
 import { within } from '../e2e/support/wait.mjs';
-import { KILLED_STATUS, assertEndsWell, expireLeases, finish, leaseOf, linesOf, startAlone, startWorker, takenOver, terminal } from './support.mjs';
+import { KILLED_STATUS, assertEndsWell, asked, expireLeases, finish, leaseOf, linesOf, startAlone, startWorker, takenOver, terminal } from './support.mjs';
 
 /** Passages of a crash point: the message's hook, the call, the hook after it, and the hook before the end. */
 const AT = { prompt: 1, call: 2, after: 3, end: 4 };
@@ -46,3 +48,28 @@ for (const point of POINTS) {
     await heir.stop();
   });
 }
+
+test('a guard is asked anew when a worker dies while it thinks, and the call runs once', async (t) => {
+  fake.setScenario('judged', [{ calls: [terminal('echo call >> call')] }, { calls: [finish('survived')] }]);
+  fake.setScenario('guard', [{ park: true, text: 'RISK: LOW' }]);
+  stop('worker');
+  const doomed = await startWorker(t);
+  const conversation = await startAlone(t, fake, 'judged', {
+    confirmation_policy: { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true },
+    security_analyzer: { kind: 'ToolShieldLLMSecurityAnalyzer', llm: llmOf(fake, 'guard') },
+  });
+  await conversation.say('Do it.', true);
+  await asked(fake, 'guard');
+  const lease = await leaseOf(conversation);
+  await doomed.stop('SIGKILL');
+  fake.setScenario('guard', [{ text: 'RISK: LOW' }]);
+  fake.release();
+  await expireLeases(conversation);
+  const heir = await startWorker(t);
+  await takenOver(conversation, lease);
+  await assertEndsWell(conversation, 1);
+  assert.deepEqual(await linesOf(conversation, 'call'), ['call']);
+  const analyses = (await conversation.events()).filter(({ kind }) => kind === 'SecurityAnalysisEvent');
+  assert.deepEqual(analyses.flatMap(({ risks }) => Object.values(risks)), ['LOW']);
+  await heir.stop();
+});

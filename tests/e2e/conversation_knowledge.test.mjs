@@ -1,4 +1,4 @@
-// What a run learns from its workspace before its model's first call: read once, and then as it was until a client asks.
+// What a run learns from its workspace before its model's first call: read once, and then as it was until a client or a hook asks.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -187,6 +187,26 @@ test('a hooks file that is wrong is named, and the run goes on', async (t) => {
 const reload = (conversation, options) => conversation.call('POST', '/reload_knowledge', options);
 const readings = (events) => known(events).filter(({ value }) => value.project_knowledge !== undefined);
 const change = (folder, words) => box.run(`echo '${words}' > ${folder}/AGENTS.md`);
+
+test('a hook may ask that the workspace is read anew before the next call of the model', async (t) => {
+  const folder = await project(t, { 'AGENTS.md': 'Old rules-4711.' });
+  const reload = { command: `grep -q New AGENTS.md && echo '{"reload_knowledge": true}'; true` };
+  const conversation = await play(t, [{ calls: [terminal('true')] }, { calls: [terminal("echo 'New rules-4711.' > AGENTS.md")] }, done], {
+    agent: { agent_context: LOADED }, workspace: { kind: 'LocalWorkspace', working_dir: folder },
+    hook_config: { post_tool_use: [{ matcher: 'terminal', hooks: [reload] }] },
+  });
+  assert.equal(await conversation.ask('Hello.'), 'finished');
+  const systems = requestsOf(conversation).map(systemOf);
+  assert.equal(systems.length, 3);
+  assert.equal(systems[1], systems[0], 'the first call changed nothing');
+  assert.match(systems[2], /New rules-4711\./);
+  assert.doesNotMatch(systems[2], /Old rules-4711\./);
+  const events = await conversation.events();
+  assert.equal(readings(events).length, 2);
+  const hook = events.findLast(ofKind('HookExecutionEvent'));
+  assert.deepEqual(events[events.indexOf(hook) + 1].value, { project_knowledge_requested: true, requested_by: 'hook' });
+  await assertSound(conversation);
+});
 
 test('the workspace is read anew once a client has asked for it, and by its owner only', async (t) => {
   const folder = await project(t, { 'AGENTS.md': 'Old rules-4711.', '.openhands/skills/containers.md': FILES['.openhands/skills/containers.md'] });

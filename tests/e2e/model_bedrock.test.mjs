@@ -109,6 +109,18 @@ test('thinking is dropped when the model is switched, words are kept apart from 
   assert.ok(other.requests.at(-1).body.messages.every((message) => message.thinking_blocks === undefined));
 });
 
+test('a failed call has the status of one, for models that take it', async (t) => {
+  const nova = 'amazon.nova-pro-v1:0';
+  const llama = 'meta.llama4-scout-17b-instruct-v1:0';
+  const steps = [{ calls: [{ name: 'nope', arguments: {} }] }, { calls: [terminal('true')] }, { text: 'done' }];
+  for (const [model, expected] of [[named('failed'), 'error'], [nova, 'error'], [llama, undefined]]) {
+    const conversation = await beginWith(t, model, steps);
+    assert.equal(await conversation.ask('one'), 'finished');
+    const results = requestsOf(model).at(-1).body.messages.flatMap(({ content }) => content).flatMap(({ toolResult }) => toolResult ?? []);
+    assert.deepEqual(results.map(({ status }) => status), [expected, undefined], model);
+  }
+});
+
 test('an image of the user is sent along', async (t) => {
   const conversation = await begin(t, 'image', [{ text: 'a pixel' }]);
   await askWithImages(conversation);

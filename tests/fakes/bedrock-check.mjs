@@ -23,6 +23,8 @@ const FORMATS = new Set(['png', 'jpeg', 'gif', 'webp']);
 const BINDING_BETA = 'thinking-binding-controls-2026-08-01';
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const POINTS_MAX = 4;
+const IMAGES_MAX = 20; // of a message
+const IMAGE_MAX_BYTES = 3.75 * 1024 * 1024;
 const BUDGET_MIN = 1024;
 
 class Refusal extends Error {}
@@ -36,6 +38,8 @@ const isText = (value) => typeof value === 'string' && value.length > 0;
 const isBase64 = (value) => isText(value) && Buffer.from(value, 'base64').toString('base64') === value;
 const isClaude = (model) => model.includes('anthropic.claude');
 const isNova = (model) => model.includes('amazon.nova');
+// By the reference, only these take images and a status in results of calls.
+const takesFullResults = (model) => isClaude(model) || isNova(model);
 
 function onlyMembers(object, allowed, where) {
   must(isObject(object), `Malformed input request: ${where}: expected type: Object`);
@@ -68,6 +72,8 @@ function checkBlock(block, kind, model, where) {
     must(FORMATS.has(value.format), `${where}: Could not process image`);
     onlyMembers(value.source, ['bytes'], `${where}.source`);
     must(isBase64(value.source.bytes), `${where}: Could not process image`);
+    must(Buffer.byteLength(value.source.bytes, 'base64') <= IMAGE_MAX_BYTES, `${where}: image exceeds 3.75 MB`);
+    must(kind !== 'toolResult' || takesFullResults(model), `${where}: This model doesn't support the image field in toolResult.`);
   } else if (type === 'toolUse') {
     must(NAME.test(value.toolUseId ?? ''), `Value '${value.toolUseId}' at '${where}.toolUse.toolUseId' failed to satisfy constraint: [a-zA-Z0-9_-]+`);
     must(NAME.test(value.name ?? ''), `Value '${value.name}' at '${where}.toolUse.name' failed to satisfy constraint: [a-zA-Z0-9_-]+`);
@@ -75,7 +81,9 @@ function checkBlock(block, kind, model, where) {
   } else if (type === 'toolResult') {
     must([undefined, 'success', 'error'].includes(value.status), `${where}.status is unknown`);
     must(Array.isArray(value.content), `${where}.toolResult.content is missing`);
+    must(value.status === undefined || takesFullResults(model), `This model doesn't support the status field. Remove status and try again. (${where}.toolResult)`);
     must(value.content.length > 0 || value.status !== 'error', `The content field at ${where}.toolResult cannot be empty when status value is error.`);
+    must(value.status !== 'error' || value.content.every((part) => typeOf(part) === 'text'), `${where}.toolResult: all content must be type \`text\` if \`is_error\` is true`);
     value.content.forEach((part, i) => checkBlock(part, 'toolResult', model, `${where}.content.${i}`));
   } else if (type === 'reasoningContent') {
     checkReasoning(value, model, where);
@@ -87,6 +95,8 @@ function checkBlock(block, kind, model, where) {
 
 const usesOf = (message) => (message?.content ?? []).flatMap(({ toolUse }) => (toolUse ? [toolUse] : []));
 const resultsOf = (message) => (message?.content ?? []).flatMap(({ toolResult }) => (toolResult ? [toolResult] : []));
+
+const imagesOf = (blocks) => blocks.reduce((n, { image, toolResult }) => n + (image ? 1 : 0) + imagesOf(toolResult?.content ?? []), 0);
 
 // All results of a message's calls are in the next one.
 function checkResults(message, before, model, i) {
@@ -110,6 +120,7 @@ function checkMessages(messages, model) {
     must(i > 0 || message.role === 'user', 'A conversation must start with a user message. Try again with a conversation that starts with a user message.');
     must(message.role === (i % 2 === 0 ? 'user' : 'assistant'), 'A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.');
     must(Array.isArray(message.content) && message.content.length > 0, `The content field in the Message object at ${where} is empty. Add a ContentBlock object to the content field and try again.`);
+    must(imagesOf(message.content) <= IMAGES_MAX, `${where}: too many images: a message may have ${IMAGES_MAX}`);
     message.content.forEach((block, n) => checkBlock(block, message.role, model, `${where}.content.${n}`));
     must(typeOf(message.content[0]) !== 'cachePoint', `${where}: a cache point needs something before it`);
     for (const { toolUseId } of usesOf(message)) {

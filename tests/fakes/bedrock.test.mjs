@@ -16,6 +16,7 @@ const THINKING = { thinking: { type: 'enabled', budget_tokens: 1024 } };
 const TOOLS = { tools: [{ toolSpec: { name: 'terminal', description: 'd', inputSchema: { json: { type: 'object' } } } }] };
 const POINT = { cachePoint: { type: 'default' } };
 const PIXEL = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+const IMAGE = { image: { format: 'png', source: { bytes: PIXEL } } };
 const user = (...content) => ({ role: 'user', content: content.map((part) => (typeof part === 'string' ? { text: part } : part)) });
 const using = (...ids) => ({ role: 'assistant', content: ids.map((toolUseId) => ({ toolUse: { toolUseId, name: 'terminal', input: {} } })) });
 const result = (toolUseId) => ({ toolResult: { toolUseId, content: [{ text: 'ok' }] } });
@@ -161,6 +162,11 @@ test('the fake of Bedrock', async (t) => {
     'a blank text': [{ messages: [user(' ')] }, /is blank/],
     'no content': [{ messages: [user()] }, /is empty/],
     'a failed result without words': [{ messages: [user('x'), using('a'), user({ toolResult: { toolUseId: 'a', content: [], status: 'error' } })], toolConfig: TOOLS }, /cannot be empty when status value is error/],
+    'a failed result with an image': [{ messages: [user('x'), using('a'), user({ toolResult: { toolUseId: 'a', content: [IMAGE], status: 'error' } })], toolConfig: TOOLS }, /all content must be type/],
+    'a status for another model': [{ modelId: OTHER, messages: [user('x'), using('a'), user({ toolResult: { toolUseId: 'a', content: [{ text: 'no' }], status: 'error' } })], toolConfig: TOOLS }, /doesn't support the status field/],
+    'an image in a result for another model': [{ modelId: OTHER, messages: [user('x'), using('a'), user({ toolResult: { toolUseId: 'a', content: [IMAGE] } })], toolConfig: TOOLS }, /doesn't support the image field/],
+    'too many images': [{ messages: [user('x', ...Array(21).fill(IMAGE))] }, /too many images/],
+    'an image that is too large': [{ messages: [user({ image: { format: 'png', source: { bytes: Buffer.alloc(4_000_000) } } })] }, /exceeds 3.75 MB/],
     'an image of an odd format': [{ messages: [user({ image: { format: 'tiff', source: { bytes: PIXEL } } })] }, /Could not process image/],
     'a cache point first': [{ messages: [user(POINT, 'x')] }, /something before it/],
     'five cache points': [{ messages: [user('1', POINT, '2', POINT, '3', POINT, '4', POINT, '5', POINT)] }, /A maximum of 4 blocks/],

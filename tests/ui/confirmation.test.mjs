@@ -43,7 +43,7 @@ const eventsOf = async (page, id) => (await ask(page, 'GET', `/${id}/events/sear
  * A signed-in page on a conversation that waits for a decision about the scenario's first step. The page's requests
  * for the conversation are recorded in `sent`.
  */
-async function waiting(t, steps) {
+async function waiting(t, steps, more = {}) {
   const scenario = `confirm-${process.pid}-${++number}`;
   model.setScenario(scenario, steps);
   const { context, page, faults } = await openPage(browser);
@@ -62,6 +62,7 @@ async function waiting(t, steps) {
     workspace: { kind: 'LocalWorkspace', working_dir: '/workspace/project' },
     autotitle: false,
     initial_message: { role: 'user', content: [{ type: 'text', text: 'Tidy up' }], run: true },
+    ...more,
   });
   const sent = [];
   page.on('request', (request) => {
@@ -170,4 +171,14 @@ test('a rejection that could not be sent is kept, and can be sent again after a 
   await page.getByTestId('agent-message').filter({ hasText: 'Then not.' }).waitFor({ timeout: RUN_DEADLINE_MS });
   assert.deepEqual(await ranOf(page, id), []);
   assert.equal(sent.at(-1).body.reason, 'No');
+});
+
+test('what a guard says of the calls is shown with them, and its risk instead of the agent\'s', TIMEOUT, async (t) => {
+  model.setScenario('ui-guard', [{ text: 'It deletes the project.\nRISK: HIGH' }]);
+  const calm = { name: 'terminal', arguments: { command: 'rm -r project', security_risk: 'LOW', summary: 'tidy up' } };
+  const { page } = await waiting(t, [{ calls: [calm] }, { text: 'done' }], {
+    security_analyzer: { kind: 'ToolShieldLLMSecurityAnalyzer', llm: { model: 'openai/ui-guard', api_key: 'sk-test', base_url: model.url } },
+  });
+  await page.getByTestId('guard').getByText('It deletes the project.').waitFor();
+  assert.equal(await page.getByTestId('waiting-action').getByText('high risk').count(), 1);
 });

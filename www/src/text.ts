@@ -318,6 +318,7 @@ export const text = {
         reject: "Reject",
         placeholder: "Reason, or what to do instead",
         send: "Reject with this reason",
+        guard: "Security analyzer",
         unseen: "Invisible character, shown by its code point",
     },
 
@@ -433,6 +434,7 @@ export const text = {
         hookBlocked: "Blocked by a hook",
         hookFailed: "A hook failed",
         hookAdded: "A hook added text for the model",
+        guardFailed: "The security analyzer could not tell the risk",
     },
 
     troubles: TROUBLES,

@@ -15,7 +15,9 @@
 #include "fcgi/core/reply.h"
 #include "fcgi/core/request_defaults.h"
 #include "fcgi/settings/unmasked_secrets.h"
+#include "model/agent/analyzer_spec.h"
 #include "model/agent/policy.h"
+#include "model/conversation/llm_switch.h"
 #include "model/limits.h"
 #include "start/start_expand.h"
 
@@ -133,23 +135,38 @@ static int set_policy(const struct request *request, struct reply *reply, struct
     return conversation_edit_and_reply(request, reply, plan_policy, err);
 }
 
+/* Takes over the analyzer, which includes its secrets. */
+static int switch_analyzer(struct conversation_edit *edit, json_t *analyzer, struct error *err)
+{
+    json_auto_t *secrets = NULL;
+
+    if (conversation_edit_open_secrets(edit, &secrets, err) < 0)
+        return -1;
+    if (!conversation_switch_analyzer(&edit->conversation, secrets, analyzer))
+        return 0;
+    conversation_edit_seal_secrets(edit, secrets);
+    event_add_state(&edit->events, "security_analyzer",
+                    json_object_get(edit->conversation.spec, "security_analyzer"));
+    return 0;
+}
+
 static int plan_analyzer(struct conversation_edit *edit, struct error *err)
 {
+    const struct start_context context = request_start_context(edit->request);
     json_t *input = conversation_edit_required_member(edit, "security_analyzer", err);
     json_auto_t *analyzer = NULL;
 
-    if (input == NULL)
+    if (input == NULL || start_expand_analyzer(&context, input, err) < 0)
         return -1;
-    analyzer = analyzer_read(input, REQUEST_JSON_PATH("body", "security_analyzer"),
-                             edit->request->problems);
+    analyzer =
+        analyzer_read(input, &context.defaults, REQUEST_JSON_PATH("body", "security_analyzer"),
+                      edit->request->problems);
     if (conversation_edit_check_noted(edit->request, err) < 0)
         return -1;
     if (json_is_null(analyzer) && edit->request->principal.kind == PRINCIPAL_SANDBOX_KEY)
         return error_set(err, ERROR_FORBIDDEN,
                          "A sandbox's key may not remove the security analyzer");
-    if (!json_equal(analyzer, json_object_get(edit->conversation.spec, "security_analyzer")))
-        conversation_edit_set_spec(edit, "security_analyzer", json_incref(analyzer));
-    return 0;
+    return switch_analyzer(edit, analyzer, err);
 }
 
 /* POST {"security_analyzer": Analyzer | null} -> 200 | 404 | 422 */

@@ -49,10 +49,11 @@ static json_t *image_block(const char *url)
     return block;
 }
 
-static json_t *result_block(const char *id, json_t *parts)
+static json_t *result_block(const char *id, json_t *parts, enum turn_outcome outcome)
 {
     json_t *block = block_new("tool_result");
 
+    (void)outcome;
     json_put_text(block, "tool_use_id", id);
     if (json_array_size(parts) > 0)
         json_put(block, "content", json_incref(parts));

@@ -63,12 +63,14 @@ static void put_id(json_t *object, const char *id)
     json_put_text(object, "toolUseId", shortened);
 }
 
-static json_t *result_block(const char *id, json_t *parts)
+static json_t *result_block(const char *id, json_t *parts, enum turn_outcome outcome)
 {
     json_t *result = json_object();
 
     put_id(result, id);
     json_put(result, "content", parts);
+    if (outcome == TURN_OUTCOME_FAILED)
+        json_put_text(result, "status", "error");
     return block_of("toolResult", result);
 }
 

@@ -169,6 +169,7 @@ static json_t *adapt_message(json_t *message, const struct llm_prompt *prompt)
     if (!prompt->features.takes_reasoning)
         (void)json_object_del(copy, "reasoning_content");
     (void)json_object_del(copy, "responses_reasoning_item");
+    (void)json_object_del(copy, "is_error");
     drop_item_ids(copy);
     return copy;
 }

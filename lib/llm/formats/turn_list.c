@@ -25,6 +25,7 @@ static const char *const message_heads[] = {
 struct turn_writer {
     struct llm_prompt *prompt;
     const struct turn_blocks *blocks;
+    enum turn_results results;
 };
 
 /* --- the list --- */
@@ -109,8 +110,7 @@ static json_t *block_of(const struct turn_writer *writer, const json_t *part)
 
 /* --- the user --- */
 
-static void add_user(const struct turn_writer *writer, enum turn_results results,
-                     const json_t *content)
+static void add_user(const struct turn_writer *writer, const json_t *content)
 {
     const json_t *part = NULL;
     size_t i = 0;
@@ -120,7 +120,7 @@ static void add_user(const struct turn_writer *writer, enum turn_results results
 
         if (block == NULL)
             continue;
-        if (writer->prompt->end.is_result && results == TURN_RESULTS_APART)
+        if (writer->prompt->end.is_result && writer->results == TURN_RESULTS_APART)
             add_text(writer, LLM_ROLE_ASSISTANT, RESULTS_READ_TEXT);
         add_block(writer, LLM_ROLE_USER, block);
     }
@@ -148,23 +148,58 @@ static void clip_block(json_t *block)
         json_put(block, "text", clip_tool_text(text));
 }
 
+static bool is_image(const json_t *part)
+{
+    return text_equal(json_text_or(part, "type", "text"), "image_url");
+}
+
+static json_t *result_part(const struct turn_writer *writer, const json_t *part)
+{
+    json_t *block = NULL;
+
+    if (is_image(part) && writer->prompt->features.takes_images &&
+        !writer->prompt->features.takes_result_images)
+        return writer->blocks->text(TURN_NO_IMAGE_TEXT, strlen(TURN_NO_IMAGE_TEXT));
+    block = block_of(writer, part);
+    if (block != NULL)
+        clip_block(block);
+    return block;
+}
+
+/* A failure with an image is told in words only: servers refuse the image with the outcome. */
+static enum turn_outcome outcome_of(const struct turn_writer *writer, const json_t *message,
+                                    const json_t *parts)
+{
+    const json_t *part = NULL;
+    size_t i = 0;
+
+    if (!writer->prompt->features.takes_outcomes || json_bool_or(message, "is_error", 0) == 0 ||
+        json_array_size(parts) == 0)
+        return TURN_OUTCOME_UNTOLD;
+    json_array_foreach (parts, i, part) {
+        if (json_object_get(part, "text") == NULL)
+            return TURN_OUTCOME_UNTOLD;
+    }
+    return TURN_OUTCOME_FAILED;
+}
+
 static void add_result(const struct turn_writer *writer, const json_t *message)
 {
     CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
     json_t *parts = json_array();
     const json_t *part = NULL;
+    enum turn_outcome outcome = TURN_OUTCOME_UNTOLD;
     size_t i = 0;
 
     append_id(&id, json_text_or(message, "tool_call_id", ""));
     json_array_foreach (json_object_get(message, "content"), i, part) {
-        json_t *block = block_of(writer, part);
+        json_t *block = result_part(writer, part);
 
-        if (block == NULL)
-            continue;
-        clip_block(block);
-        json_push(parts, block);
+        if (block != NULL)
+            json_push(parts, block);
     }
-    add_block(writer, LLM_ROLE_USER, writer->blocks->result(id.text, parts));
+    outcome = outcome_of(writer, message, parts);
+    add_block(writer, LLM_ROLE_USER, writer->blocks->result(id.text, parts, outcome));
     writer->prompt->end.is_result = true;
 }
 
@@ -254,7 +289,7 @@ static void add_answer(const struct turn_writer *writer, const json_t *message)
 void turn_list_add(struct llm_prompt *prompt, const struct turn_blocks *blocks,
                    enum turn_results results, const json_t *message)
 {
-    const struct turn_writer writer = {prompt, blocks};
+    const struct turn_writer writer = {prompt, blocks, results};
     const char *role = json_text_or(message, "role", "");
 
     if (text_equal(role, "assistant"))
@@ -262,7 +297,7 @@ void turn_list_add(struct llm_prompt *prompt, const struct turn_blocks *blocks,
     else if (text_equal(role, "tool"))
         add_result(&writer, message);
     else
-        add_user(&writer, results, json_object_get(message, "content"));
+        add_user(&writer, json_object_get(message, "content"));
 }
 
 void turn_list_append(const struct llm_prompt *prompt, const struct turn_blocks *blocks,

@@ -24,13 +24,16 @@ struct strbuf;
 #define TURN_OPENING_TEXT "(The conversation begins with a message of the assistant.)"
 #define TURN_NO_IMAGE_TEXT "[an image in a form that this model does not take]"
 
+/* What is told of a call besides its result. Content of one that failed is text, and not empty. */
+enum turn_outcome { TURN_OUTCOME_UNTOLD, TURN_OUTCOME_FAILED };
+
 /* The blocks of a format. Functions return new references. */
 struct turn_blocks {
     json_t *(*text)(const char *text, size_t len);
     /* url: data: or https:. NULL: the format does not take such an image. */
     json_t *(*image)(const char *url);
     /* id: of the call, of letters, digits, _ and -. Consumes the parts, which may be none. */
-    json_t *(*result)(const char *id, json_t *parts);
+    json_t *(*result)(const char *id, json_t *parts, enum turn_outcome outcome);
     /* Consumes a block as in llm_reply.thinking, without its member "model". */
     json_t *(*thinking)(json_t *block);
     /* input: an object as JSON text, to be sent byte for byte. */

@@ -54,6 +54,7 @@ void hook_verdict_read(struct hook_verdict *verdict, int64_t exit_code, const ch
         json_parse(begin, strlen(begin), &said, &no_object) < 0)
         return;
     read_object(verdict, said);
+    verdict->asks_reading = json_bool_or(said, "reload_knowledge", 0) != 0;
 }
 
 bool hook_verdict_read_answer(struct hook_verdict *verdict, const char *answer)

@@ -19,12 +19,13 @@
 struct hook_verdict {
     bool is_success; /* it ran, and ended with 0 or HOOK_EXIT_BLOCKS */
     bool is_blocked;
+    bool asks_reading;     /* of the workspace, anew */
     struct strbuf reason;  /* for the block; "" if there is none */
     struct strbuf context; /* text for the model; "" if there is none */
 };
 
 /* clang-format off */
-#define HOOK_VERDICT_INIT {false, false, STRBUF_INIT, STRBUF_INIT}
+#define HOOK_VERDICT_INIT {false, false, false, STRBUF_INIT, STRBUF_INIT}
 /* clang-format on */
 
 void hook_verdict_done(struct hook_verdict *verdict) NONNULL;
@@ -32,16 +33,17 @@ void hook_verdict_done(struct hook_verdict *verdict) NONNULL;
 /*
  * Reads a verdict from an exit code, standard output and standard error. HOOK_EXIT_BLOCKS blocks,
  * for the reason on standard error. A JSON object on standard output decides if it has "decision"
- * ("allow" or "deny") or "continue": false, and may have "reason" and "additionalContext". Any
- * other exit code is a failure that blocks nothing.
+ * ("allow" or "deny") or "continue": false, and may have "reason", "additionalContext" and
+ * "reload_knowledge": true, which asks for a reading of the workspace. Any other exit code is a
+ * failure that blocks nothing.
  */
 void hook_verdict_read(struct hook_verdict *verdict, int64_t exit_code, const char *out,
                        const char *err) NONNULL;
 
 /*
  * Reads a verdict from a model's answer: the JSON object in it, whatever text surrounds it, with
- * the members as above. False, with the verdict as it was, if there is none with "decision" or
- * "continue".
+ * the members as above but "reload_knowledge". False, with the verdict as it was, if there is none
+ * with "decision" or "continue".
  */
 bool hook_verdict_read_answer(struct hook_verdict *verdict, const char *answer) NONNULL MUST_CHECK;
 

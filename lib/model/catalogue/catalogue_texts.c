@@ -90,6 +90,8 @@ const struct text_source text_sources[CATALOGUE_N_TEXTS] = {
                     {.parts = "request", .values = "max_length|conversation_content"}},
     [TEXT_GOAL] = {"instructions/goal.txt",
                    {.parts = "request|next_round", .values = "objective|events|missing"}},
+    [TEXT_GUARD] = {"instructions/guard.txt",
+                    {.parts = "experiences|request", .values = "experiences|events|calls"}},
     [TEXT_HOOK] = {"instructions/hook.txt", {.parts = "request", .values = "prompt|input"}},
     [TEXT_SIDE_QUESTION] = {"instructions/side_question.txt", {.values = "question"}},
     [TEXT_REPHRASE] = {"instructions/rephrase.txt"},

@@ -74,6 +74,7 @@ enum catalogue_text {
     TEXT_SUMMARY,
     TEXT_TITLE,
     TEXT_GOAL,
+    TEXT_GUARD,
     TEXT_HOOK,
     TEXT_SIDE_QUESTION,
     TEXT_REPHRASE,

@@ -9,6 +9,7 @@
 
 static const char AGENT_PLACES[] = "agent/llm/";
 static const char CONDENSER_PLACES[] = "agent/condenser/llm/";
+static const char ANALYZER_PLACES[] = "security_analyzer/";
 
 /* Returns the secrets below a place, keyed by the rest of their path. A new reference. */
 static json_t *members_below(const json_t *members, const char *place)
@@ -95,4 +96,20 @@ void conversation_switch_llm(struct conversation *conversation, json_t *secrets,
     json_put_text(secrets, "llm_api_key", key);
     json_put(agent, "llm", json_deep_copy(llm));
     secret_places_take(conversation->spec, members);
+}
+
+bool conversation_switch_analyzer(struct conversation *conversation, json_t *secrets,
+                                  json_t *analyzer)
+{
+    json_t *members = members_of(secrets);
+    json_auto_t *old = json_incref(json_object_get(conversation->spec, "security_analyzer"));
+    json_auto_t *old_members = members_below(members, ANALYZER_PLACES);
+    json_auto_t *new_members = NULL;
+
+    drop_below(members, ANALYZER_PLACES);
+    json_put(conversation->spec, "security_analyzer", json_deep_copy(analyzer));
+    secret_places_take(conversation->spec, members);
+    new_members = members_below(members, ANALYZER_PLACES);
+    return !json_equal(old, json_object_get(conversation->spec, "security_analyzer")) ||
+           !json_equal(old_members, new_members);
 }

@@ -1,8 +1,10 @@
 /*
- * Switches the model of a conversation that has begun.
+ * Switches the model, or the security analyzer, of a conversation that has begun.
  */
 #ifndef DEFT_MODEL_CONVERSATION_LLM_SWITCH_H
 #define DEFT_MODEL_CONVERSATION_LLM_SWITCH_H
+
+#include <stdbool.h>
 
 #include <jansson.h>
 
@@ -17,5 +19,11 @@ struct conversation;
  */
 void conversation_switch_llm(struct conversation *conversation, json_t *secrets,
                              json_t *llm) NONNULL;
+/*
+ * Replaces the security analyzer by one from analyzer_read(), with its secrets. Changes
+ * conversation->spec and secrets, as above. False if it was the same, and nothing has changed.
+ */
+bool conversation_switch_analyzer(struct conversation *conversation, json_t *secrets,
+                                  json_t *analyzer) NONNULL MUST_CHECK;
 
 #endif

@@ -345,7 +345,8 @@ void event_add_security_analysis(struct event_list *list, const struct analysis_
     json_put_text(event->json, "analyzer", parts->analyzer);
     json_put_text(event->json, "policy", parts->policy);
     json_put(event->json, "risks", json_incref(parts->risks));
-    json_put(event->json, "details", json_object());
+    json_put(event->json, "details",
+             parts->details != NULL ? json_incref(parts->details) : json_object());
 }
 
 void event_add_state(struct event_list *list, const char *key, json_t *value)

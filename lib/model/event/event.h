@@ -161,6 +161,7 @@ struct analysis_parts {
     const char *analyzer; /* kind */
     const char *policy;   /* kind */
     json_t *risks;        /* {ActionEvent's id: risk} */
+    json_t *details;      /* {ActionEvent's id: what is known besides}; NULL: nothing */
 };
 void event_add_security_analysis(struct event_list *list,
                                  const struct analysis_parts *parts) NONNULL;

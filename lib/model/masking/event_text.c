@@ -21,6 +21,7 @@ static const struct texts kinds[] = {
     {"HookExecutionEvent", "stdout|stderr|reason|additional_context|error|hook_input/**"},
     {"MessageEvent", "llm_message/content/*/text|llm_message/reasoning_content|"
                      "extended_content/*/text"},
+    {"SecurityAnalysisEvent", "details/**"},
     {"UserRejectObservation", "rejection_reason"},
     {"ApplyPatchAction", "patch"},
     {"ApplyPatchObservation", "content/*/text|commit/changes/**"},

@@ -6,6 +6,8 @@
 #include "model/prompt/project_knowledge.h"
 
 #define IS_REQUESTED "project_knowledge_requested"
+#define REQUESTED_BY "requested_by"
+#define HOOK "hook"
 
 int64_t knowledge_request_count(const json_t *spec)
 {
@@ -39,4 +41,27 @@ bool knowledge_request_is_told_by(const json_t *event)
 {
     return text_equal(json_text_or(event, "key", ""), PROJECT_KNOWLEDGE_KEY) &&
            json_bool_or(json_object_get(event, "value"), IS_REQUESTED, 0) != 0;
+}
+
+json_t *knowledge_request_hook_value(void)
+{
+    json_t *value = knowledge_request_event_value(true);
+
+    json_put_text(value, REQUESTED_BY, HOOK);
+    return value;
+}
+
+bool knowledge_request_is_of_hook(const json_t *event)
+{
+    return knowledge_request_is_told_by(event) &&
+           text_equal(json_text_or(json_object_get(event, "value"), REQUESTED_BY, ""), HOOK);
+}
+
+bool knowledge_request_is_ended_by(const json_t *event)
+{
+    const json_t *value = json_object_get(event, "value");
+
+    return text_equal(json_text_or(event, "key", ""), PROJECT_KNOWLEDGE_KEY) &&
+           (project_knowledge_of(event) != NULL ||
+            json_is_false(json_object_get(value, IS_REQUESTED)));
 }

@@ -7,6 +7,9 @@
  * Clients and runs in progress see a request by the ConversationStateUpdateEvent that is stored
  * with it: its key is PROJECT_KNOWLEDGE_KEY, its value {"project_knowledge_requested": true}.
  *
+ * A hook's request is such an event alone, with "requested_by": "hook": it is stored with the event
+ * of the hook's execution, belongs to its branch, and lasts until an event of a reading follows.
+ *
  * Threading: pure.
  * Decision:  docs/decisions/0107-readings-on-request.md
  */
@@ -28,6 +31,12 @@ int64_t knowledge_request_count(const json_t *spec) NONNULL MUST_CHECK;
 void knowledge_request_end(json_t *spec, int64_t n) NONNULL;
 /* The value of the event that tells whether a reading is requested. A new reference. */
 json_t *knowledge_request_event_value(bool is_requested) MUST_CHECK;
+/* The value of the event that is a hook's request. A new reference. */
+json_t *knowledge_request_hook_value(void) MUST_CHECK;
+/* True for the body of an event that is a hook's request. */
+bool knowledge_request_is_of_hook(const json_t *event) NONNULL MUST_CHECK;
+/* True for the body of an event that ends the requests before it: of a reading, or without one. */
+bool knowledge_request_is_ended_by(const json_t *event) NONNULL MUST_CHECK;
 /* True for the body of an event that tells of a request. */
 bool knowledge_request_is_told_by(const json_t *event) NONNULL MUST_CHECK;
 

@@ -3,23 +3,12 @@
 #include "base/attr.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/secrets/secret_paths.h"
 
 static const struct secret_place places[] = {
-    {"agent/llm/api_key", true},
-    {"agent/llm/aws_access_key_id", true},
-    {"agent/llm/aws_secret_access_key", true},
-    {"agent/llm/aws_session_token", true},
-    {"agent/llm/extra_headers/*", false},
-    {"agent/condenser/llm/api_key", true},
-    {"agent/condenser/llm/aws_access_key_id", true},
-    {"agent/condenser/llm/aws_secret_access_key", true},
-    {"agent/condenser/llm/aws_session_token", true},
-    {"agent/condenser/llm/extra_headers/*", false},
-    {"agent/condenser/condensers/*/llm/api_key", true},
-    {"agent/condenser/condensers/*/llm/aws_access_key_id", true},
-    {"agent/condenser/condensers/*/llm/aws_secret_access_key", true},
-    {"agent/condenser/condensers/*/llm/aws_session_token", true},
-    {"agent/condenser/condensers/*/llm/extra_headers/*", false},
+    LLM_SECRETS("agent/llm/"),
+    LLM_SECRETS("agent/condenser/llm/"),
+    LLM_SECRETS("agent/condenser/condensers/*/llm/"),
     {"agent/critic/api_key", true},
     {"agent/critic/llm/api_key", true},
     {"agent/mcp_config/*/env/*", false},
@@ -36,7 +25,7 @@ static const struct secret_place places[] = {
     {"agent/agent_context/secrets/*", false},
     {"agent/agent_context/secrets/*/value", true},
     {"agent/agent_context/secrets/*/headers/*", false},
-    {"security_analyzer/api_key", true},
+    ANALYZER_SECRETS("security_analyzer/"),
     {"secret_registry/secret_sources/*/value", true},
     {"secret_registry/secret_sources/*/headers/*", false},
 };

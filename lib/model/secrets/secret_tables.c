@@ -2,16 +2,10 @@
  * Paths of secrets: one list per kind of object, composed with path prefixes.
  */
 #include "base/attr.h"
+#include "model/secrets/secret_paths.h"
 #include "model/secrets/secret_walk.h"
 
 /* clang-format off */
-#define LLM_SECRETS(prefix)                                                                        \
-    {prefix "api_key", true},                                                                      \
-    {prefix "aws_access_key_id", true},                                                            \
-    {prefix "aws_secret_access_key", true},                                                        \
-    {prefix "aws_session_token", true},                                                            \
-    {prefix "extra_headers/*", false}
-
 #define MCP_SECRETS(prefix)                                                                        \
     {prefix "env/*", false},                                                                       \
     {prefix "headers/*", false},                                                                   \
@@ -61,7 +55,7 @@ static const struct secret_place start_request_places[] = {
     MCP_SECRETS("agent_settings/mcp_config/mcpServers/*/"),
     CONTEXT_SECRETS("agent_settings/agent_context/"),
     {"agent_settings/verification/critic_api_key", true},
-    {"security_analyzer/api_key", true},
+    ANALYZER_SECRETS("security_analyzer/"),
     {"secrets/*", false},
     {"secrets/*/value", true},
     {"secrets/*/headers/*", false},

@@ -5,19 +5,20 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "model/agent/analyzer_spec.h"
+#include "model/limits.h"
 #include "model/security/call_text.h"
 #include "model/security/security_call.h"
 #include "model/security/shell_command.h"
 #include "model/security/shell_reader.h"
 #include "model/security/text_patterns.h"
 
-enum { MAX_ENSEMBLE_DEPTH = 4 };
-
 /* The call and what was read of it, once for all members of an ensemble. */
 struct evidence {
     const struct security_call *call;
     struct call_text text;
     struct shell_findings findings;
+    size_t n_guards; /* so many have been asked for their risk */
     enum policy_risk by_patterns;
     bool is_read;
     bool is_judged; /* by_patterns is set */
@@ -79,9 +80,17 @@ static enum policy_risk judge_by_rails(struct evidence *evidence)
     return evidence->text.is_cut ? POLICY_RISK_UNKNOWN : POLICY_RISK_LOW;
 }
 
+/* The analyzers are visited in the order of analyzer_guards(). */
+static enum policy_risk next_guard(struct evidence *evidence)
+{
+    size_t i = evidence->n_guards++;
+
+    return i < evidence->call->n_guards ? evidence->call->guards[i] : POLICY_RISK_UNKNOWN;
+}
+
 static enum policy_risk judge(const json_t *analyzer, struct evidence *evidence, size_t depth);
 
-/* NOLINTNEXTLINE(misc-no-recursion): MAX_ENSEMBLE_DEPTH caps the depth */
+/* NOLINTNEXTLINE(misc-no-recursion): ANALYZER_MAX_DEPTH caps the depth */
 static enum policy_risk judge_together(const json_t *ensemble, struct evidence *evidence,
                                        size_t depth)
 {
@@ -89,7 +98,7 @@ static enum policy_risk judge_together(const json_t *ensemble, struct evidence *
     enum policy_risk worst = POLICY_RISK_UNKNOWN;
     bool has_unknown = false;
 
-    if (depth > MAX_ENSEMBLE_DEPTH)
+    if (depth > ANALYZER_MAX_DEPTH)
         return POLICY_RISK_UNKNOWN;
     for (size_t i = 0; i < json_array_size(members); i++) {
         enum policy_risk risk = judge(json_array_get(members, i), evidence, depth);
@@ -104,12 +113,14 @@ static enum policy_risk judge_together(const json_t *ensemble, struct evidence *
 }
 
 /* depth: of ensembles around the analyzer */
-/* NOLINTNEXTLINE(misc-no-recursion): MAX_ENSEMBLE_DEPTH caps the depth */
+/* NOLINTNEXTLINE(misc-no-recursion): ANALYZER_MAX_DEPTH caps the depth */
 static enum policy_risk judge(const json_t *analyzer, struct evidence *evidence, size_t depth)
 {
     const char *kind = json_text_or(analyzer, "kind", "");
 
-    if (text_equal(kind, "EnsembleSecurityAnalyzer"))
+    if (text_equal(kind, ANALYZER_GUARD))
+        return next_guard(evidence);
+    if (text_equal(kind, ANALYZER_ENSEMBLE))
         return judge_together(analyzer, evidence, depth + 1);
     if (text_equal(kind, "PatternSecurityAnalyzer"))
         return judge_by_patterns(evidence);

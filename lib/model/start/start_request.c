@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/agent/agent_spec.h"
+#include "model/agent/analyzer_spec.h"
 #include "model/agent/hooks.h"
 #include "model/agent/policy.h"
 #include "model/conversation/conversation.h"
@@ -114,7 +115,7 @@ static void read_policies(struct start_reading *start)
                  policy_read(policy, &policy_place, start->problems));
     if (analyzer != NULL)
         json_put(start->spec, "security_analyzer",
-                 analyzer_read(analyzer, &analyzer_place, start->problems));
+                 analyzer_read(analyzer, start->defaults, &analyzer_place, start->problems));
     if (tags != NULL)
         tags_check(tags, &tags_place, start->problems);
 }

@@ -39,6 +39,7 @@
 #include "model/plugins/repository.h"
 #include "model/prompt/skills.h"
 #include "model/schema/regex.h"
+#include "model/security/risk_text.h"
 #include "model/security/security_analyzer.h"
 #include "model/security/security_call.h"
 #include "model/security/shell_command.h"
@@ -623,6 +624,18 @@ static void run_analyzer(const char *text, size_t len)
         analyzer, &(struct security_call){.tool_name = "a", .action = action, .thought = text});
 }
 
+static void run_guard(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
+
+    (void)len;
+    risk_text_quote(&quoted, text);
+    (void)!risk_text_verdict(text);
+}
+
+static const char *const guard_answers[] = {"|```\n|",      "|RISK: LOW\n|", "|*|RISK: LOW",
+                                            "| |RISK: LOW", "|\r\n|",        NULL};
+
 static const char *const commands[] = {"|$(|",
                                        "|`|",
                                        "|sh -c \"|",
@@ -678,6 +691,8 @@ static void time_is_linear_in_what_the_libraries_read(void **state)
     static const struct linear_function functions[] = {
         {"strbuf_remove_head", run_strbuf, one_text, 0, 0},
         {"observation_append_text", run_observation, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"risk_text_verdict", run_guard, guard_answers, LINEAR_FEW_BYTES, 0},
+        {"risk_text_verdict", run_guard, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"zip_add", run_zip, one_text, LINEAR_FEW_BYTES, 0},
         {"hex_encode", run_encode, one_text, LINEAR_FEW_BYTES, 0},
         {"text_parse_int", run_text, linear_any_text, LINEAR_FEW_BYTES, 0},

@@ -150,6 +150,55 @@ static void words_are_kept_apart_from_results_for_other_models(void **state)
         "{\"role\":\"user\",\"content\":[{\"text\":\"So?\"},{\"text\":\"Hm\"}]}]");
 }
 
+#define FAILED(content)                                                                            \
+    "[" USER("Hi") ",{\"role\":\"assistant\",\"content\":[],\"tool_calls\":[" CALL(                \
+        "a", "terminal", "{}") "]},{\"role\":\"tool\",\"tool_call_id\":\"a\",\"is_error\":true,"   \
+                               "\"content\":[" content "]}]"
+#define PIXEL "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,aGk=\"}}"
+#define SENT_IMAGE "{\"image\":{\"format\":\"png\",\"source\":{\"bytes\":\"aGk=\"}}}"
+
+/* Only models of Anthropic and Amazon take the status of a call and images in its result. */
+static void failures_and_images_are_told_where_they_are_taken(void **state)
+{
+    static const struct {
+        const char *model;
+        const char *more;
+        const char *history;
+        const char *result;
+    } cases[] = {
+        {MODEL, "{}", FAILED(TEXT("no")), "\"content\":[{\"text\":\"no\"}],\"status\":\"error\""},
+        {"bedrock/us-east-1/amazon.nova-pro-v1:0", "{}", FAILED(TEXT("no")),
+         "\"content\":[{\"text\":\"no\"}],\"status\":\"error\""},
+        {"bedrock/us-east-1/eu.amazon.nova-2-lite-v1:0", "{}", FAILED(PIXEL),
+         "\"content\":[" SENT_IMAGE "]"},
+        {OTHER_MODEL, "{\"capability_overrides\":{\"supports_vision\":true}}",
+         FAILED(TEXT("no") "," PIXEL),
+         "\"content\":[{\"text\":\"no\"},{\"text\":\"[an image in a form that this model does not"
+         " take]\"}]"},
+        /* a model that sees nothing is not told of images at all */
+        {OTHER_MODEL, "{\"disable_vision\":true}", FAILED(TEXT("no") "," PIXEL),
+         "\"content\":[{\"text\":\"no\"}]"},
+        /* AWS refuses a failure without a text, and one with an image */
+        {MODEL, "{}", FAILED(""), "\"content\":[]"},
+        {MODEL, "{}", FAILED(TEXT("no") "," PIXEL),
+         "\"content\":[{\"text\":\"no\"}," SENT_IMAGE "]"},
+        /* an inference profile is known by the name that it is given */
+        {"bedrock/arn:aws:bedrock:us-east-1:1:application-inference-profile/p",
+         "{\"model_canonical_name\":\"bedrock/anthropic.claude-sonnet-4-6\"}", FAILED(PIXEL),
+         "\"content\":[" SENT_IMAGE "]"},
+    };
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+        json_auto_t *body = body_for(*llm, cases[i].model, cases[i].more, cases[i].history, NULL);
+        json_t *message = json_array_get(json_object_get(body, "messages"), 2);
+
+        strbuf_appendf(&expected, "{\"toolResult\":{\"toolUseId\":\"a\",%s}}", cases[i].result);
+        assert_json(json_array_get(json_object_get(message, "content"), 0), expected.text);
+    }
+}
+
 static void the_user_has_the_first_and_the_last_word(void **state)
 {
     struct llm *const *llm = *state;
@@ -390,6 +439,7 @@ int main(void)
         cmocka_unit_test(history_becomes_blocks),
         cmocka_unit_test(arguments_are_sent_byte_for_byte),
         cmocka_unit_test(words_are_kept_apart_from_results_for_other_models),
+        cmocka_unit_test(failures_and_images_are_told_where_they_are_taken),
         cmocka_unit_test(the_user_has_the_first_and_the_last_word),
         cmocka_unit_test(images_are_sent_along),
         cmocka_unit_test(long_ids_are_shortened_alike),

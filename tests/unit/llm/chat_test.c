@@ -514,7 +514,7 @@ static void messages_fit_the_model(void **state)
         "\" \"}]},{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"\"}],"
         "\"reasoning_content\":\"r\",\"thinking_blocks\":[],\"tool_calls\":[{\"id\":\"c\",\"type\":"
         "\"function\",\"function\":{\"name\":\"t\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\","
-        "\"tool_call_id\":\"c\",\"name\":\"t\",\"content\":[{\"type\":"
+        "\"tool_call_id\":\"c\",\"name\":\"t\",\"is_error\":true,\"content\":[{\"type\":"
         "\"text\","
         "\"text\":\"T\"}]},{\"role\":\"assistant\",\"content\":[]}]";
     static const char expected[] =

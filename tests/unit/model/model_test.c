@@ -295,6 +295,7 @@ int main(void)
     n_failed += plan_tests();
     n_failed += preview_answer_tests();
     n_failed += preview_tests();
+    n_failed += analyzer_spec_tests();
     n_failed += policy_tests();
     n_failed += progress_tests();
     n_failed += web_origin_tests();
@@ -308,6 +309,7 @@ int main(void)
     n_failed += repository_tests();
     n_failed += secret_place_tests();
     n_failed += secret_tests();
+    n_failed += risk_text_tests();
     n_failed += security_analyzer_tests();
     n_failed += settings_schema_tests();
     n_failed += settings_tests();

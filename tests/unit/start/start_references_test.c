@@ -62,6 +62,25 @@ static void connections_give_their_keys(void **state)
     test_sql("DELETE FROM documents");
 }
 
+static void connections_of_guards_give_their_keys(void **state)
+{
+    CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
+    CLEANUP(start_request_done) struct start_request request = START_REQUEST_INIT;
+    json_auto_t *body = start_json(
+        "{'agent': {'llm': {'model': 'm'}}, 'security_analyzer': {'kind':"
+        " 'EnsembleSecurityAnalyzer', 'analyzers': [{'kind': 'ToolShieldLLMSecurityAnalyzer',"
+        " 'llm': {'model': 'g', 'provider_connection_id': 'mine'}}]}}");
+    struct error err = ERROR_INIT;
+
+    (void)keep(&context, COLLECTION_CONNECTIONS, "mine", "{}", "{'api_key': 'sk-connection'}");
+    assert_int_equal(expand(&context, body, &request, &err), ERROR_NONE);
+    assert_is(json_object_get(request.body, "security_analyzer"),
+              "{'kind': 'EnsembleSecurityAnalyzer', 'analyzers':"
+              " [{'kind': 'ToolShieldLLMSecurityAnalyzer', 'llm': {'model': 'g',"
+              " 'provider_connection_id': 'mine', 'api_key': 'sk-connection'}}]}");
+    test_sql("DELETE FROM documents");
+}
+
 static void a_missing_connection_of_a_condenser_is_invalid(void **state)
 {
     CLEANUP(start_context_end) struct start_context context = start_context_begin(state);
@@ -351,6 +370,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(connections_give_their_keys),
+        cmocka_unit_test(connections_of_guards_give_their_keys),
         cmocka_unit_test(a_missing_connection_of_a_condenser_is_invalid),
         cmocka_unit_test(an_agent_without_references_stays),
         cmocka_unit_test(foreign_sealed_secrets_are_invalid),

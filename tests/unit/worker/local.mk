@@ -124,6 +124,7 @@ worker_step_test_SOURCES = \
 	tests/unit/worker/llm/llm_response_test.c \
 	tests/unit/worker/llm/condense_test.c \
 	tests/unit/worker/llm/delta_stream_test.c \
+	tests/unit/worker/llm/risk_query_test.c \
 	tests/unit/worker/llm/fallback_test.c \
 	tests/unit/worker/llm/llm_step_test.c \
 	tests/unit/worker/llm/outage_test.c \

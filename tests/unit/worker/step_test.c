@@ -63,6 +63,7 @@ int main(int argc, char **argv)
     n_failed += delta_stream_tests();
     n_failed += llm_step_tests();
     n_failed += fallback_tests();
+    n_failed += risk_query_tests();
     n_failed += outage_tests();
     n_failed += loop_tests();
     n_failed += pending_result_tests();

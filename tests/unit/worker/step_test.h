@@ -48,6 +48,7 @@ int delegate_call_tests(void);
 int delta_stream_tests(void);
 int llm_step_tests(void);
 int fallback_tests(void);
+int risk_query_tests(void);
 int outage_tests(void);
 int loop_tests(void);
 int pending_result_tests(void);

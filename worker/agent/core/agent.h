@@ -59,6 +59,7 @@ struct agent {
     int64_t checkpoint_call_seq;       /* end of the log when it began */
     int64_t checkpoint_seq;            /* of the newest checkpoint; 0: none. See knows_checkpoint */
     int64_t n_tried_requests;   /* to read the workspace anew, for which it could not be read */
+    int64_t tried_request_seq;  /* the same for the newest one of a hook; 0: none */
     int64_t n_model_waits;      /* in the outage of the model that lasts, see llm/outage.h */
     int64_t model_out_since_ms; /* when it began; clock_monotonic_ms() */
     int64_t own_model_rests_until_ms; /* see llm/fallback.h; clock_monotonic_ms() */

@@ -81,13 +81,16 @@ static bool adds_to_view(const struct history *history, const json_t *knowledge)
 
 /*
  * The newest reading of the workspace, and those that add to messages of the view; also the first,
- * which workers of the release before need.
+ * which workers of the release before need, and a hook's request for another one.
  */
 static void keep_knowledge(const struct history *history, bool *kept)
 {
     const json_t *newest = history_find_knowledge(history);
+    size_t request = history_find_hook_request(history);
     bool is_first = true;
 
+    if (request < history->n)
+        kept[request] = true;
     for (size_t i = 0; i < history->n; i++) {
         const json_t *knowledge = stored_event_knowledge(&history->items[i]);
 

@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/event/event.h"
+#include "model/prompt/knowledge_request.h"
 #include "model/prompt/project_knowledge.h"
 #include "store/conversation/event_store.h"
 
@@ -252,6 +253,21 @@ const json_t *history_find_knowledge(const struct history *history)
             return knowledge;
     }
     return NULL;
+}
+
+size_t history_find_hook_request(const struct history *history)
+{
+    for (size_t i = history->n; i > 0; i--) {
+        const struct stored_event *event = &history->items[i - 1];
+
+        if (!stored_event_is(event, "ConversationStateUpdateEvent"))
+            continue;
+        if (knowledge_request_is_of_hook(stored_event_json(event)))
+            return i - 1;
+        if (knowledge_request_is_ended_by(stored_event_json(event)))
+            break;
+    }
+    return history->n;
 }
 
 size_t history_index_after_answer(const struct history *history)

@@ -80,6 +80,11 @@ bool history_has_answer(const struct history *history) NONNULL MUST_CHECK;
 size_t history_index_after_answer(const struct history *history) NONNULL MUST_CHECK;
 /* What the workspace told last (model/prompt/project_knowledge.h), or NULL. */
 const json_t *history_find_knowledge(const struct history *history) NONNULL MUST_CHECK;
+/*
+ * The index of the newest request of a hook to read the workspace anew (knowledge_request.h) that
+ * no reading has ended; history->n if there is none.
+ */
+size_t history_find_hook_request(const struct history *history) NONNULL MUST_CHECK;
 /* True if the history contains a model answer with that id. */
 bool history_has_response_id(const struct history *history,
                              const char *response_id) NONNULL MUST_CHECK;

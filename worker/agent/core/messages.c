@@ -258,6 +258,15 @@ static void push_rejection(json_t *parts, const json_t *event)
     push_text(parts, text.text, text.len);
 }
 
+/* True if the call has not done what was asked of it. */
+static bool has_failed(const struct stored_event *result)
+{
+    const json_t *observation = json_object_get(stored_event_json(result), "observation");
+
+    return !stored_event_is(result, "ObservationEvent") ||
+           json_bool_or(observation, "is_error", 0) != 0;
+}
+
 static json_t *message_from_result(const struct stored_event *result)
 {
     const json_t *event = stored_event_json(result);
@@ -274,6 +283,8 @@ static json_t *message_from_result(const struct stored_event *result)
     }
     json_put_text(message, "tool_call_id", json_text_or(event, "tool_call_id", ""));
     put_tool_name(message, json_text_or(event, "tool_name", ""));
+    if (has_failed(result))
+        json_put(message, "is_error", json_true());
     return message;
 }
 

@@ -6,21 +6,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/uuid.h"
 #include "llm/llm.h"
 #include "model/catalogue/catalogue.h"
-#include "model/event/event.h"
-#include "model/event/stats.h"
-#include "store/conversation/conversation_store.h"
-#include "store/conversation/event_store.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/messages.h"
 #include "worker/agent/core/model.h"
-#include "worker/agent/core/run_control.h"
 #include "worker/agent/core/secret_list.h"
 #include "worker/agent/hooks/hook_tools.h"
 #include "worker/agent/query/budget.h"
@@ -94,49 +87,7 @@ static void model_exchange_begin(struct model_exchange *exchange)
     }
 }
 
-/* --- the cost --- */
-
-/* It was paid for, whatever becomes of the run: at least the user's spending has it. */
-static void store_cost(struct agent *agent, const struct llm_reply *reply)
-{
-    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    CLEANUP(event_list_done) struct event_list none = EVENT_LIST_INIT;
-    CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
-    json_auto_t *snapshot = NULL;
-    struct conversation_write change = {.cost_nanos = cost_to_nanos(reply->usage.cost)};
-    struct error failure = ERROR_INIT;
-    int rc = 0;
-
-    stats_add(agent->stats, &reply->usage);
-    snapshot = stats_snapshot(agent->stats);
-    event_add_state(&events, "stats", snapshot);
-    stats_append_text(agent->stats, &stats);
-    change.stats = stats.text;
-    rc = event_writer_append(agent, &events, &change, &failure);
-    change.stats = NULL;
-    /* A client changed the row: the next write of the run has these stats, too. */
-    if (rc < 0 && failure.code == ERROR_CONFLICT)
-        rc = event_writer_append(agent, &none, &change, &failure);
-    if (rc < 0)
-        log_info("cost.not_stored", LOG_ERROR(&failure));
-}
-
 /* --- one call of the model --- */
-
-/* The conversation's own model, which has until the deadline and is not asked again. */
-static void choose_model(const struct model_exchange *exchange, int64_t left_ms,
-                         struct model_choice *choice)
-{
-    struct agent *agent = exchange->agent;
-    json_t *spec = NULL;
-
-    model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, choice);
-    spec = json_copy(choice->spec);
-    json_put(spec, "timeout", json_integer((left_ms + 999) / 1000));
-    json_put(spec, "num_retries", json_integer(1));
-    json_decref(choice->spec);
-    choice->spec = spec;
-}
 
 /* Appends why the model cannot be asked, if it cannot. */
 static int check_call(const struct model_exchange *exchange, struct strbuf *problem,
@@ -163,9 +114,10 @@ static int ask_once(const struct model_exchange *exchange, struct llm_reply *rep
         return -1;
     if (problem->len > 0)
         return 0;
-    choose_model(exchange, exchange->deadline_ms - clock_monotonic_ms(), &choice);
+    model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
+    llm_query_limit(&choice, exchange->deadline_ms - clock_monotonic_ms());
     if (llm_query_run(agent, &query, reply_out, &failure, &why) == 0) {
-        store_cost(agent, reply_out);
+        llm_query_store_cost(agent, reply_out);
         return 0;
     }
     if (why.code == ERROR_CANCELLED || why.code == ERROR_STALE) {

@@ -12,6 +12,8 @@
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/limits.h"
+#include "model/prompt/knowledge_request.h"
+#include "model/prompt/project_knowledge.h"
 #include "store/conversation/conversation_store.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/secret_list.h"
@@ -348,6 +350,11 @@ static int run_one(struct agent *agent, const struct hook_job *job, struct event
     secret_list_mask_events(&agent->secrets, &told);
     fit_event(told.items[0].json);
     event_list_append(events, &told);
+    if (execution.verdict.asks_reading) {
+        json_auto_t *request = knowledge_request_hook_value();
+
+        event_add_state(events, PROJECT_KNOWLEDGE_KEY, request);
+    }
     add_to_outcome(&execution, outcome);
     return 0;
 }

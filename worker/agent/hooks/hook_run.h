@@ -52,9 +52,10 @@ void hook_outcome_done(struct hook_outcome *outcome) NONNULL;
 bool hook_run_has(const struct agent *agent, enum hook_event event) NONNULL MUST_CHECK;
 /*
  * Runs the hooks of the event one after the other, and adds a HookExecutionEvent for each, of a
- * size that can be stored. The first one that blocks ends this, except at events that cannot be
- * blocked: PostToolUse and SessionStart. ERROR_CANCELLED after a stop request, ERROR_STALE if the
- * lease is lost, ERROR_UNAVAILABLE if there is no sandbox, with a message for the user.
+ * size that can be stored, and the request of each that asks for a reading of the workspace. The
+ * first one that blocks ends this, except at events that cannot be blocked: PostToolUse and
+ * SessionStart. ERROR_CANCELLED after a stop request, ERROR_STALE if the lease is lost,
+ * ERROR_UNAVAILABLE if there is no sandbox, with a message for the user.
  */
 int hook_run_all(struct agent *agent, const struct hook_occasion *occasion,
                  struct event_list *events, struct hook_outcome *outcome,

@@ -9,6 +9,7 @@
 #include "model/event/error_class.h"
 #include "store/user/profile_store.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/query/budget.h"
 #include "worker/context.h"
 
 /* So long the conversation's own model is left alone after a fallback has answered for it. */
@@ -49,13 +50,6 @@ bool fallback_may_help(const struct llm_failure *failure)
            class == ERROR_CLASS_QUOTA;
 }
 
-static bool is_affordable(const struct agent *agent, const json_t *spec)
-{
-    return conversation_budget(&agent->conversation) < 0 ||
-           agent->context->settings.budget_unpriced != 0 ||
-           llm_has_price(agent->context->catalogue, spec);
-}
-
 bool fallback_load(const struct agent *agent, size_t i, struct fallback_model *model_out)
 {
     const struct conversation *conversation = &agent->conversation;
@@ -73,7 +67,7 @@ bool fallback_load(const struct agent *agent, size_t i, struct fallback_model *m
     }
     secret_set(&model_out->key, json_text_or(model_out->llm, "api_key", ""));
     model_choose(agent->context, conversation, model_out->llm, &model_out->key, &model_out->choice);
-    if (is_affordable(agent, model_out->choice.spec))
+    if (budget_allows_model(agent, model_out->choice.spec))
         return true;
     log_warning("fallback.unpriced", LOG_STR("profile", name));
     return false;

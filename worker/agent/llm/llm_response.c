@@ -31,6 +31,7 @@
 #include "worker/agent/hooks/call_hooks.h"
 #include "worker/agent/hooks/hook_run.h"
 #include "worker/agent/llm/policy.h"
+#include "worker/agent/llm/risk_query.h"
 #include "worker/context.h"
 
 #define CODE_BAD_CALL "FunctionCallValidationError"
@@ -49,6 +50,18 @@
 /* Whether a message of the user arrived while the model was answering. */
 enum user_spoke { USER_SILENT, USER_SPOKE };
 
+/* What was said of an answer's calls before they are stored. */
+struct call_opinions {
+    struct call_verdicts hooks;
+    struct risk_verdicts guards;
+};
+
+static void call_opinions_done(struct call_opinions *opinions)
+{
+    call_verdicts_done(&opinions->hooks);
+    risk_verdicts_done(&opinions->guards);
+}
+
 /* The events made from an answer. */
 struct plan {
     struct event_list events;
@@ -59,6 +72,7 @@ struct plan {
     struct policy_call *risks; /* the same calls, as the policy sees them */
     size_t n_runnable;
     const struct call_verdicts *verdicts;
+    const struct risk_verdicts *guards;
     struct call_ref *blocked; /* the calls that hooks blocked */
     const char **why_blocked;
     size_t n_blocked;
@@ -127,9 +141,10 @@ static const json_t *analyzer_of(const struct agent *agent)
     return json_object_get(agent->conversation.spec, "security_analyzer");
 }
 
-static enum policy_risk judge(const struct agent *agent, const struct action_parts *parts)
+static enum policy_risk judge(const struct agent *agent, const struct action_parts *parts,
+                              const struct risk_verdicts *guards)
 {
-    const struct security_call call = {
+    struct security_call call = {
         .tool_name = parts->tool_name,
         .action = parts->action,
         .summary = parts->summary,
@@ -138,6 +153,7 @@ static enum policy_risk judge(const struct agent *agent, const struct action_par
         .own = policy_risk_from_string(parts->security_risk),
     };
 
+    risk_verdicts_tell(guards, analyzer_of(agent), &call);
     return security_analyzer_judge(analyzer_of(agent), &call);
 }
 
@@ -241,14 +257,16 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
         return;
     }
     plan_valid(plan, verdict, &ref,
-               &(struct policy_call){.tool_name = check.tool->name, .risk = judge(agent, &parts)});
+               &(struct policy_call){check.tool->name, judge(agent, &parts, plan->guards)});
 }
 
 /* Adds the analyzer's verdict on the batch, before the policy uses it. */
 static void plan_analysis(const struct agent *agent, struct plan *plan)
 {
     const json_t *spec = agent->conversation.spec;
+    json_t *of_guards = risk_verdicts_details(plan->guards, analyzer_of(agent));
     json_auto_t *risks = json_object();
+    json_auto_t *details = json_object();
 
     if (!conversation_has_analyzer(&agent->conversation) || plan->n_runnable == 0 ||
         policy_is_talk(plan->risks, plan->n_runnable))
@@ -256,12 +274,16 @@ static void plan_analysis(const struct agent *agent, struct plan *plan)
     for (size_t i = 0; i < plan->n_runnable; i++)
         json_put_text(risks, plan->runnable[i].action_id.text,
                       policy_risk_to_string(plan->risks[i].risk));
+    /* Guards speak of all calls together: the first one has their words. */
+    if (of_guards != NULL)
+        json_put(details, plan->runnable[0].action_id.text, json_incref(of_guards));
     event_add_security_analysis(
         &plan->events, &(struct analysis_parts){
                            .analyzer = json_text_or(analyzer_of(agent), "kind", ""),
                            .policy = json_text_or(json_object_get(spec, "confirmation_policy"),
                                                   "kind", "NeverConfirm"),
-                           .risks = risks});
+                           .risks = risks,
+                           .details = details});
 }
 
 static void plan_calls(const struct agent *agent, const struct llm_reply *reply,
@@ -387,7 +409,7 @@ static void acknowledge_hooks(struct agent *agent, const struct call_verdicts *v
 }
 
 static int store_planned(struct agent *agent, const struct llm_reply *reply,
-                         const struct call_verdicts *verdicts, enum user_spoke spoke,
+                         const struct call_opinions *opinions, enum user_spoke spoke,
                          struct error *err)
 {
     CLEANUP(plan_done) struct plan plan = PLAN_INIT;
@@ -396,7 +418,8 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply,
     int rc = 0;
 
     plan.withheld = json_object();
-    plan.verdicts = verdicts;
+    plan.verdicts = &opinions->hooks;
+    plan.guards = &opinions->guards;
     stats_append_text(agent->stats, &stats);
     event_add_state(&plan.events, "stats", snapshot);
     choose_response_id(agent, reply, &plan);
@@ -422,6 +445,12 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply,
     return 0;
 }
 
+static enum user_spoke has_spoken(const struct agent *agent)
+{
+    return history_has_user_message_after(&agent->history, agent->asked_seq) ? USER_SPOKE
+                                                                             : USER_SILENT;
+}
+
 /* After a conflicting write: brings the state that the answer is planned on up to date. */
 static int plan_anew(struct agent *agent, const struct llm_reply *reply, enum user_spoke *spoke_out,
                      struct error *err)
@@ -432,39 +461,53 @@ static int plan_anew(struct agent *agent, const struct llm_reply *reply, enum us
         return -1;
     if (!is_counted)
         stats_add(agent->stats, &reply->usage);
-    *spoke_out = history_has_user_message_after(&agent->history, agent->asked_seq) ? USER_SPOKE
-                                                                                   : USER_SILENT;
+    *spoke_out = has_spoken(agent);
     return 0;
+}
+
+/*
+ * Asks hooks and guards about the calls. What their models cost was stored meanwhile, which also
+ * read what others have written.
+ */
+static int ask_about_calls(struct agent *agent, const struct llm_reply *reply,
+                           struct call_opinions *opinions, struct error *err)
+{
+    if (ask_hooks(agent, reply, &opinions->hooks, err) < 0 ||
+        event_writer_refresh_row(agent, err) < 0)
+        return -1;
+    return risk_query_ask(agent, reply, &opinions->hooks, &opinions->guards, err);
 }
 
 int llm_response_store(struct agent *agent, const struct llm_reply *reply, struct error *err)
 {
-    CLEANUP(call_verdicts_done) struct call_verdicts verdicts = CALL_VERDICTS_INIT;
+    CLEANUP(call_opinions_done) struct call_opinions opinions = {CALL_VERDICTS_INIT,
+                                                                 RISK_VERDICTS_INIT};
     enum user_spoke spoke = USER_SILENT;
     int rc = 0;
 
     if (event_writer_refresh_row(agent, err) < 0)
         return -1;
-    call_verdicts_init(&verdicts, reply->call_problem != NULL ? 0 : reply->n_calls,
+    call_verdicts_init(&opinions.hooks, reply->call_problem != NULL ? 0 : reply->n_calls,
                        &agent->answer_id);
-    rc = ask_hooks(agent, reply, &verdicts, err);
-    /* After what the hooks' own models cost, which is stored by itself. */
+    rc = ask_about_calls(agent, reply, &opinions, err);
+    /* After what the models of hooks and guards cost, which is stored by itself. */
     stats_add(agent->stats, &reply->usage);
     if (rc < 0) {
         if (err->code != ERROR_STALE)
             store_cost(agent, reply);
         return -1;
     }
-    rc = store_planned(agent, reply, &verdicts, spoke, err);
+    spoke = has_spoken(agent);
+    rc = store_planned(agent, reply, &opinions, spoke, err);
     /* An answer that would have ended the run does not if the user has sent another message. */
     while (rc < 0 && err->code == ERROR_CONFLICT) {
         if (plan_anew(agent, reply, &spoke, err) < 0)
             return -1;
-        rc = store_planned(agent, reply, &verdicts, spoke, err);
+        rc = store_planned(agent, reply, &opinions, spoke, err);
     }
     if (rc < 0)
         return -1;
-    acknowledge_hooks(agent, &verdicts);
+    acknowledge_hooks(agent, &opinions.hooks);
     crash_point(&agent->context->crash, CRASH_ACTION_COMMITTED);
     return 0;
 }

@@ -117,3 +117,10 @@ int budget_check_call(struct agent *agent, struct strbuf *detail_out, struct err
     check_conversation(agent, detail_out);
     return detail_out->len > 0 ? 0 : check_user(agent, detail_out, err);
 }
+
+bool budget_allows_model(const struct agent *agent, const json_t *llm)
+{
+    return conversation_budget(&agent->conversation) < 0 ||
+           agent->context->settings.budget_unpriced != 0 ||
+           llm_has_price(agent->context->catalogue, llm);
+}

@@ -8,6 +8,10 @@
 #ifndef DEFT_WORKER_AGENT_QUERY_BUDGET_H
 #define DEFT_WORKER_AGENT_QUERY_BUDGET_H
 
+#include <stdbool.h>
+
+#include <jansson.h>
+
 #include "base/attr.h"
 
 /* Within this time a budget that a user is given counts in runs that are under way. */
@@ -25,5 +29,10 @@ struct strbuf;
  */
 int budget_check_call(struct agent *agent, struct strbuf *detail_out,
                       struct error *err) NONNULL MUST_CHECK;
+/*
+ * False if the conversation has a budget that could not be kept with this model, another one than
+ * its own: its price is unknown.
+ */
+bool budget_allows_model(const struct agent *agent, const json_t *llm) NONNULL MUST_CHECK;
 
 #endif

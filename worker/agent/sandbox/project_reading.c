@@ -32,6 +32,7 @@ enum { READ_MS = 10000 };
 /* A reading: what it is for, and what it found. */
 struct workspace_reading {
     int64_t n_requests;                    /* by clients, when it began */
+    int64_t hook_request_seq;              /* of the newest one of a hook; 0: there is none */
     const struct project_sources *sources; /* NULL: there is nothing to read, or to be stored */
 };
 
@@ -40,11 +41,29 @@ static bool can_read(const struct agent *agent)
     return agent->sandbox != NULL && conversation_wants_knowledge(&agent->conversation);
 }
 
-/* What the model has read once does not change unless a client asks for that. */
+static bool is_requested(const struct workspace_reading *reading)
+{
+    return reading->n_requests > 0 || reading->hook_request_seq > 0;
+}
+
+/* A copy of the log begins without requests. */
+static int64_t hook_request_seq(const struct agent *agent)
+{
+    size_t i = history_find_hook_request(&agent->history);
+
+    if (i == agent->history.n ||
+        agent->history.items[i].seq <= conversation_n_copied(&agent->conversation))
+        return 0;
+    return agent->history.items[i].seq;
+}
+
+/* What the model has read once does not change unless a client or a hook asks for that. */
 static bool is_due(const struct agent *agent)
 {
     int64_t n_requests = knowledge_request_count(agent->conversation.spec);
 
+    if (hook_request_seq(agent) > agent->tried_request_seq)
+        return true;
     if (n_requests > 0)
         return n_requests > agent->n_tried_requests;
     return can_read(agent) && !agent->has_read_project && !history_has_answer(&agent->history) &&
@@ -167,11 +186,11 @@ static void take_found(struct agent *agent, const struct project_sources *source
 }
 
 /* Ends the requests that the reading is for. The tools of MCP servers are listed anew then. */
-static void end_requests(struct agent *agent, int64_t n_requests)
+static void end_requests(struct agent *agent, const struct workspace_reading *reading)
 {
-    if (n_requests == 0)
+    if (!is_requested(reading))
         return;
-    knowledge_request_end(agent->conversation.spec, n_requests);
+    knowledge_request_end(agent->conversation.spec, reading->n_requests);
     (void)json_object_del(agent->conversation.spec, MCP_LISTING);
 }
 
@@ -191,10 +210,10 @@ static int store_once(struct agent *agent, const struct workspace_reading *readi
     else
         /* Its number keeps another writer's specification from being overwritten. */
         event_add_state(&events, PROJECT_KNOWLEDGE_KEY, settled);
-    end_requests(agent, reading->n_requests);
+    end_requests(agent, reading);
     change.spec = agent->conversation.spec;
     /* Only another reading finds rules that the model has read. */
-    if (reading->n_requests > 0)
+    if (is_requested(reading))
         change.agent_state = agent->conversation.agent_state;
     return event_writer_append_once(agent, &events, &change, err);
 }
@@ -210,7 +229,7 @@ static int store_reading(struct agent *agent, const struct workspace_reading *re
     if (rc < 0)
         return -1;
     agent->n_tried_requests = 0;
-    if (reading->n_requests > 0)
+    if (is_requested(reading))
         agent->has_listed_servers = false;
     agent_renew_tools(agent);
     return 0;
@@ -218,7 +237,8 @@ static int store_reading(struct agent *agent, const struct workspace_reading *re
 
 static int store(struct agent *agent, const struct workspace_reading *reading, struct error *err)
 {
-    const struct workspace_reading nothing = {.n_requests = reading->n_requests};
+    const struct workspace_reading nothing = {.n_requests = reading->n_requests,
+                                              .hook_request_seq = reading->hook_request_seq};
 
     if (store_reading(agent, reading, err) == 0)
         return 0;
@@ -227,7 +247,7 @@ static int store(struct agent *agent, const struct workspace_reading *reading, s
     log_warning("project.not_stored", LOG_ERROR(err));
     /* The change of the specification was not stored either. */
     agent->is_row_stale = true;
-    return reading->n_requests > 0 ? store_reading(agent, &nothing, err) : 0;
+    return is_requested(reading) ? store_reading(agent, &nothing, err) : 0;
 }
 
 /* A request that could not be fulfilled stays for the next run. */
@@ -237,7 +257,8 @@ static int read_project(struct agent *agent, struct error *err)
     json_auto_t *installed = json_array();
     struct project_sources sources = {.installed = installed};
     struct workspace_reading reading = {.n_requests =
-                                            knowledge_request_count(agent->conversation.spec)};
+                                            knowledge_request_count(agent->conversation.spec),
+                                        .hook_request_seq = hook_request_seq(agent)};
     struct error failure = ERROR_INIT;
 
     if (!can_read(agent))
@@ -249,6 +270,7 @@ static int read_project(struct agent *agent, struct error *err)
         }
         agent->has_read_project = true;
         agent->n_tried_requests = reading.n_requests;
+        agent->tried_request_seq = reading.hook_request_seq;
         log_warning("project.not_read", LOG_ERROR(&failure));
         return 0;
     }

@@ -150,6 +150,12 @@ export interface HookExecutionEvent extends EventBase {
     error?: string | null;
 }
 
+export interface SecurityAnalysisEvent extends EventBase {
+    kind: "SecurityAnalysisEvent";
+    risks: Record<string, string>;
+    details?: Record<string, Record<string, unknown>>;
+}
+
 export interface EventPage {
     items: EventBase[];
     next_page_id: string | null;

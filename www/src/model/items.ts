@@ -57,7 +57,7 @@ export interface TroubleItem extends Placed {
 
 export interface NoteItem extends Placed {
     type: "note";
-    note: "paused" | "stopped" | "condensed" | "hookBlocked" | "hookFailed" | "hookAdded";
+    note: "paused" | "stopped" | "condensed" | "hookBlocked" | "hookFailed" | "hookAdded" | "guardFailed";
     detail: string | null;
 }
 

@@ -21,7 +21,6 @@ const UNSEEN_KINDS: ReadonlySet<string> = new Set([
     "CondensationRequest",
     "ConversationStateUpdateEvent",
     "LLMCompletionLogEvent",
-    "SecurityAnalysisEvent",
     "StreamingDeltaEvent",
     "SystemPromptEvent",
     "TokenEvent",

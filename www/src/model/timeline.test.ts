@@ -131,6 +131,16 @@ test("a hook is shown if it blocked, failed or added something", () => {
     ]);
 });
 
+test("an analysis is shown if an analyzer could not tell the risk", () => {
+    const guards = (more: object) => ({ a: { guards: [{ model: "m", risk: "UNKNOWN", ...more }] } });
+    const items = buildTimeline([
+        event("1", "SecurityAnalysisEvent", { risks: { a: "UNKNOWN" }, details: guards({ answer: "hm", error: "no\nrisk" }) }),
+        event("2", "SecurityAnalysisEvent", { risks: { a: "HIGH" }, details: guards({ answer: "RISK: HIGH" }) }),
+        event("3", "SecurityAnalysisEvent", { risks: { a: "HIGH" }, details: {} }),
+    ], "idle");
+    assert.deepEqual(items.map((item) => item.type === "note" && [item.note, item.detail]), [["guardFailed", "    m: no\n    risk"]]);
+});
+
 test("messages say up to which event a branch includes them, and the end of a task includes its result", () => {
     const said = event("m", "MessageEvent", { source: "user", llm_message: { role: "user", content: [{ type: "text", text: "go" }] } });
     const thought = call("a", { thought: [{ type: "text", text: "hm" }] });

@@ -12,8 +12,10 @@ import type {
     HookExecutionEvent,
     MessageEvent,
     ObservationEvent,
+    SecurityAnalysisEvent,
     UserRejectEvent,
 } from "../api/wire";
+import { guardsOf } from "./analysis";
 import { contentImages, contentText } from "./content";
 import { isPlainText } from "./edit";
 import { type Item, type MessageItem, type NoteItem, type Outcome, textOf } from "./items";
@@ -201,6 +203,12 @@ function addHook(builder: Builder, event: HookExecutionEvent): void {
     else if (event.additional_context) addNote(builder, event, "hookAdded", asPlainText([event.hook_command, event.additional_context]));
 }
 
+/** The risks are shown with the calls; an analyzer that could not tell them is news. */
+function addAnalysis(builder: Builder, event: SecurityAnalysisEvent): void {
+    const errors = guardsOf(event).filter(({ error }) => error !== "").map(({ model, error }) => `${model}: ${error}`);
+    if (errors.length > 0) addNote(builder, event, "guardFailed", asPlainText(errors));
+}
+
 function addTrouble(builder: Builder, event: ConversationErrorEvent): void {
     builder.items.push({
         type: "trouble",
@@ -227,6 +235,7 @@ const ADDERS: Readonly<Record<string, Adder>> = {
         addNote(builder, event, "condensed", (event as CondensationEvent).summary ?? null);
     },
     HookExecutionEvent: (builder, event) => { addHook(builder, event as HookExecutionEvent); },
+    SecurityAnalysisEvent: (builder, event) => { addAnalysis(builder, event as SecurityAnalysisEvent); },
 };
 
 /** One unreadable event must not affect the others: it is shown as raw JSON. */

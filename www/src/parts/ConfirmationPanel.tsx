@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from "react";
 import type { ActionEvent, Tagged } from "../api/wire";
+import { type GuardWords, analysisOf, guardsOf } from "../model/analysis";
 import { waitingCalls } from "../model/open_calls";
 import type { Session } from "../state/session";
 import type { SessionState } from "../state/session_state";
@@ -33,9 +34,10 @@ function Argument({ tool, name, value }: { tool: string; name: string; value: un
 }
 
 /** One call, with all that would be executed: nothing is folded away or cut off. */
-function WaitingCall({ call }: { call: ActionEvent }) {
+function WaitingCall({ call, found }: { call: ActionEvent; found: string | undefined }) {
     const members = Object.entries((call.action ?? {}) as Tagged).filter(isSaid);
-    const risk = call.security_risk === undefined ? undefined : text.cards.risk[call.security_risk];
+    const stated = found ?? call.security_risk;
+    const risk = stated === undefined ? undefined : text.cards.risk[stated];
     return (
         <li className="waiting-call" data-testid="waiting-action" data-action-id={call.id}>
             <p className="waiting-head">
@@ -46,6 +48,18 @@ function WaitingCall({ call }: { call: ActionEvent }) {
                 <Argument key={name} tool={call.tool_name} name={name} value={value} />
             ))}
         </li>
+    );
+}
+
+/** What an analyzer's model says of the calls, or why it says nothing. It may repeat hostile text. */
+function Guard({ words }: { words: GuardWords }) {
+    return (
+        <div className="waiting-guard" data-testid="guard">
+            <p className="card-label">{text.confirmation.guard}: <VisibleText text={words.model} /></p>
+            <pre className="waiting-text" tabIndex={0} aria-label={text.confirmation.guard}>
+                <VisibleText text={words.error !== "" ? words.error : words.answer} />
+            </pre>
+        </div>
     );
 }
 
@@ -61,6 +75,7 @@ function useIsArmed(session: Session): boolean {
 
 function Panel({ session, state, calls }: { session: Session; state: SessionState; calls: readonly ActionEvent[] }) {
     const isArmed = useIsArmed(session);
+    const analysis = useMemo(() => analysisOf(state.log.events, calls), [state.log.events, calls]);
     const ids = calls.map((call) => call.id);
     const isBlocked = state.asked !== null || !isArmed;
     return (
@@ -90,9 +105,10 @@ function Panel({ session, state, calls }: { session: Session; state: SessionStat
                     </button>
                 </span>
             </div>
+            {analysis !== null && guardsOf(analysis).map((words, i) => <Guard key={i} words={words} />)}
             <ol className="waiting-calls" tabIndex={0} aria-label={text.confirmation.label}>
                 {calls.map((call) => (
-                    <WaitingCall key={call.id} call={call} />
+                    <WaitingCall key={call.id} call={call} found={analysis?.risks[call.id]} />
                 ))}
             </ol>
         </section>

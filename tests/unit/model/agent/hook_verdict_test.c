@@ -53,6 +53,35 @@ static void exit_code_and_output_decide(void **state)
     }
 }
 
+/* Commands may ask for a reading, models may not: their answer may follow what an agent says. */
+static void commands_may_ask_for_a_reading(void **state)
+{
+    static const struct {
+        int64_t exit_code;
+        const char *out;
+        bool asks_reading;
+    } cases[] = {
+        {0, "{\"reload_knowledge\":true}", true},
+        {2, "{\"reload_knowledge\":true,\"reason\":\"no\"}", true},
+        {1, "{\"reload_knowledge\":true}", false},
+        {0, "{\"reload_knowledge\":false}", false},
+        {0, "{\"reload_knowledge\":\"yes\"}", false},
+        {0, "reload_knowledge", false},
+    };
+    CLEANUP(hook_verdict_done) struct hook_verdict answered = HOOK_VERDICT_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(hook_verdict_done) struct hook_verdict verdict = HOOK_VERDICT_INIT;
+
+        hook_verdict_read(&verdict, cases[i].exit_code, cases[i].out, "");
+        assert_int_equal(verdict.asks_reading, cases[i].asks_reading);
+    }
+    assert_true(
+        hook_verdict_read_answer(&answered, "{\"decision\":\"allow\",\"reload_knowledge\":true}"));
+    assert_false(answered.asks_reading);
+}
+
 static void object_in_a_models_answer_decides(void **state)
 {
     static const struct {
@@ -91,6 +120,7 @@ int hook_verdict_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_code_and_output_decide),
+        cmocka_unit_test(commands_may_ask_for_a_reading),
         cmocka_unit_test(object_in_a_models_answer_decides),
     };
 

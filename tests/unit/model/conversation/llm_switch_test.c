@@ -130,12 +130,46 @@ static void another_condensers_secrets_stay(void **state)
     assert_json_is(json_object_get(secrets, "members"), "{'agent/condenser/llm/api_key': 'k'}");
 }
 
+/* The secrets of the new analyzer replace those of the old one, at every depth of ensembles. */
+static void the_new_analyzer_replaces_the_old_ones_secrets(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    json_auto_t *secrets =
+        json_of("{'members': {'agent/llm/api_key': 'a', 'security_analyzer/api_key': 'old'}}");
+    json_auto_t *analyzer =
+        json_of("{'analyzers': [{'llm': {'api_key': 'k0'}}, {'api_key': 'k1'}, {'analyzers':"
+                " [{'analyzers': [{'analyzers': [{'llm': {'extra_headers': {'X': 'k2'}}}]}]}]}]}");
+    json_auto_t *none = json_null();
+
+    (void)state;
+    make("{'llm': {'api_key': '**********'}}", &conversation);
+    json_put(conversation.spec, "security_analyzer", json_of("{'api_key': '**********'}"));
+    assert_true(conversation_switch_analyzer(&conversation, secrets, analyzer));
+    assert_json_is(
+        json_object_get(conversation.spec, "security_analyzer"),
+        "{'analyzers': [{'llm': {'api_key': '**********'}}, {'api_key': '**********'}, "
+        "{'analyzers':"
+        " [{'analyzers': [{'analyzers': [{'llm': {'extra_headers': {'X': '**********'}}}]}]}]}]}");
+    assert_json_is(
+        secrets,
+        "{'members': {'agent/llm/api_key': 'a', 'security_analyzer/analyzers/0/llm/api_key': 'k0',"
+        " 'security_analyzer/analyzers/1/api_key': 'k1', 'security_analyzer/analyzers/2/analyzers/0"
+        "/analyzers/0/analyzers/0/llm/extra_headers/X': 'k2'}}");
+    assert_false(conversation_switch_analyzer(&conversation, secrets, analyzer));
+    json_put_text(json_object_get(json_array_get(json_object_get(analyzer, "analyzers"), 0), "llm"),
+                  "api_key", "another");
+    assert_true(conversation_switch_analyzer(&conversation, secrets, analyzer));
+    assert_true(conversation_switch_analyzer(&conversation, secrets, none));
+    assert_json_is(secrets, "{'members': {'agent/llm/api_key': 'a'}}");
+}
+
 int llm_switch_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_new_model_replaces_the_old_ones_secrets),
         cmocka_unit_test(secrets_without_members_get_them),
         cmocka_unit_test(a_condenser_of_the_same_model_follows),
+        cmocka_unit_test(the_new_analyzer_replaces_the_old_ones_secrets),
         cmocka_unit_test(a_following_condensers_secrets_follow),
         cmocka_unit_test(another_condensers_secrets_stay),
     };

@@ -226,9 +226,12 @@ static void the_rest_says_what_happened(void **state)
     assert_last(&list, "Condensation", "environment",
                 "{'forgotten_event_ids': ['e1', 'e2'], 'summary': 'all', 'summary_offset': 2,"
                 " 'llm_response_id': 'r1'}");
-    event_add_security_analysis(&list, &(struct analysis_parts){"A", "P", risks});
+    event_add_security_analysis(&list, &(struct analysis_parts){"A", "P", risks, NULL});
     assert_last(&list, "SecurityAnalysisEvent", "environment",
                 "{'analyzer': 'A', 'policy': 'P', 'risks': {'e1': 'HIGH'}, 'details': {}}");
+    event_add_security_analysis(&list, &(struct analysis_parts){"A", "P", risks, value});
+    assert_last(&list, "SecurityAnalysisEvent", "environment",
+                "{'analyzer': 'A', 'policy': 'P', 'risks': {'e1': 'HIGH'}, 'details': {'a': 1}}");
     event_add_state(&list, "goal", value);
     assert_last(&list, "ConversationStateUpdateEvent", "environment",
                 "{'key': 'goal', 'value': {'a': 1}}");

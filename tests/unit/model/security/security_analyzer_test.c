@@ -15,6 +15,7 @@
 #define PATTERN "{'kind': 'PatternSecurityAnalyzer'}"
 #define RAIL "{'kind': 'PolicyRailSecurityAnalyzer'}"
 #define LLM "{'kind': 'LLMSecurityAnalyzer'}"
+#define GUARD "{'kind': 'ToolShieldLLMSecurityAnalyzer'}"
 #define FOREIGN "{'kind': 'GraySwanAnalyzer'}"
 #define ENSEMBLE(more) "{'kind': 'EnsembleSecurityAnalyzer', 'analyzers': [" more "]}"
 #define ENSEMBLE_ALL(more)                                                                         \
@@ -523,9 +524,39 @@ static void an_ensemble_takes_the_worst_known_risk(void **state)
     }
 }
 
+/* Each guard of an ensemble has its own verdict; one that was not asked has none. */
+static void guards_state_their_risks_in_order(void **state)
+{
+    static const enum policy_risk stated[] = {LOW, HIGH};
+    static const struct {
+        const char *analyzer;
+        size_t n_stated;
+        enum policy_risk risk;
+    } cases[] = {
+        {GUARD, 1, LOW},
+        {GUARD, 0, UNKNOWN},
+        {ENSEMBLE(GUARD ", " LLM), 1, MEDIUM},
+        {ENSEMBLE(GUARD ", " ENSEMBLE(GUARD)), 2, HIGH},
+        {ENSEMBLE(ENSEMBLE(GUARD) ", " GUARD), 1, LOW},
+        {ENSEMBLE_ALL(GUARD ", " GUARD), 1, UNKNOWN},
+        {ENSEMBLE_ALL(GUARD ", " GUARD), 2, HIGH},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct security_call call = {.tool_name = "terminal",
+                                           .own = MEDIUM,
+                                           .guards = stated,
+                                           .n_guards = cases[i].n_stated};
+
+        assert_int_equal(judge(cases[i].analyzer, &call), cases[i].risk);
+    }
+}
+
 int security_analyzer_tests(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(guards_state_their_risks_in_order),
         cmocka_unit_test(patterns_count_anywhere_in_the_arguments),
         cmocka_unit_test(commands_are_read_as_the_shell_does),
         cmocka_unit_test(shells_in_shells_are_read_to_a_depth_of_eight),

@@ -18,6 +18,7 @@
 #include "llm/gemini_rules.h"
 #include "model/event/event.h"
 #include "model/limits.h"
+#include "model/prompt/knowledge_request.h"
 #include "model/prompt/project_knowledge.h"
 #include "store/conversation/branch_store.h"
 #include "store/conversation/condensed_view_store.h"
@@ -151,6 +152,11 @@ static void learn_anew(struct log *log, struct event_list *events)
         break;
     }
     event_add_state(events, "agent_state", value);
+    if (log->n_answers % 2 == 0) {
+        json_auto_t *request = knowledge_request_hook_value();
+
+        event_add_state(events, "agent_state", request);
+    }
 }
 
 static void say(struct log *log, struct event_list *events)
@@ -394,6 +400,16 @@ static void assert_same_knowledge(const struct history *whole, const struct hist
     assert_true(found == NULL || json_equal(found, expected));
 }
 
+static void assert_same_request(const struct history *whole, const struct history *part)
+{
+    size_t expected = history_find_hook_request(whole);
+    size_t found = history_find_hook_request(part);
+
+    assert_int_equal(found == part->n, expected == whole->n);
+    if (found < part->n)
+        assert_int_equal(part->items[found].seq, whole->items[expected].seq);
+}
+
 static void assert_same_pending(const struct history *whole, const struct history *part)
 {
     CLEANUP(index_list_done) struct index_list expected = INDEX_LIST_INIT;
@@ -506,6 +522,7 @@ static void assert_same(struct log *log)
     assert_same_messages(&whole, &part, false);
     assert_same_messages(&whole, &part, true);
     assert_same_knowledge(&whole, &part);
+    assert_same_request(&whole, &part);
     assert_same_pending(&whole, &part);
     assert_same_end(&whole, &part);
     assert_same_range(log, &whole, &part);

@@ -272,6 +272,38 @@ static void knowledge_is_that_of_the_newest_reading(void **state)
     }
 }
 
+#define STATE(value)                                                                               \
+    "{\"kind\": \"ConversationStateUpdateEvent\", \"key\": \"agent_state\", \"value\": " value "}"
+#define BY_HOOK STATE("{\"project_knowledge_requested\": true, \"requested_by\": \"hook\"}")
+#define BY_CLIENT STATE("{\"project_knowledge_requested\": true}")
+#define NO_READING STATE("{\"project_knowledge_requested\": false}")
+#define READING STATE("{\"project_knowledge\": {}}")
+
+static void request_of_a_hook_lasts_until_a_reading(void **state)
+{
+    static const struct {
+        const char *events;
+        size_t index; /* as many as there are: none */
+    } cases[] = {
+        {"[]", 0},
+        {"[" BY_CLIENT "]", 1},
+        {"[" BY_HOOK "]", 0},
+        {"[" BY_HOOK ", " BY_HOOK ", " BY_CLIENT "]", 1},
+        {"[" BY_HOOK ", " STATE("{\"other\": false}") "]", 0},
+        {"[" BY_HOOK ", " READING "]", 2},
+        {"[" BY_HOOK ", " NO_READING "]", 2},
+        {"[" READING ", " BY_HOOK "]", 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(history_done) struct history history = HISTORY_INIT;
+
+        history_add_text(&history, cases[i].events);
+        assert_int_equal(history_find_hook_request(&history), cases[i].index);
+    }
+}
+
 static void last_answer_is_found(void **state)
 {
     static const struct {
@@ -382,6 +414,7 @@ int history_tests(void)
         cmocka_unit_test(id_of_an_answer_is_not_kept_with_each_call),
         cmocka_unit_test(hash_of_ids_is_that_of_stored_views),
         cmocka_unit_test(knowledge_is_that_of_the_newest_reading),
+        cmocka_unit_test(request_of_a_hook_lasts_until_a_reading),
         cmocka_unit_test(last_answer_is_found),
         cmocka_unit_test(written_events_are_added_as_if_loaded),
         cmocka_unit_test(what_only_clients_need_is_dropped),

@@ -22,9 +22,11 @@ enum { RESULT_MAX_CHARS = 50000 };
 #define TEXT(text) "{\"type\": \"text\", \"text\": \"" text "\"}"
 #define IMAGE(url) "{\"type\": \"image_url\", \"image_url\": {\"url\": \"" url "\"}}"
 #define MESSAGE(role, parts) "{\"role\": \"" role "\", \"content\": [" parts "]}"
-#define TOOL_MESSAGE(id, name, parts)                                                              \
+#define TOOL_MESSAGE_WITH(id, name, parts, more)                                                   \
     "{\"role\": \"tool\", \"tool_call_id\": \"" id "\", \"name\": \"" name                         \
-    "\", \"content\": [" parts "]}"
+    "\", \"content\": [" parts "]" more "}"
+#define TOOL_MESSAGE(id, name, parts) TOOL_MESSAGE_WITH(id, name, parts, "")
+#define IS_ERROR ", \"is_error\": true"
 #define FUNCTION(name) "\"function\": {\"name\": \"" name "\", \"arguments\": \"{}\"}"
 #define CALLED(id, more)                                                                           \
     "{\"role\": \"assistant\", \"tool_calls\": [{\"id\": \"" id                                    \
@@ -114,23 +116,24 @@ static void each_kind_of_result_has_its_form(void **state)
     static const struct {
         const char *result;
         const char *parts;
+        const char *more;
     } cases[] = {
-        {RESULT("1", "y"), TEXT("y")},
+        {RESULT("1", "y"), TEXT("y"), ""},
         {OBSERVED("\"observation\": {\"kind\": \"ThinkObservation\", \"is_error\": true,"
                   " \"content\": [" TEXT("no") "]}"),
-         TEXT("[An error occurred during execution.]\\n") ", " TEXT("no")},
+         TEXT("[An error occurred during execution.]\\n") ", " TEXT("no"), IS_ERROR},
         {OBSERVED("\"observation\": {\"kind\": \"ThinkObservation\", \"content\": [" TEXT(
              "y") ", " STORED_IMAGE("\"a:1\"") "]}, \"extended_content\": [" TEXT("a rule") "]"),
-         TEXT("y") ", " IMAGE("a:1") ", " TEXT("a rule")},
+         TEXT("y") ", " IMAGE("a:1") ", " TEXT("a rule"), ""},
         {OBSERVED("\"observation\": {\"kind\": \"BrowserObservation\", \"screenshot_data\": \"\","
                   " \"content\": [" TEXT("y") "]}"),
-         TEXT("y")},
+         TEXT("y"), ""},
         {KIND("UserRejectObservation", "\"tool_name\": \"terminal\", \"tool_call_id\": \"1\","
                                        " \"rejection_reason\": \"too risky\""),
-         TEXT("Action rejected: too risky")},
+         TEXT("Action rejected: too risky"), IS_ERROR},
         {KIND("AgentErrorEvent", "\"tool_name\": \"terminal\", \"tool_call_id\": \"1\","
                                  " \"error\": \"it broke\""),
-         TEXT("it broke")},
+         TEXT("it broke"), IS_ERROR},
     };
 
     (void)state;
@@ -139,8 +142,9 @@ static void each_kind_of_result_has_its_form(void **state)
         CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
 
         strbuf_appendf(&events, "[" ACTION("1", "x") ", %s]", cases[i].result);
-        strbuf_appendf(&expected, "[" CALLED("1", "") ", " TOOL_MESSAGE("1", "terminal", "%s") "]",
-                       cases[i].parts);
+        strbuf_appendf(&expected,
+                       "[" CALLED("1", "") ", " TOOL_MESSAGE_WITH("1", "terminal", "%s", "%s") "]",
+                       cases[i].parts, cases[i].more);
         assert_becomes(events.text, expected.text);
     }
 }
@@ -165,8 +169,9 @@ static void calls_of_one_answer_are_one_message(void **state)
                        "2", "terminal", TEXT("b")) "]");
     assert_becomes(
         "[" IN_ONE_ANSWER("1") ", " FAILED("1") ", " IN_ONE_ANSWER("2") ", " RESULT("2", "b") "]",
-        "[" CALLED_TWICE ", " TOOL_MESSAGE("1", "terminal", TEXT("no")) ", " TOOL_MESSAGE(
-            "2", "terminal", TEXT("b")) "]");
+        "[" CALLED_TWICE
+        ", " TOOL_MESSAGE_WITH("1", "terminal", TEXT("no"),
+                               IS_ERROR) ", " TOOL_MESSAGE("2", "terminal", TEXT("b")) "]");
     assert_becomes(
         "[" ACTION("1", "x") ", " RESULT("1", "a") ", " ACTION("2", "x") ", " RESULT("2", "b") "]",
         "[" CALLED("1", "") ", " TOOL_MESSAGE("1", "terminal", TEXT("a")) ", " CALLED(
@@ -275,11 +280,11 @@ static void names_of_tools_are_made_valid(void **state)
                        " {\"kind\": \"AgentErrorEvent\", \"tool_call_id\": \"1\","
                        " \"tool_name\": \"%s\", \"error\": \"no\"}]",
                        cases[i].name, cases[i].name);
-        strbuf_appendf(
-            &expected,
-            "[{\"role\": \"assistant\", \"tool_calls\": [{\"id\": \"1\", \"type\":"
-            " \"function\", " FUNCTION("%s") "}]}, " TOOL_MESSAGE("1", "%s", TEXT("no")) "]",
-            cases[i].expected, cases[i].expected);
+        strbuf_appendf(&expected,
+                       "[{\"role\": \"assistant\", \"tool_calls\": [{\"id\": \"1\", \"type\":"
+                       " \"function\", " FUNCTION("%s") "}]}, " TOOL_MESSAGE_WITH(
+                           "1", "%s", TEXT("no"), IS_ERROR) "]",
+                       cases[i].expected, cases[i].expected);
         assert_becomes(events.text, expected.text);
     }
 }

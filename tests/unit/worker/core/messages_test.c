@@ -37,6 +37,16 @@ static json_t *messages_of(const struct history *history)
     return messages;
 }
 
+/* Formats have their own way to tell that a call has failed; the recorded one has none. */
+static void drop_failures(json_t *messages)
+{
+    json_t *message = NULL;
+    size_t i = 0;
+
+    json_array_foreach (messages, i, message)
+        (void)json_object_del(message, "is_error");
+}
+
 /* The recorded request of a genuine agent, from the events that it was made of. */
 static void assert_recorded(const char *file)
 {
@@ -46,6 +56,7 @@ static void assert_recorded(const char *file)
 
     history_add_json(&history, json_object_get(recorded, "events"));
     messages = messages_of(&history);
+    drop_failures(messages);
     assert_json_equal(messages, json_object_get(recorded, "messages"));
 }
 

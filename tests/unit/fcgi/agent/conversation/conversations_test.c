@@ -575,6 +575,45 @@ static void policy_and_analyzer_are_state_changes(void **state)
     assert_answer(&info, 200, "LLMSecurityAnalyzer");
 }
 
+#define GUARD_WITH(key)                                                                            \
+    "{\"kind\":\"ToolShieldLLMSecurityAnalyzer\",\"llm\":{\"model\":\"m\",\"api_key\":\"" key "\"" \
+    "}}"
+
+/* Keys of an analyzer's model, or of its service, are sealed like all others. */
+static void keys_of_analyzers_are_sealed(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    int64_t n_before = test_sql_count("SELECT sum(length(secrets)) FROM conversations");
+    DISPATCH(guard, ALICE, "POST", test_under(&path, "/security_analyzer"),
+             "{\"security_analyzer\":" GUARD_WITH("gu4rd-key-1") "}");
+    DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
+    int64_t n_after = test_sql_count("SELECT sum(length(secrets)) FROM conversations");
+    DISPATCH(service, ALICE, "POST", test_under(&path, "/security_analyzer"),
+             "{\"security_analyzer\":{\"kind\":\"EnsembleSecurityAnalyzer\",\"analyzers\":["
+             "{\"kind\":\"GraySwanAnalyzer\",\"api_key\":\"gu4rd-key-2\"}]}}");
+    DISPATCH(refused, ALICE, "POST", test_under(&path, "/security_analyzer"),
+             "{\"security_analyzer\":{\"kind\":\"ToolShieldLLMSecurityAnalyzer\"}}");
+    DISPATCH(events, ALICE, "GET", test_under(&path, "/events/search"), NULL);
+    DISPATCH(start, ALICE, "POST", "/api/conversations",
+             "{\"agent\":{\"llm\":{\"model\":\"m\"}},\"workspace\":{\"working_dir\":\"/w\"},"
+             "\"security_analyzer\":" GUARD_WITH("gu4rd-key-3") "}");
+
+    assert_answer_json(&guard, 200, SUCCESS);
+    assert_answer_json(&service, 200, SUCCESS);
+    assert_true(n_after > n_before);
+    assert_json_at(info.body.text, "security_analyzer.llm.api_key", "null");
+    assert_json_at(info.body.text, "security_analyzer.history_window", "20");
+    assert_answer(&refused, 422, "missing");
+    assert_int_equal(start.status, 201);
+    assert_null(strstr(start.body.text, "gu4rd-key"));
+    assert_null(strstr(info.body.text, "gu4rd-key"));
+    assert_answer(&events, 200, "security_analyzer");
+    assert_null(strstr(events.body.text, "gu4rd-key"));
+    assert_int_equal(test_sql_count("SELECT count(*) FROM conversations"
+                                    " WHERE secrets LIKE '%gu4rd%' OR spec LIKE '%gu4rd%'"),
+                     0);
+}
+
 /* One of several clients that set a secret each, of the same conversation, at the same time. */
 struct setter {
     void *state;
@@ -689,6 +728,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(secrets_that_are_set_at_once_are_all_kept),
         cmocka_unit_test(what_cannot_be_read_any_more_is_our_own_fault),
         cmocka_unit_test(policy_and_analyzer_are_state_changes),
+        cmocka_unit_test(keys_of_analyzers_are_sealed),
     };
 
     (void)argc;

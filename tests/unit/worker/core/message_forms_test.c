@@ -210,11 +210,13 @@ static void summary_stays_where_a_later_condensation_forgets(void **state)
 {
     (void)state;
     assert_becomes(
-        THREE ", " KIND("Condensation", "\"forgotten_event_ids\": [\"" ID("1") "\"], \"summary\": "
-                                                                               "\"in short\", "
-                                                                               "\"summary_offset\":"
-                                                                               " 0") ", " KIND(
-            "Condensation", "\"forgotten_event_ids\": [\"" ID("2") "\"]") "]",
+        THREE ", " KIND("Condensation",
+                        "\"forgotten_event_ids\": [\"" ID(
+                            "1") "\"], \"summary\": "
+                                 "\"in short\", "
+                                 "\"summary_offset\":"
+                                 " 0") ", " KIND("Condensation",
+                                                 "\"forgotten_event_ids\": [\"" ID("2") "\"]") "]",
         "[" MESSAGE("user", TEXT("in short")) ", " MESSAGE("assistant", TEXT("c")) "]");
 }
 

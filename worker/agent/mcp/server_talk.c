@@ -30,7 +30,8 @@ static int say(struct server_talk *talk, struct error *err)
         return -1;
     mcp_set_timeout(mcp_session_connection(connection->session),
                     mcp_server_call_ms(connection->server));
-    return mcp_session_call(connection->session, talk->tool, talk->arguments, &talk->result, err);
+    return mcp_session_call(connection->session, talk->tool, talk->arguments, NULL, &talk->result,
+                            err);
 }
 
 /* After a refusal of the credentials: the server did not look at the call. */

@@ -168,8 +168,10 @@ static void a_program_is_told_what_is_wanted(void **state)
     assert_json_is(list, "['initialize', 'notifications/initialized', 'tools/list']");
     assert_json_is(both, "['initialize', 'notifications/initialized', 'tools/list', 'tools/call']");
     assert_int_equal(json_array_size(call), 3);
-    assert_json_is(json_array_get(call, 2), "{'jsonrpc': '2.0', 'id': 3, 'method': 'tools/call',"
-                                            " 'params': {'name': 't', 'arguments': {'a': 1}}}");
+    assert_json_is(
+        json_array_get(call, 2),
+        "{'jsonrpc': '2.0', 'id': 3, 'method': 'tools/call',"
+        " 'params': {'name': 't', '_meta': {'progressToken': 3}, 'arguments': {'a': 1}}}");
 }
 
 #define GREETING "{'id': 1, 'result': {'protocolVersion': '2025-06-18'}}"

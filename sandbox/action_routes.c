@@ -39,6 +39,7 @@ static const struct http_route routes[] = {
      actions_handle_acknowledge, NULL},
     {METHOD_POST, "/conversations/{id}/interrupt", ROUTE_KEYED, MAX_SMALL_BODY_BYTES,
      actions_handle_interrupt, NULL},
+    {METHOD_GET, "/conversations/{id}/progress", ROUTE_KEYED, 0, actions_handle_progress, NULL},
     {METHOD_DELETE, "/conversations/{id}", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, actions_handle_forget,
      NULL},
     {METHOD_POST, "/api/bash/start_bash_command", ROUTE_KEYED, MAX_SMALL_BODY_BYTES,

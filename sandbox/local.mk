@@ -69,6 +69,8 @@ SANDBOX_SOURCES = \
 	sandbox/ports/mcp_process.c sandbox/ports/mcp_process.h \
 	sandbox/ports/mcp_program.c sandbox/ports/mcp_program.h \
 	sandbox/ports/mcp_programs.c sandbox/ports/mcp_programs.h \
+	sandbox/http/request_waiters.c sandbox/http/request_waiters.h \
+	sandbox/actions/progress_reports.c sandbox/actions/progress_reports.h \
 	sandbox/actions/mcp_tool.c sandbox/actions/mcp_tool.h \
 	sandbox/files/directories.c \
 	sandbox/editor/file_editor.c sandbox/editor/file_editor.h \
@@ -333,12 +335,14 @@ sandbox_tools_test_SOURCES = \
 	tests/unit/sandbox/ports/mcp_program_test.c \
 	tests/unit/sandbox/ports/mcp_programs_test.c \
 	tests/unit/sandbox/ports/mcp_replies_test.c \
+	tests/unit/sandbox/ports/mcp_reports_test.c \
 	tests/unit/sandbox/ports/ports_routes_test.c \
 	tests/unit/sandbox/ports/preview_connections_test.c \
 	tests/unit/sandbox/server_status_test.c \
 	tests/unit/sandbox/tools_tests.c tests/unit/sandbox/tools_tests.h \
 	$(SANDBOX_BENCH_SOURCES)
 sandbox_tools_test_CPPFLAGS = $(SANDBOX_BENCH_CPPFLAGS)
+sandbox_tools_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_monotonic_ms
 sandbox_tools_test_LDADD = $(SANDBOX_BENCH_LIBS)
 
 check_PROGRAMS += replay-sandbox_browser replay-sandbox_terminal replay-sandbox_multipart

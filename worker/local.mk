@@ -27,6 +27,8 @@ libworker_a_SOURCES = \
 	worker/agent/loop.c \
 	worker/agent/core/call_action.c worker/agent/core/call_action.h \
 	worker/agent/mcp/ended_sessions.c worker/agent/mcp/ended_sessions.h \
+	worker/agent/mcp/program_progress.c worker/agent/mcp/program_progress.h \
+	worker/agent/mcp/progress_notice.c worker/agent/mcp/progress_notice.h \
 	worker/agent/mcp/program_call.c worker/agent/mcp/program_call.h \
 	worker/agent/mcp/server_call.c worker/agent/mcp/server_call.h \
 	worker/agent/mcp/server_connection.c worker/agent/mcp/server_connection.h \

@@ -127,7 +127,7 @@ static void take_line(struct sending *sending, const char *text, size_t len)
     struct progress line = {.text = ""};
     struct error err = ERROR_INIT;
 
-    if (progress_read(text, len, &json, &line, &err) < 0 ||
+    if (progress_read(text, len, &json, &line, &err) < 0 || line.kind == PROGRESS_TOOL ||
         is_same(&line.item_id, &sending->stored_id))
         return;
     if (!is_same(&line.item_id, &live->id))

@@ -4,6 +4,7 @@
 #ifndef DEFT_GATEWAY_CORE_SOCKET_REQUEST_H
 #define DEFT_GATEWAY_CORE_SOCKET_REQUEST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/uuid.h"
@@ -16,9 +17,10 @@ struct socket_request {
     enum socket_kind kind;
     struct uuid conversation_id; /* not on SOCKET_BASH */
     enum resend resend;
-    char since[32];    /* naive timestamp for RESEND_SINCE; "": none */
-    int64_t after_seq; /* session: as on the wire; -2: not given */
-    char address[46];  /* of the client; "": not known */
+    char since[32];           /* naive timestamp for RESEND_SINCE; "": none */
+    int64_t after_seq;        /* session: as on the wire; -2: not given */
+    bool wants_tool_progress; /* session */
+    char address[46];         /* of the client; "": not known */
 };
 
 #endif

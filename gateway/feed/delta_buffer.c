@@ -144,7 +144,7 @@ static void push(struct delta_buffer *buffer, const struct progress *progress, i
     piece = piece_at(buffer, buffer->count++);
     *piece = (struct delta){.kind = progress->kind, .item = item, .anchor = anchor};
     piece->forms[FORM_EVENT] = event_frame(progress);
-    if (item > 0)
+    if (item > 0 || progress->kind == PROGRESS_TOOL)
         piece->forms[FORM_SESSION] = session_frame(progress);
 }
 
@@ -248,6 +248,9 @@ void delta_buffer_add(struct delta_buffer *buffer, const struct progress *progre
         if (is_of_item(buffer, progress))
             end_item(buffer, progress, last_seq);
         return;
+    case PROGRESS_TOOL:
+        push(buffer, progress, 0, progress->anchor_seq);
+        return;
     case PROGRESS_N_KINDS:
         return;
     }
@@ -263,9 +266,14 @@ void delta_buffer_see_event(struct delta_buffer *buffer, const struct uuid *id)
 
 /* --- sending --- */
 
-/* Whether the session socket gets the piece: it sees only items whose beginning it saw. */
+/*
+ * Whether the session socket gets the piece: it sees only items whose beginning it saw, and
+ * progress of tools if it wants that.
+ */
 static bool is_for_session(const struct delta *piece, struct delta_cursor *cursor)
 {
+    if (piece->kind == PROGRESS_TOOL)
+        return cursor->wants_tool_progress;
     if (piece->kind == PROGRESS_STARTED) {
         cursor->open_item = piece->item;
         return true;

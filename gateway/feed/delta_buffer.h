@@ -1,5 +1,6 @@
 /*
- * The answer that a model is streaming, as its latest pieces: frames that all subscribers share.
+ * The answer that a model is streaming, as its latest pieces, and what tools report of their calls:
+ * frames that all subscribers share.
  *
  * A piece is sent after the event it is anchored to and before the event it becomes. A slow
  * subscriber misses pieces, never an event. Every subscriber that saw an item begin sees it end: by
@@ -25,6 +26,7 @@ struct delta_buffer;
 struct delta_cursor {
     int64_t n_seen;    /* of all pieces that the buffer ever had */
     int64_t open_item; /* the item it saw begin but not end; 0: none */
+    bool wants_tool_progress;
 };
 
 /* n_before: the number of pieces the stream had before, to keep cursors valid. */

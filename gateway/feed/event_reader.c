@@ -89,6 +89,7 @@ void event_reader_join(struct event_reader *reader, struct feed *feed,
     reader->link.connection = connection;
     reader->form = start->request->kind == SOCKET_SESSION ? FORM_SESSION : FORM_EVENT;
     reader->round_sent = -1;
+    reader->link.deltas.wants_tool_progress = start->request->wants_tool_progress;
     stream_join(stream, &reader->link);
     /* A new stream starts at the log's end: its readers fetch older events themselves. */
     if (stream->last_seq < 0) {

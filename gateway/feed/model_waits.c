@@ -90,12 +90,17 @@ static struct model_wait *add(struct model_waits *waits, const char *conversatio
 }
 
 /*
- * Most lines are pieces, which are not parsed here. Quotes inside a text are escaped, so this
+ * Most lines are pieces, which are not parsed here. Quotes inside a text are escaped, so these two
  * cannot match there.
  */
 static bool is_retried(const char *line)
 {
     return strstr(line, "\"attempts\":") != NULL;
+}
+
+static bool is_of_tool(const char *line)
+{
+    return strstr(line, "\"kind\":\"tool_progress\"") != NULL;
 }
 
 static void note_retry(struct model_wait *wait, const char *line)
@@ -114,7 +119,7 @@ void model_waits_hear(struct model_waits *waits, const char *conversation_id, co
 {
     struct model_wait *wait = NULL;
 
-    if (strlen(conversation_id) >= UUID_TEXT_BYTES)
+    if (strlen(conversation_id) >= UUID_TEXT_BYTES || is_of_tool(line))
         return;
     wait = find(waits, conversation_id);
     if (wait == NULL)

@@ -24,7 +24,8 @@ struct model_waits *model_waits_new(void) MUST_CHECK;
 void model_waits_free(struct model_waits *waits);
 
 /*
- * Takes a progress line of that conversation, as JSON (model/event/progress.h). now_ms: monotonic.
+ * Takes a progress line of that conversation, as JSON (model/event/progress.h); one of a tool says
+ * nothing of the model. now_ms: monotonic.
  */
 void model_waits_hear(struct model_waits *waits, const char *conversation_id, const char *line,
                       int64_t now_ms) NONNULL;

@@ -212,8 +212,9 @@ void stream_take_progress(struct stream *stream, const char *text)
         log_warning("delta.unreadable", LOG_ERROR(&err));
         return;
     }
-    /* The event itself arrived first. */
-    if (stream->cache != NULL && event_cache_has(stream->cache, &progress.item_id))
+    /* The event itself arrived first; that of a tool's call always does. */
+    if (progress.kind != PROGRESS_TOOL && stream->cache != NULL &&
+        event_cache_has(stream->cache, &progress.item_id))
         return;
     if (stream->deltas == NULL)
         stream->deltas = delta_buffer_new(stream->n_deltas);

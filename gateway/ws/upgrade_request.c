@@ -53,10 +53,15 @@ static int read_since(const char *timestamp, struct socket_request *request, str
     return 0;
 }
 
+static bool is_yes(const char *value)
+{
+    return text_equal_nocase(value, "true") || text_equal(value, "1");
+}
+
 static int read_resend(const struct upgrade_fields *fields, struct socket_request *request,
                        struct error *err)
 {
-    if (text_equal_nocase(fields->resend_all, "true") || text_equal(fields->resend_all, "1"))
+    if (is_yes(fields->resend_all))
         request->resend = RESEND_ALL;
     if (text_equal(fields->resend_mode, "all"))
         request->resend = RESEND_ALL;
@@ -96,6 +101,7 @@ int upgrade_request_read(const struct upgrade_fields *fields, struct upgrade_req
     if (read_path(fields->path, request, err) < 0 || read_resend(fields, request, err) < 0 ||
         read_after_seq(fields->after_seq, request, err) < 0)
         return -1;
+    request->wants_tool_progress = is_yes(fields->tool_progress);
     if (strlen(fields->address) < sizeof(request->address))
         memcpy(request->address, fields->address, strlen(fields->address) + 1);
     return read_credential(fields->credential, upgrade_out, err);

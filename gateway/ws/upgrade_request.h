@@ -22,6 +22,7 @@ struct upgrade_fields {
     const char *resend_mode;
     const char *after_timestamp;
     const char *after_seq;
+    const char *tool_progress;
     const char *credential; /* CREDENTIAL_HEADER, set by nginx */
     const char *address;    /* X-Real-IP, set by nginx */
 };

@@ -33,7 +33,7 @@ static const char watch_protocol[] = "watch";
 /* Longer heads are refused by libwebsockets, so every part has room. */
 struct upgrade_texts {
     char path[HEAD_MAX_BYTES];
-    char args[4][HEAD_MAX_BYTES];
+    char args[5][HEAD_MAX_BYTES];
     char websocket_key[HEAD_MAX_BYTES];
     char credential[CREDENTIAL_HEADER_BYTES];
     char address[sizeof(((struct socket_request *)NULL)->address)];
@@ -76,6 +76,7 @@ static int read_upgrade(struct lws *wsi, struct upgrade_request *upgrade_out, st
         .resend_mode = query_value(wsi, "resend_mode=", texts->args[1]),
         .after_timestamp = query_value(wsi, "after_timestamp=", texts->args[2]),
         .after_seq = query_value(wsi, "after_seq=", texts->args[3]),
+        .tool_progress = query_value(wsi, "tool_progress=", texts->args[4]),
         .credential = credential_value(wsi, texts->credential, sizeof(texts->credential)),
         .address =
             header_value(wsi, WSI_TOKEN_HTTP_X_REAL_IP, texts->address, sizeof(texts->address)),

@@ -23,7 +23,7 @@ struct http_request;
 struct strbuf;
 
 /* Calls that one wait is for. */
-#define DIRECT_WAIT_MAX 16
+#define DIRECT_WAIT_MAX 17
 
 /* One thread's connections for calls that it drives itself. */
 struct direct_connections *direct_connections_new(void) MUST_CHECK;

@@ -91,7 +91,7 @@ int http_start(struct http *http, const struct http_request *request, struct htt
 int http_wait(struct http_call *call, struct error *err) NONNULL MUST_CHECK;
 /* Waits at most ms milliseconds. True if the call is over: http_wait() will not block. */
 bool http_is_over_within(struct http_call *call, int64_t ms) NONNULL MUST_CHECK;
-#define HTTP_WAIT_MAX 16
+#define HTTP_WAIT_MAX 17
 /*
  * An eventfd that ends the current or next http_wait_any() of the thread when another one adds to
  * it; -1 if there can be none. Lives as long as the connections.

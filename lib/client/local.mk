@@ -12,6 +12,7 @@ libclient_a_SOURCES = \
 	lib/client/direct_request.c \
 	lib/client/mcp.c lib/client/mcp.h \
 	lib/client/mcp_headers.c lib/client/mcp_headers.h \
+	lib/client/mcp_refusal.c lib/client/mcp_refusal.h \
 	lib/client/mcp_session.c lib/client/mcp_session.h \
 	lib/client/oauth.c lib/client/oauth.h lib/client/oauth_discover.c \
 	lib/client/proof.c lib/client/proof.h \

@@ -9,23 +9,22 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "client/auth_challenge.h"
 #include "client/cancel.h"
 #include "client/http.h"
+#include "client/mcp_refusal.h"
 #include "client/sse.h"
+#include "model/tools/mcp.h"
+#include "model/tools/mcp_progress.h"
 
 enum {
     MAX_REPLY_BYTES = 4 * 1024 * 1024,
-    STREAM_MAX_BYTES = 1024 * 1024 * 1024, /* of a stream of HTTP+SSE, all its replies together */
+    STREAM_MAX_BYTES = 1024 * 1024 * 1024, /* of a stream, all its messages together */
     OWN_HEADERS = 5,
     STATUS_ERROR = 400,
     STATUS_LAST = 299,
-    STATUS_UNAUTHORIZED = 401,
-    STATUS_FORBIDDEN = 403,
     STATUS_NOT_FOUND = 404,
     STATUS_SERVER_ERROR = 500,
-    QUESTIONS_MAX = 100, /* of the server, during one call */
-    METHOD_NOT_FOUND = -32601,
+    QUESTIONS_MAX = 1000, /* of the server, during one call: one in 3.6 s of the longest */
     /* Before a reply's stream is resumed, unless the server asks for more or less. */
     RESUME_MS = 1000,
     RESUME_MIN_MS = 100,
@@ -35,6 +34,9 @@ enum {
 struct mcp {
     struct mcp_options options;
     int64_t deadline_ms;
+    int64_t last_ms;                        /* until which progress renews the deadline */
+    const struct mcp_progress_watch *watch; /* of the running request; NULL: none */
+    json_int_t token;                       /* its reports have it */
     char *session;            /* streamable HTTP: session id from the server, or NULL */
     char *version;            /* of the protocol, as the server chose it; NULL: not known */
     char *endpoint;           /* URL for messages */
@@ -63,6 +65,7 @@ void mcp_free(struct mcp *mcp)
 void mcp_set_timeout(struct mcp *mcp, int64_t timeout_ms)
 {
     mcp->deadline_ms = clock_monotonic_ms() + timeout_ms;
+    mcp->last_ms = mcp->deadline_ms;
 }
 
 void mcp_set_version(struct mcp *mcp, const char *version)
@@ -138,12 +141,12 @@ static int start_call(struct mcp *mcp, const struct to_server *what, struct http
         {"Accept", text_equal(what->method, "GET") ? "text/event-stream"
                                                    : "application/json, text/event-stream"}};
     size_t n = 1;
-    int64_t left_ms = mcp->deadline_ms - clock_monotonic_ms();
+    int64_t now_ms = clock_monotonic_ms();
     bool is_stream = mcp->options.uses_sse && what->body == NULL;
 
     if (cancel_enter(mcp->cancel, NULL, err) < 0)
         return -1;
-    if (left_ms <= 0)
+    if (mcp->deadline_ms <= now_ms)
         return error_set(err, ERROR_TIMEOUT, "The server took too long");
     if (mcp->session != NULL)
         headers[n++] = (struct http_header){"Mcp-Session-Id", mcp->session};
@@ -161,38 +164,11 @@ static int start_call(struct mcp *mcp, const struct to_server *what, struct http
                                .headers = headers,
                                .body = what->body,
                                .body_len = what->body != NULL ? strlen(what->body) : 0,
-                               .timeout_ms = is_stream ? 0 : left_ms,
-                               .max_reply_bytes = is_stream ? STREAM_MAX_BYTES : MAX_REPLY_BYTES,
+                               .timeout_ms = is_stream ? 0 : mcp->last_ms - now_ms,
+                               .max_reply_bytes = STREAM_MAX_BYTES,
                                .address_of = mcp->options.address_of,
                                .stream = true},
         call_out, err);
-}
-
-/* True if the server wants a sign-in with further scopes, which are appended (RFC 6750,
- * section 3.1). */
-static bool wants_more_scopes(const struct http_call *call, struct strbuf *scopes)
-{
-    const char *challenge = http_reply_header(call, "WWW-Authenticate");
-    CLEANUP(strbuf_done) struct strbuf error = STRBUF_INIT;
-
-    if (http_status(call) != STATUS_FORBIDDEN || challenge == NULL)
-        return false;
-    auth_challenge_append(&error, challenge, "error");
-    auth_challenge_append(scopes, challenge, "scope");
-    return text_equal(error.text, "insufficient_scope") && scopes->len > 0;
-}
-
-static int refused(const struct http_call *call, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf scopes = STRBUF_INIT;
-
-    if (wants_more_scopes(call, &scopes))
-        return error_set(err, ERROR_INVALID,
-                         "The server wants more rights: sign in to it again with the scopes \"%s\"",
-                         scopes.text);
-    return error_set(
-        err, http_status(call) == STATUS_UNAUTHORIZED ? ERROR_UNAUTHENTICATED : ERROR_INVALID,
-        "The server refused the request with HTTP status %ld", http_status(call));
 }
 
 static int check_status(const struct mcp *mcp, const struct http_call *call, struct error *err)
@@ -207,7 +183,7 @@ static int check_status(const struct mcp *mcp, const struct http_call *call, str
     if (status < STATUS_ERROR)
         return error_set(err, ERROR_INVALID, "The server redirects to another address (HTTP %ld)",
                          status);
-    return refused(call, err);
+    return mcp_refusal_set(call, err);
 }
 
 static bool is_event_stream(const struct http_call *call)
@@ -252,23 +228,13 @@ static int next_event(const struct mcp *mcp, const struct event_source *source,
 static int post(struct mcp *mcp, const json_t *message, json_int_t id, json_t **reply_out,
                 struct error *err);
 
-/* Answers a question of the server: it may ask whether the client is there, and nothing else. */
-static int answer_server(struct mcp *mcp, json_t *question, struct error *err)
+/* Answers a question of the server. */
+static int answer_server(struct mcp *mcp, const json_t *answer, struct error *err)
 {
-    json_auto_t *answer = json_object();
     json_t *none = NULL;
 
-    json_put_text(answer, "jsonrpc", "2.0");
-    json_put(answer, "id", json_incref(json_object_get(question, "id")));
-    if (text_equal(json_text_or(question, "method", ""), "ping")) {
-        json_put(answer, "result", json_object());
-    } else {
-        json_t *error = json_object();
-
-        json_put(error, "code", json_integer(METHOD_NOT_FOUND));
-        json_put_text(error, "message", "The client does not offer this");
-        json_put(answer, "error", error);
-    }
+    if (++mcp->n_questions > QUESTIONS_MAX)
+        return error_set(err, ERROR_INVALID, "The server asks the client too much");
     return post(mcp, answer, -1, &none, err);
 }
 
@@ -283,16 +249,32 @@ static int refused_meanwhile(struct error *err)
     return -1;
 }
 
-/* Takes a message of the server that is not a reply. */
-static int take_message(struct mcp *mcp, json_t *message, struct error *err)
+static void renew_deadline(struct mcp *mcp)
 {
+    int64_t renewed_ms = clock_monotonic_ms() + mcp->watch->silence_ms;
+
+    mcp->deadline_ms = renewed_ms < mcp->last_ms ? renewed_ms : mcp->last_ms;
+}
+
+static void take_progress(struct mcp *mcp, const struct mcp_progress *progress)
+{
+    renew_deadline(mcp);
+    mcp->watch->progressed(mcp->watch->owner, progress);
+}
+
+/* Takes a message of the server that is not a reply. */
+static int take_message(struct mcp *mcp, const json_t *message, struct error *err)
+{
+    json_auto_t *answer = mcp_answer(message);
+    struct mcp_progress progress = {.message = ""};
+
     if (text_equal(json_text_or(message, "method", ""), "notifications/tools/list_changed"))
         mcp->has_changed_tools = true;
-    if (json_object_get(message, "id") == NULL)
+    if (mcp->watch != NULL && mcp_progress_of(message, mcp->token, &progress))
+        take_progress(mcp, &progress);
+    if (answer == NULL)
         return 0;
-    if (++mcp->n_questions > QUESTIONS_MAX)
-        return error_set(err, ERROR_INVALID, "The server asks the client too much");
-    return answer_server(mcp, message, err) < 0 ? refused_meanwhile(err) : 0;
+    return answer_server(mcp, answer, err) < 0 ? refused_meanwhile(err) : 0;
 }
 
 /*
@@ -334,14 +316,18 @@ static int find_reply(struct mcp *mcp, const struct event_source *source, json_i
     }
 }
 
-static int read_whole(struct http_call *call, const char *bytes, size_t len, json_t **reply_out,
-                      struct error *err)
+/* input: the first part of the reply. */
+static int read_whole(const struct mcp *mcp, struct http_call *call, struct sse_input *input,
+                      json_t **reply_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-    while (len > 0) {
-        strbuf_append_bytes(&text, bytes, len);
-        if (http_call_read(call, &bytes, &len, err) < 0)
+    while (input->len > 0) {
+        if (text.len + input->len > MAX_REPLY_BYTES)
+            return error_set(err, ERROR_TOO_LARGE, "The server's reply is longer than %d bytes",
+                             MAX_REPLY_BYTES);
+        strbuf_append_bytes(&text, input->bytes, input->len);
+        if (read_bytes(mcp, call, input, err) < 0)
             return -1;
     }
     if (json_parse(text.text, text.len, reply_out, err) < 0)
@@ -365,8 +351,7 @@ static int read_resumed(struct mcp *mcp, struct http_call *call, struct sse *eve
 {
     struct sse_input input = {NULL, 0};
 
-    if (cancel_enter(mcp->cancel, call, err) < 0 ||
-        http_call_read(call, &input.bytes, &input.len, err) < 0)
+    if (cancel_enter(mcp->cancel, call, err) < 0 || read_bytes(mcp, call, &input, err) < 0)
         return -1;
     if (check_status(mcp, call, err) < 0) {
         /* A server that is out of order is asked again. */
@@ -443,15 +428,15 @@ static int read_reply(struct mcp *mcp, struct http_call *call, json_int_t id, js
 {
     struct sse_input input = {NULL, 0};
 
-    if (cancel_enter(mcp->cancel, call, err) < 0 ||
-        http_call_read(call, &input.bytes, &input.len, err) < 0 || check_status(mcp, call, err) < 0)
+    if (cancel_enter(mcp->cancel, call, err) < 0 || read_bytes(mcp, call, &input, err) < 0 ||
+        check_status(mcp, call, err) < 0)
         return -1;
     keep_session(mcp, call);
     if (id < 0)
         return 0;
     if (is_event_stream(call))
         return read_events(mcp, call, &input, id, reply_out, err);
-    return read_whole(call, input.bytes, input.len, reply_out, err);
+    return read_whole(mcp, call, &input, reply_out, err);
 }
 
 /* Posts a message; id < 0: a notification, whose reply is ignored. */
@@ -535,7 +520,7 @@ struct mcp *mcp_new(const struct mcp_options *options)
 
     cancel_init(&mcp->own_cancel);
     mcp_set_options(mcp, options);
-    mcp->deadline_ms = clock_monotonic_ms() + options->timeout_ms;
+    mcp_set_timeout(mcp, options->timeout_ms);
     mcp->events = (struct sse)SSE_INIT(MAX_REPLY_BYTES);
     mcp->endpoint = mem_dup_text(options->url);
     return mcp;
@@ -596,4 +581,19 @@ int mcp_ask(struct mcp *mcp, const json_t *request, json_t **reply_out, struct e
     if (mcp_tell(mcp, request, err) < 0)
         return -1;
     return read_stream(mcp, id, reply_out, err);
+}
+
+int mcp_ask_watching(struct mcp *mcp, const json_t *request, const struct mcp_progress_watch *watch,
+                     json_t **reply_out, struct error *err)
+{
+    const json_t *meta = json_object_get(json_object_get(request, "params"), "_meta");
+    int rc = -1;
+
+    mcp_set_timeout(mcp, MCP_CALL_MAX_MS);
+    mcp->watch = watch;
+    mcp->token = json_int_or(meta, "progressToken", -1);
+    renew_deadline(mcp);
+    rc = mcp_ask(mcp, request, reply_out, err);
+    mcp->watch = NULL;
+    return rc;
 }

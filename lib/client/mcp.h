@@ -23,6 +23,7 @@ struct error;
 struct http;
 struct http_header;
 struct mcp;
+struct mcp_progress;
 
 struct mcp_options {
     struct http *http;
@@ -78,5 +79,19 @@ int mcp_end(struct mcp *mcp, struct error *err) NONNULL MUST_CHECK;
 /* Sends a request and waits for the reply with its id; a new reference. */
 int mcp_ask(struct mcp *mcp, const json_t *request, json_t **reply_out,
             struct error *err) NONNULL MUST_CHECK;
+
+/* How a request may take longer than its time: progress that the server reports renews it. */
+struct mcp_progress_watch {
+    int64_t silence_ms; /* longest time without progress or the reply */
+    /* Called for each report, from mcp_ask_watching(). */
+    void (*progressed)(void *owner, const struct mcp_progress *progress);
+    void *owner;
+};
+/*
+ * As mcp_ask() for a request with a token for progress. It has silence_ms from now, and as much
+ * after each report, up to MCP_CALL_MAX_MS in all.
+ */
+int mcp_ask_watching(struct mcp *mcp, const json_t *request, const struct mcp_progress_watch *watch,
+                     json_t **reply_out, struct error *err) NONNULL MUST_CHECK;
 
 #endif

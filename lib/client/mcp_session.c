@@ -50,14 +50,22 @@ struct mcp *mcp_session_connection(struct mcp_session *session)
     return session->mcp;
 }
 
-/* Sends a request, which is released; result_out is borrowed from the reply. */
-static int ask(struct mcp_session *session, json_t *message, json_t **reply_out,
-               const json_t **result_out, struct error *err)
+static int ask_connection(struct mcp *mcp, const json_t *request,
+                          const struct mcp_progress_watch *watch, json_t **reply_out,
+                          struct error *err)
+{
+    return watch != NULL ? mcp_ask_watching(mcp, request, watch, reply_out, err)
+                         : mcp_ask(mcp, request, reply_out, err);
+}
+
+/* Sends a request, which is released; result_out is borrowed from the reply. watch may be NULL. */
+static int ask(struct mcp_session *session, json_t *message, const struct mcp_progress_watch *watch,
+               json_t **reply_out, const json_t **result_out, struct error *err)
 {
     json_auto_t *request = message;
 
     session->is_intact = false;
-    if (mcp_ask(session->mcp, request, reply_out, err) < 0) {
+    if (ask_connection(session->mcp, request, watch, reply_out, err) < 0) {
         session->is_intact = err->code == ERROR_TIMEOUT || err->code == ERROR_UNAUTHENTICATED;
         return -1;
     }
@@ -78,7 +86,7 @@ static int greet(struct mcp_session *session, struct error *err)
     const json_t *result = NULL;
     const char *version = NULL;
 
-    if (ask(session, mcp_initialize(++session->last_id), &reply, &result, err) < 0)
+    if (ask(session, mcp_initialize(++session->last_id), NULL, &reply, &result, err) < 0)
         return -1;
     version = json_text_or(result, "protocolVersion", MCP_VERSION);
     if (!is_version(version))
@@ -148,7 +156,8 @@ int mcp_session_list(struct mcp_session *session, json_t *tools, struct error *e
         const json_t *result = NULL;
         const char *next = NULL;
 
-        if (ask(session, mcp_list_tools(++session->last_id, cursor), &reply, &result, err) < 0)
+        if (ask(session, mcp_list_tools(++session->last_id, cursor), NULL, &reply, &result, err) <
+            0)
             return -1;
         mcp_add_tools(result, tools);
         next = json_text_or(result, "nextCursor", NULL);
@@ -162,12 +171,13 @@ int mcp_session_list(struct mcp_session *session, json_t *tools, struct error *e
 }
 
 int mcp_session_call(struct mcp_session *session, const char *tool, json_t *arguments,
-                     json_t **result_out, struct error *err)
+                     const struct mcp_progress_watch *watch, json_t **result_out, struct error *err)
 {
     json_auto_t *reply = NULL;
     const json_t *result = NULL;
 
-    if (ask(session, mcp_call_tool(++session->last_id, tool, arguments), &reply, &result, err) < 0)
+    if (ask(session, mcp_call_tool(++session->last_id, tool, arguments), watch, &reply, &result,
+            err) < 0)
         return -1;
     *result_out = json_incref(json_object_get(reply, "result"));
     return 0;

@@ -17,6 +17,7 @@
 struct error;
 struct mcp;
 struct mcp_options;
+struct mcp_progress_watch;
 struct mcp_session;
 
 struct mcp_session *mcp_session_new(const struct mcp_options *options) NONNULL MUST_CHECK;
@@ -46,10 +47,13 @@ bool mcp_session_is_intact(const struct mcp_session *session) NONNULL MUST_CHECK
  * and none after 4 MiB. */
 int mcp_session_list(struct mcp_session *session, json_t *tools,
                      struct error *err) NONNULL MUST_CHECK;
-/* Calls a tool; *result_out is a new reference. arguments may be NULL. */
+/*
+ * Calls a tool; *result_out is a new reference. arguments may be NULL, and so may watch: then the
+ * call has the connection's time, and its progress is ignored.
+ */
 int mcp_session_call(struct mcp_session *session, const char *tool, json_t *arguments,
-                     json_t **result_out, struct error *err)
-    __attribute__((nonnull(1, 2, 4, 5))) MUST_CHECK;
+                     const struct mcp_progress_watch *watch, json_t **result_out, struct error *err)
+    __attribute__((nonnull(1, 2, 5, 6))) MUST_CHECK;
 /*
  * After mcp_cancel(): tells the server that nobody waits for the last request, for at most a
  * second, whether or not it hears that. The session can be used again over streamable HTTP; the

@@ -48,6 +48,7 @@ libmodel_a_SOURCES = \
 	lib/model/tools/mcp.c lib/model/tools/mcp.h \
 	lib/model/tools/mcp_listing.c lib/model/tools/mcp_listing.h \
 	lib/model/tools/mcp_observation.c lib/model/tools/mcp_observation.h \
+	lib/model/tools/mcp_progress.c lib/model/tools/mcp_progress.h \
 	lib/model/tools/mcp_config.c lib/model/tools/mcp_config.h \
 	lib/model/tools/mcp_tools.c lib/model/tools/mcp_tools.h \
 	lib/model/tools/project_servers.c lib/model/tools/project_servers.h \
@@ -178,7 +179,7 @@ model_test_SOURCES = \
 	tests/unit/model/event/title_test.c \
 	tests/unit/model/tools/resource_keys_test.c \
 	tests/unit/model/tools/mcp_config_test.c tests/unit/model/tools/mcp_listing_test.c \
-	tests/unit/model/tools/mcp_test.c tests/unit/model/tools/mcp_tools_test.c \
+	tests/unit/model/tools/mcp_progress_test.c tests/unit/model/tools/mcp_test.c tests/unit/model/tools/mcp_tools_test.c \
 	tests/unit/model/tools/project_servers_test.c tests/unit/model/tools/sub_agents_test.c \
 	tests/unit/model/tools/tool_call_test.c tests/unit/model/tools/tool_list_test.c \
 	tests/unit/model/tools/tool_repair_test.c \

@@ -14,6 +14,7 @@
 #include "sandbox/actions/hook_tool.h"
 #include "sandbox/actions/journal.h"
 #include "sandbox/actions/mcp_tool.h"
+#include "sandbox/actions/progress_reports.h"
 #include "sandbox/actions/repository_tool.h"
 #include "sandbox/actions/tool_session.h"
 #include "sandbox/browser/browser.h"
@@ -414,6 +415,31 @@ void actions_handle_interrupt(struct server_request *request)
     if (session != NULL)
         tool_session_interrupt(session);
     answer_success(request);
+}
+
+static int wait_for_progress(struct server_request *request, struct error *err)
+{
+    const char *after = server_request_query(request, "after");
+    struct tool_session *session = NULL;
+    struct uuid id = UUID_INIT;
+    int64_t seq = 0;
+
+    if (!uuid_parse(request->param, &id))
+        return error_set(err, ERROR_INVALID, "not a conversation id");
+    if (after != NULL && text_parse_int(after, 0, INT64_MAX, &seq, err) < 0)
+        return error_wrap(err, "after");
+    session = find_session(request->server->actions, &id);
+    if (session == NULL)
+        return error_set(err, ERROR_NOT_FOUND, "the conversation has no action");
+    return progress_reports_wait(tool_session_progress(session), seq, request, err);
+}
+
+void actions_handle_progress(struct server_request *request)
+{
+    struct error err = ERROR_INIT;
+
+    if (wait_for_progress(request, &err) < 0)
+        server_request_answer_error(request, &err);
 }
 
 void actions_handle_forget(struct server_request *request)

@@ -23,6 +23,7 @@ void actions_handle_get(struct server_request *request) NONNULL;
 void actions_handle_delete(struct server_request *request) NONNULL;
 void actions_handle_acknowledge(struct server_request *request) NONNULL;
 void actions_handle_interrupt(struct server_request *request) NONNULL;
+void actions_handle_progress(struct server_request *request) NONNULL;
 void actions_handle_forget(struct server_request *request) NONNULL;
 
 #endif

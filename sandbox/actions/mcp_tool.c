@@ -7,13 +7,14 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/tools/mcp.h"
 #include "model/tools/mcp_observation.h"
 #include "model/tools/mcp_tools.h"
 #include "sandbox/core/action_observation.h"
 #include "sandbox/ports/mcp_program.h"
 #include "sandbox/ports/mcp_programs.h"
 
-enum { MAX_TIMEOUT_MS = 3600000, MAX_NAME_BYTES = 1000 };
+enum { MAX_TIMEOUT_MS = MCP_CALL_MAX_MS, MAX_NAME_BYTES = 1000 };
 
 static const json_t *args_of(const json_t *body)
 {
@@ -60,9 +61,7 @@ int mcp_tool_check(const json_t *body, struct error *err)
     return 0;
 }
 
-int mcp_tool_start(const struct mcp_tool_call *call,
-                   void (*told)(void *owner, const struct mcp_outcome *outcome), void *owner,
-                   struct mcp_call **call_out, struct error *err)
+int mcp_tool_start(const struct mcp_tool_call *call, struct mcp_call **call_out, struct error *err)
 {
     const json_t *body = call->body;
     const struct mcp_program_order order = {
@@ -75,8 +74,9 @@ int mcp_tool_start(const struct mcp_tool_call *call,
         .tool = is_list(body) ? NULL : json_text_or(args_of(body), "name", ""),
         .arguments = json_object_get(body, "arguments"),
         .timeout_ms = timeout_ms_of(body),
-        .told = told,
-        .owner = owner,
+        .progressed = call->progressed,
+        .told = call->told,
+        .owner = call->owner,
     };
 
     return mcp_programs_call(call->programs, &order, &spec, call_out, err);

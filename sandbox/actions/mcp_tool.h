@@ -17,6 +17,7 @@ struct error;
 struct mcp_call;
 struct mcp_outcome;
 struct mcp_programs;
+struct mcp_progress;
 struct uuid;
 
 struct mcp_tool_call {
@@ -24,14 +25,17 @@ struct mcp_tool_call {
     const struct uuid *conversation;
     const json_t *body; /* checked */
     const char *working_dir;
+    /* As in struct mcp_call_spec. */
+    void (*progressed)(void *owner, const struct mcp_progress *progress);
+    void (*told)(void *owner, const struct mcp_outcome *outcome);
+    void *owner;
 };
 
 /* ERROR_INVALID with the reason why the body cannot be run. */
 int mcp_tool_check(const json_t *body, struct error *err) NONNULL MUST_CHECK;
-/* Begins the call. told: as in struct mcp_call_spec. Errors as mcp_programs_call(). */
-int mcp_tool_start(const struct mcp_tool_call *call,
-                   void (*told)(void *owner, const struct mcp_outcome *outcome), void *owner,
-                   struct mcp_call **call_out, struct error *err) NONNULL MUST_CHECK;
+/* Begins the call. Errors as mcp_programs_call(). */
+int mcp_tool_start(const struct mcp_tool_call *call, struct mcp_call **call_out,
+                   struct error *err) NONNULL MUST_CHECK;
 /*
  * MCPToolObservation of a call, MCPListObservation of a list; with `error` if it failed. A new
  * reference.

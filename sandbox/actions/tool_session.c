@@ -15,6 +15,7 @@
 #include "sandbox/actions/hook_tool.h"
 #include "sandbox/actions/journal.h"
 #include "sandbox/actions/mcp_tool.h"
+#include "sandbox/actions/progress_reports.h"
 #include "sandbox/actions/repository_tool.h"
 #include "sandbox/browser/browser.h"
 #include "sandbox/checkpoint/checkpoint_tool.h"
@@ -26,17 +27,12 @@
 #include "sandbox/editor/file_editor.h"
 #include "sandbox/git/credentials.h"
 #include "sandbox/git/workspace_repository.h"
+#include "sandbox/http/request_waiters.h"
 #include "sandbox/http/server_request.h"
 #include "sandbox/ports/mcp_program.h"
 #include "sandbox/ports/mcp_programs.h"
 #include "sandbox/terminal/env_script.h"
 #include "sandbox/terminal/terminal.h"
-
-struct action_waiter {
-    struct action *action;
-    struct server_request *request;
-    struct action_waiter *next;
-};
 
 struct action {
     struct tool_session *session;
@@ -48,7 +44,7 @@ struct action {
     bool is_running;
     struct fork_task *task; /* of a running file tool, hook or checkpoint; else NULL */
     struct mcp_call *call;  /* of a running ACTION_MCP; else NULL */
-    struct action_waiter *waiters;
+    struct request_waiters waiters;
     struct action *next;
 };
 
@@ -64,6 +60,7 @@ struct tool_session {
     size_t n_actions;
     size_t n_file_tasks; /* actions with a task, by their tool */
     size_t n_hook_tasks;
+    struct progress_reports *progress;
     bool is_pumping;
 };
 
@@ -82,6 +79,11 @@ char *action_interrupted_body(const char *reason)
 const struct uuid *tool_session_id(const struct tool_session *session)
 {
     return &session->id;
+}
+
+struct progress_reports *tool_session_progress(const struct tool_session *session)
+{
+    return session->progress;
 }
 
 const char *action_hash(const struct action *action)
@@ -112,65 +114,29 @@ struct tool_session *tool_session_new(struct action_server *server, const struct
     session->terminal = terminal_new(server->loop, &spec);
     session->editor = file_editor_new();
     session->browser = browser_new(server->loop, &browser);
+    session->progress = progress_reports_new();
     return session;
-}
-
-static void on_waiter_dropped(void *owner)
-{
-    struct action_waiter *waiter = owner;
-    struct action_waiter **link = &waiter->action->waiters;
-
-    while (*link != waiter)
-        link = &(*link)->next;
-    *link = waiter->next;
-    mem_free(waiter);
 }
 
 int action_wait(struct action *action, struct server_request *request, struct error *err)
 {
-    struct action_waiter *waiter = NULL;
-    size_t n = 0;
-
-    for (const struct action_waiter *at = action->waiters; at != NULL; at = at->next)
-        n++;
-    if (n >= MAX_WAITERS)
-        return error_set(err, ERROR_RATE_LIMITED, "too many requests are waiting for this action");
-    waiter = NEW(struct action_waiter);
-    waiter->action = action;
-    waiter->request = request;
-    waiter->next = action->waiters;
-    action->waiters = waiter;
-    request->dropped = on_waiter_dropped;
-    request->owner = waiter;
-    return 0;
+    return request_waiters_add(&action->waiters, request, err);
 }
 
 static void answer_waiters(struct action *action, const char *body)
 {
-    struct action_waiter *waiter = action->waiters;
+    struct server_request *request = request_waiters_take(&action->waiters);
 
-    action->waiters = NULL;
-    while (waiter != NULL) {
-        struct action_waiter *next = waiter->next;
-
-        server_request_answer_text(waiter->request, 200, "application/json", body, strlen(body));
-        mem_free(waiter);
-        waiter = next;
-    }
+    for (; request != NULL; request = request_waiters_take(&action->waiters))
+        server_request_answer_text(request, 200, "application/json", body, strlen(body));
 }
 
 static void answer_waiters_error(struct action *action, const struct error *err)
 {
-    struct action_waiter *waiter = action->waiters;
+    struct server_request *request = request_waiters_take(&action->waiters);
 
-    action->waiters = NULL;
-    while (waiter != NULL) {
-        struct action_waiter *next = waiter->next;
-
-        server_request_answer_error(waiter->request, err);
-        mem_free(waiter);
-        waiter = next;
-    }
+    for (; request != NULL; request = request_waiters_take(&action->waiters))
+        server_request_answer_error(request, err);
 }
 
 static void remove_action(struct action *action)
@@ -182,7 +148,7 @@ static void remove_action(struct action *action)
         link = &(*link)->next;
     *link = action->next;
     session->n_actions--;
-    assert(action->waiters == NULL);
+    assert(action->waiters.n == 0);
     fork_task_free(action->task);
     mcp_call_free(action->call);
     json_decref(action->body);
@@ -376,17 +342,30 @@ static void on_mcp_outcome(void *owner, const struct mcp_outcome *outcome)
     struct action *action = owner;
 
     action->call = NULL;
+    progress_reports_forget(action->session->progress, action->id);
     on_observation(action, mcp_tool_observation(action->body, outcome));
+}
+
+static void on_mcp_progress(void *owner, const struct mcp_progress *report)
+{
+    const struct action *action = owner;
+
+    progress_reports_note(action->session->progress, action->id, report);
 }
 
 static void run_mcp(struct action *action)
 {
     struct tool_session *session = action->session;
-    const struct mcp_tool_call what = {session->server->mcp_programs, &session->id, action->body,
-                                       working_dir_of(action)};
+    const struct mcp_tool_call what = {.programs = session->server->mcp_programs,
+                                       .conversation = &session->id,
+                                       .body = action->body,
+                                       .working_dir = working_dir_of(action),
+                                       .progressed = on_mcp_progress,
+                                       .told = on_mcp_outcome,
+                                       .owner = action};
     struct error err = ERROR_INIT;
 
-    if (mcp_tool_start(&what, on_mcp_outcome, action, &action->call, &err) < 0)
+    if (mcp_tool_start(&what, &action->call, &err) < 0)
         on_mcp_outcome(action, &(struct mcp_outcome){.why = err.message});
 }
 
@@ -618,6 +597,7 @@ void tool_session_free(struct tool_session *session)
     while (session->actions != NULL)
         end_action(session->actions, body);
     mcp_programs_end(session->server->mcp_programs, &session->id);
+    progress_reports_free(session->progress);
     file_editor_free(session->editor);
     mem_free(session->prepared);
     mem_free(session);

@@ -20,6 +20,7 @@
 
 struct action;
 struct action_server;
+struct progress_reports;
 struct error;
 struct server_request;
 struct tool_session;
@@ -55,6 +56,9 @@ const struct uuid *tool_session_id(const struct tool_session *session) NONNULL M
 /* The pending action with that id, or NULL. */
 struct action *tool_session_find_action(struct tool_session *session,
                                         const char *id) NONNULL MUST_CHECK;
+/* Progress of its calls at MCP servers; lives as long as the session. */
+struct progress_reports *
+tool_session_progress(const struct tool_session *session) NONNULL MUST_CHECK;
 const char *action_hash(const struct action *action) NONNULL MUST_CHECK;
 /* Answers the request when the action ends. ERROR_RATE_LIMITED with too many waiters. */
 int action_wait(struct action *action, struct server_request *request,

@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/tools/mcp.h"
+#include "model/tools/mcp_progress.h"
 #include "sandbox/core/event_loop.h"
 #include "sandbox/ports/mcp_command.h"
 #include "sandbox/ports/mcp_process.h"
@@ -19,7 +20,6 @@ enum {
     GREETING_ID = 1,
     LINE_MAX_VALUES = 100000, /* up to 400 bytes of memory each */
     LIST_MAX_BYTES = 4 * 1024 * 1024,
-    METHOD_NOT_FOUND = -32601,
 };
 
 struct mcp_call {
@@ -32,6 +32,7 @@ struct mcp_call {
     int n_pages;
     size_t n_bytes;
     struct event_loop_timer deadline;
+    int64_t last_ms; /* until which progress renews that */
     TAILQ_ENTRY(mcp_call) entry;
 };
 
@@ -276,31 +277,37 @@ static void take_reply(struct mcp_program *program, const json_t *reply)
         tell(call, &(struct mcp_outcome){.result = result});
 }
 
-/* Answers a question: the program may ask whether the client is there, and nothing else. */
-static int answer(struct mcp_program *program, const json_t *question, struct error *err)
+/* Progress of a call renews its time. */
+static void take_progress(struct mcp_call *call, const struct mcp_progress *progress)
 {
-    json_t *reply = json_object();
+    int64_t left_ms = call->last_ms - clock_monotonic_ms();
 
-    json_put_text(reply, "jsonrpc", "2.0");
-    json_put(reply, "id", json_incref(json_object_get(question, "id")));
-    if (text_equal(json_text_or(question, "method", ""), "ping")) {
-        json_put(reply, "result", json_object());
-    } else {
-        json_t *error = json_need_object(reply, "error");
+    event_loop_timer_set(call->program->spec.loop, &call->deadline,
+                         left_ms < call->spec.timeout_ms ? left_ms : call->spec.timeout_ms);
+    if (call->spec.progressed != NULL)
+        call->spec.progressed(call->spec.owner, progress);
+}
 
-        json_put(error, "code", json_integer(METHOD_NOT_FOUND));
-        json_put_text(error, "message", "The client does not offer this");
-    }
-    return send(program, reply, err);
+static void take_notification(struct mcp_program *program, const json_t *message)
+{
+    json_int_t token = json_int_or(json_object_get(message, "params"), "progressToken", 0);
+    struct mcp_call *call = token > GREETING_ID ? find_call(program, token) : NULL;
+    struct mcp_progress progress = {.message = ""};
+
+    if (text_equal(json_text_or(message, "method", ""), "notifications/tools/list_changed"))
+        program->has_changed_tools = true;
+    /* A list has no token. */
+    if (call != NULL && call->tool != NULL && mcp_progress_of(message, token, &progress))
+        take_progress(call, &progress);
 }
 
 static void take_message(struct mcp_program *program, const json_t *message)
 {
+    json_t *answer = mcp_answer(message);
     struct error err = ERROR_INIT;
 
-    if (text_equal(json_text_or(message, "method", ""), "notifications/tools/list_changed"))
-        program->has_changed_tools = true;
-    if (json_object_get(message, "id") != NULL && answer(program, message, &err) < 0)
+    take_notification(program, message);
+    if (answer != NULL && send(program, answer, &err) < 0)
         end(program, err.message);
 }
 
@@ -388,6 +395,7 @@ int mcp_program_call(struct mcp_program *program, const struct mcp_call_spec *sp
     program->n_calls++;
     if (program->is_greeted)
         event_loop_timer_clear(program->spec.loop, &program->timer);
+    call->last_ms = clock_monotonic_ms() + MCP_CALL_MAX_MS;
     event_loop_timer_set(program->spec.loop, &call->deadline, spec->timeout_ms);
     *call_out = call;
     return 0;

@@ -5,7 +5,8 @@
  * Ownership: the caller's, from mcp_program_start() to `over`, after which it is to be freed, or to
  * mcp_program_free().
  * Threading: the loop's thread.
- * Source: Model Context Protocol, "Lifecycle", "Tools" and "Cancellation", revision 2025-06-18.
+ * Source: Model Context Protocol, "Lifecycle", "Tools", "Cancellation" and "Progress", revision
+ * 2025-06-18.
  */
 #ifndef DEFT_SANDBOX_PORTS_MCP_PROGRAM_H
 #define DEFT_SANDBOX_PORTS_MCP_PROGRAM_H
@@ -23,6 +24,7 @@ struct mcp_call;
 struct mcp_command;
 struct mcp_processes;
 struct mcp_program;
+struct mcp_progress;
 
 enum {
     MCP_PROGRAM_CALLS_MAX = 64,     /* of one program, at once */
@@ -51,7 +53,9 @@ struct mcp_outcome {
 struct mcp_call_spec {
     const char *tool; /* NULL: the list of tools */
     json_t *arguments;
-    int64_t timeout_ms;
+    int64_t timeout_ms; /* longest silence: progress renews it, up to MCP_CALL_MAX_MS in all */
+    /* Called for each report of progress; NULL: it is ignored. Borrowed. */
+    void (*progressed)(void *owner, const struct mcp_progress *progress);
     /* Called once, from the loop or by mcp_call_interrupt(); the call is gone then. */
     void (*told)(void *owner, const struct mcp_outcome *outcome);
     void *owner;

@@ -19,6 +19,7 @@
 #include "base/lines.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/tools/mcp.h"
 #include "sandbox/core/action_config.h"
 #include "sandbox/core/action_server.h"
 #include "sandbox/http/fork_request.h"
@@ -32,6 +33,7 @@ enum {
     READ_BYTES = 16 * 1024,
     MAX_PAGES = 20,
     FIRST_PAGE_ID = 1000,
+    QUESTIONS_MAX = 100, /* of the program */
 };
 
 /* The running program. */
@@ -42,6 +44,7 @@ struct mcp_stdio {
     int complaint;
     int64_t deadline_ms;
     struct lines output;
+    int n_questions;
     struct fork_leftovers *leftovers; /* names the program while it runs */
 };
 
@@ -64,6 +67,8 @@ static int open_pipes(int in[2], int out[2], struct mcp_stdio *session, struct e
         return error_set(err, ERROR_UNAVAILABLE, "pipe: %m");
     session->in = in[1];
     session->out = out[0];
+    if (fcntl(session->in, F_SETFL, O_NONBLOCK) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "pipe: %m");
     session->complaint = memfd_create("complaint", MFD_CLOEXEC);
     return 0;
 }
@@ -139,12 +144,54 @@ static int next_message(struct mcp_stdio *session, json_t **message_out, struct 
     return 0;
 }
 
+/* Waits until the program takes more input; ERROR_TIMEOUT. */
+static int wait_for_input(const struct mcp_stdio *session, struct error *err)
+{
+    struct pollfd watched = {.fd = session->in, .events = POLLOUT};
+    int64_t left_ms = session->deadline_ms - clock_monotonic_ms();
+
+    if (left_ms <= 0 || poll(&watched, 1, (int)left_ms) == 0)
+        return error_set(err, ERROR_TIMEOUT, "The program does not read its input");
+    return 0;
+}
+
+static int send_message(struct mcp_stdio *session, const json_t *message, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+
+    json_append_text(&line, message);
+    strbuf_append_char(&line, '\n');
+    while (line.len > 0) {
+        ssize_t n = write(session->in, line.text, line.len);
+
+        if (n < 0 && errno != EAGAIN && errno != EINTR)
+            return ended_early(session, err);
+        if (n < 0 && wait_for_input(session, err) < 0)
+            return -1;
+        strbuf_remove_head(&line, n > 0 ? (size_t)n : 0);
+    }
+    return 0;
+}
+
+/* The program may ask while it is waited for. */
+static int answer_question(struct mcp_stdio *session, const json_t *message, struct error *err)
+{
+    json_auto_t *answer = mcp_answer(message);
+
+    if (answer == NULL)
+        return 0;
+    if (++session->n_questions > QUESTIONS_MAX)
+        return error_set(err, ERROR_INVALID, "The program asks the client too much");
+    return send_message(session, answer, err);
+}
+
 static int wait_reply(struct mcp_stdio *session, json_int_t id, json_t *replies, struct error *err)
 {
     for (;;) {
         json_auto_t *message = NULL;
 
-        if (next_message(session, &message, err) < 0)
+        if (next_message(session, &message, err) < 0 ||
+            (message != NULL && answer_question(session, message, err) < 0))
             return -1;
         if (message != NULL && json_int_or(message, "id", -1) == id &&
             json_object_get(message, "method") == NULL) {
@@ -158,13 +205,10 @@ static int wait_reply(struct mcp_stdio *session, json_int_t id, json_t *replies,
 static int exchange(struct mcp_stdio *session, const json_t *message, json_t *replies,
                     struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
     json_int_t id = json_int_or(message, "id", -1);
 
-    json_append_text(&line, message);
-    strbuf_append_char(&line, '\n');
-    if (fd_write_all(session->in, line.text, line.len, err) < 0)
-        return ended_early(session, err);
+    if (send_message(session, message, err) < 0)
+        return -1;
     return id >= 0 ? wait_reply(session, id, replies, err) : 0;
 }
 

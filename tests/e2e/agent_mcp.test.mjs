@@ -57,7 +57,7 @@ test('tools of a server are offered to the model and called, in one session', as
   assert.ok(lastTexts(conversation).some((words) => words.includes('write: two')), 'the model reads the result');
 
   assert.deepEqual(methodsOf(fake), ['initialize', 'notifications/initialized', 'tools/list', 'tools/list', 'tools/call', 'tools/call']);
-  assert.deepEqual(callsTo(fake).map(({ params }) => params), [
+  assert.deepEqual(callsTo(fake).map(({ params: { name, arguments: args } }) => ({ name, arguments: args })), [
     { name: 'shout', arguments: { words: 'one', kind: 'loud' } }, { name: 'write', arguments: { words: 'two' } },
   ]);
   assert.ok(fake.requests.every(({ headers }) => headers.authorization === 'Bearer token-of-notes'));

@@ -1,38 +1,13 @@
 // The protocol's own reference server, as an agent's MCP server over both HTTP transports.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { isResult } from './support/conversation.mjs';
 import { play, requestsOf } from './support/loop.mjs';
-import { waitUntil } from './support/wait.mjs';
-
-// The server needs it; Node 18 has it behind a flag.
-const FLAGS = globalThis.crypto === undefined ? ['--experimental-global-webcrypto'] : [];
-const PROGRAM = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js');
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
-  const { port } = server.address();
-  await new Promise((closed) => server.close(closed));
-  return port;
-}
-
-/** The server's origin. */
-async function startServer(t, transport) {
-  const port = await freePort();
-  const server = spawn(process.execPath, [...FLAGS, PROGRAM, transport], { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' });
-  t.after(() => server.kill());
-  const origin = `http://127.0.0.1:${port}`;
-  await waitUntil(() => fetch(origin).then(() => true, () => false), 'the server listens');
-  return origin;
-}
+import { startEverything } from './support/mcp_everything.mjs';
 
 for (const [transport, path] of [['streamableHttp', '/mcp'], ['sse', '/sse']]) {
   test(`the reference server is used by ${transport}`, async (t) => {
-    const origin = await startServer(t, transport);
+    const origin = await startEverything(t, transport);
     const calls = [
       { name: 'echo', arguments: { message: 'through deft' } },
       { name: 'get-sum', arguments: { a: 2, b: 40 } },

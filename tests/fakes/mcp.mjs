@@ -16,6 +16,8 @@ async function resultOf(message, { tools, call }, session) {
   const { method, params } = message;
   if (method === 'initialize') return { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'fake', version: '1' } };
   if (method === 'tools/list') return tools && pageOf(tools, params.cursor);
+  // A token is one request's own.
+  if (method === 'tools/call' && params._meta?.progressToken !== message.id) throw new Error(`a call with the token ${JSON.stringify(params._meta)}`);
   if (method === 'tools/call') return call(params, message.id, session);
   return undefined;
 }
@@ -30,10 +32,10 @@ const frame = (name, data) => `event: ${name}\ndata: ${data}\n\n`;
 /**
  * {url, requests, offer, dropStreams(), close()}; requests: {method, path, headers, message}. The offer may be changed:
  * its `tools`, the results of `call(params, id, session)` (undefined: an error; it may be a promise), the `session` that
- * is known, and messages that /streamed sends `before` a reply. Sessions of HTTP+SSE have numbers.
+ * is known, and what /streamed sends before a reply: messages `before` all, and of a call what `report(message, say)` says. Sessions of HTTP+SSE have numbers.
  */
 export async function start(changes = {}) {
-  const offer = { tools: TOOLS, call: echo, session: 'session-1', before: [], ...changes };
+  const offer = { tools: TOOLS, call: echo, session: 'session-1', before: [], report: () => {}, ...changes };
   const requests = [];
   const streams = new Map();
   let nStreams = 0;
@@ -49,7 +51,9 @@ export async function start(changes = {}) {
       if (message.id === undefined || message.method === undefined) return response.writeHead(202).end();
       response.setHeader('content-type', 'text/event-stream');
       response.write(frame('message', JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: {} })));
-      for (const other of offer.before) response.write(frame('message', JSON.stringify({ jsonrpc: '2.0', ...other })));
+      const say = (other) => response.write(frame('message', JSON.stringify({ jsonrpc: '2.0', ...other })));
+      offer.before.forEach(say);
+      if (message.method === 'tools/call') await offer.report(message, say);
       return response.end(frame('message', JSON.stringify(await replyTo(message, offer))));
     },
     '/messages': async (message, response, headers, session) => {

@@ -6,6 +6,11 @@ function count(n: number, one: string, many: string): string {
     return `${n.toLocaleString()} ${n === 1 ? one : many}`;
 }
 
+/** A number that a tool reports may have any size. */
+function amount(n: number): string {
+    return Math.abs(n) < 1e15 ? n.toLocaleString(undefined, { maximumFractionDigits: 2 }) : n.toPrecision(3);
+}
+
 const STATUS_WORDS: Readonly<Record<number, string>> = {
     400: "The server did not understand the request.",
     403: "You do not have permission to do this.",
@@ -373,6 +378,9 @@ export const text = {
         thinking: "Thinking",
         finished: "Done",
         running: "running",
+        progress: "Progress of the call",
+        doneOf: (done: number, total: number) => `${amount(done)} of ${amount(total)}`,
+        doneSoFar: (done: number) => `${amount(done)} so far`,
         waiting: "waiting for you",
         open: "not run",
         failed: "failed",

@@ -69,7 +69,7 @@ static int talk(struct mcp_probe *probe, struct mcp_session *session, struct err
     if (probe->tool_call == NULL)
         return 0;
     if (mcp_session_call(session, json_text_or(probe->tool_call, "name", ""),
-                         json_object_get(probe->tool_call, "arguments"), &result, err) < 0)
+                         json_object_get(probe->tool_call, "arguments"), NULL, &result, err) < 0)
         return -1;
     probe->outcome = mcp_call_outcome(result);
     return 0;

@@ -25,6 +25,13 @@ static json_t *lengths_to_json(const struct progress *progress)
     return lengths;
 }
 
+static void put_amount(json_t *json, const struct progress *progress)
+{
+    json_put(json, "progress", json_real(progress->done));
+    if (progress->total > 0)
+        json_put(json, "total", json_real(progress->total));
+}
+
 void progress_append_line(const struct progress *progress, struct strbuf *out)
 {
     json_auto_t *json = json_object();
@@ -44,6 +51,8 @@ void progress_append_line(const struct progress *progress, struct strbuf *out)
     }
     if (progress->gives_up_in_ms > 0)
         json_put(json, "gives_up_in_ms", json_integer(progress->gives_up_in_ms));
+    if (progress->kind == PROGRESS_TOOL)
+        put_amount(json, progress);
     strbuf_append(out, progress->conversation_id.text);
     strbuf_append_char(out, ' ');
     json_append_text(out, json);
@@ -80,6 +89,8 @@ int progress_read(const char *text, size_t len, json_t **json_out, struct progre
     read.n_attempts = json_int_or(json, "attempts", 0);
     read.retry_in_ms = json_int_or(json, "retry_in_ms", 0);
     read.gives_up_in_ms = json_int_or(json, "gives_up_in_ms", 0);
+    read.done = json_number_or(json, "progress", 0);
+    read.total = json_number_or(json, "total", 0);
     *progress_out = read;
     *json_out = json_incref(json);
     return 0;
@@ -141,11 +152,27 @@ static void put_end(json_t *frame, const struct progress *progress)
         json_put(frame, "gives_up_in_ms", json_integer(progress->gives_up_in_ms));
 }
 
+static void append_tool_frame(const struct progress *progress, struct strbuf *out)
+{
+    json_auto_t *frame = json_object();
+
+    json_put_text(frame, "type", kind_texts[PROGRESS_TOOL]);
+    json_put_text(frame, "action_id", progress->item_id.text);
+    put_amount(frame, progress);
+    if (progress->text[0] != '\0')
+        json_put_text(frame, "message", progress->text);
+    json_append_text(out, frame);
+}
+
 void progress_append_frame(const struct progress *progress, struct strbuf *out)
 {
     json_auto_t *frame = json_object();
     bool is_piece = progress->kind == PROGRESS_TEXT || progress->kind == PROGRESS_REASONING;
 
+    if (progress->kind == PROGRESS_TOOL) {
+        append_tool_frame(progress, out);
+        return;
+    }
     json_put_text(frame, "type", is_piece ? "delta" : kind_texts[progress->kind]);
     json_put_text(frame, "item_id", progress->item_id.text);
     json_put(frame, "attempt", json_integer(progress->attempt));

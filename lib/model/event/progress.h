@@ -3,9 +3,9 @@
  * only. A worker writes them as lines; a gateway reads them and builds frames.
  *
  * An item is one such response. It begins with STARTED, continues with TEXT and REASONING, and ends
- * with the stored event of the same id, or with ABORTED.
- * Ownership: texts are borrowed.
- * Source: the wire contract's session socket, and its StreamingDeltaEvent.
+ * with the stored event of the same id, or with ABORTED. TOOL belongs to no item: a tool reports
+ * how far its call is. Ownership: texts are borrowed. Source: the wire contract's session socket,
+ * and its StreamingDeltaEvent.
  */
 #ifndef DEFT_MODEL_EVENT_PROGRESS_H
 #define DEFT_MODEL_EVENT_PROGRESS_H
@@ -26,7 +26,8 @@ struct error;
     X(PROGRESS_STARTED, "item_started")                                                            \
     X(PROGRESS_TEXT, "text")                                                                       \
     X(PROGRESS_REASONING, "reasoning")                                                             \
-    X(PROGRESS_ABORTED, "item_aborted")
+    X(PROGRESS_ABORTED, "item_aborted")                                                            \
+    X(PROGRESS_TOOL, "tool_progress")
 
 #define X(constant, text) constant,
 enum progress_kind { PROGRESS_KINDS(X) PROGRESS_N_KINDS };
@@ -37,12 +38,13 @@ enum { PROGRESS_TEXT_MAX_BYTES = 1200, PROGRESS_CHUNKS_MAX = 64 };
 
 struct progress {
     struct uuid conversation_id;
-    struct uuid item_id; /* id of the event that the response becomes */
+    struct uuid item_id; /* id of the event that the response becomes; of TOOL: of the call's */
     enum progress_kind kind;
     int64_t attempt;    /* from 1: a failed request is retried */
     int64_t order;      /* of TEXT and REASONING, from 0 */
-    int64_t anchor_seq; /* of STARTED: seq of the newest event that the model has seen */
-    const char *text;   /* the delta, or the reason for ABORTED; "" for STARTED */
+    int64_t anchor_seq; /* of STARTED: seq of the newest event that the model has seen; of TOOL:
+                           that of the call's */
+    const char *text;   /* the delta, the reason for ABORTED, or the tool's message; else "" */
     const char *chunk_id;
     const size_t *lengths; /* of the chunks in a line's text, in bytes */
     size_t n_lengths;      /* at most PROGRESS_CHUNKS_MAX; 0: a single chunk */
@@ -50,6 +52,9 @@ struct progress {
     int64_t n_attempts;     /* maximum number of attempts */
     int64_t retry_in_ms;    /* until the next one begins, from this line */
     int64_t gives_up_in_ms; /* of an outage: until it is no longer waited out; else 0 */
+    /* Of TOOL, finite. */
+    double done;
+    double total; /* above 0; 0: not known */
 };
 
 /* Appends the line, without a newline: the conversation's id, a space, the rest as JSON. */

@@ -5,6 +5,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
+enum { METHOD_NOT_FOUND = -32601, ID_MAX_BYTES = 1000 };
+
 static json_t *message(const char *method, json_t *params)
 {
     json_t *json = json_object();
@@ -54,6 +56,7 @@ json_t *mcp_call_tool(json_int_t id, const char *name, json_t *arguments)
     json_t *params = json_object();
 
     json_put_text(params, "name", name);
+    json_put(json_need_object(params, "_meta"), "progressToken", json_integer(id));
     json_put(params, "arguments", arguments != NULL ? json_incref(arguments) : json_object());
     return request(id, "tools/call", params);
 }
@@ -65,6 +68,34 @@ json_t *mcp_cancelled(json_int_t id)
     json_put(params, "requestId", json_integer(id));
     json_put_text(params, "reason", "The user stopped the call");
     return message("notifications/cancelled", params);
+}
+
+/* A request's id is a text or an integer (JSON-RPC 2.0, section 4); longer texts are no ids. */
+static bool is_id(const json_t *id)
+{
+    return json_is_integer(id) || (json_is_string(id) && json_string_length(id) <= ID_MAX_BYTES);
+}
+
+json_t *mcp_answer(const json_t *message)
+{
+    json_t *id = json_object_get(message, "id");
+    const char *method = json_text_or(message, "method", NULL);
+    json_t *answer = NULL;
+
+    if (method == NULL || !is_id(id))
+        return NULL;
+    answer = json_object();
+    json_put_text(answer, "jsonrpc", "2.0");
+    json_put(answer, "id", json_incref(id));
+    if (text_equal(method, "ping")) {
+        json_put(answer, "result", json_object());
+    } else {
+        json_t *error = json_need_object(answer, "error");
+
+        json_put(error, "code", json_integer(METHOD_NOT_FOUND));
+        json_put_text(error, "message", "The client does not offer this");
+    }
+    return answer;
 }
 
 int mcp_result(const json_t *reply, const json_t **result_out, struct error *err)

@@ -17,16 +17,29 @@ struct error;
 
 #define MCP_VERSION "2025-06-18"
 
+/*
+ * A call's time is a limit on the server's silence, which progress renews up to this: the longest
+ * time that a server can be configured with. So a server that only reports progress holds a run no
+ * longer than one that its user trusts with it.
+ */
+enum { MCP_CALL_MAX_MS = 3600000 };
+
 /* Each returns a new reference. */
 json_t *mcp_initialize(json_int_t id) MUST_CHECK;
 json_t *mcp_initialized(void) MUST_CHECK;
 /* cursor: from the previous page, or NULL. */
 json_t *mcp_list_tools(json_int_t id, const char *cursor) MUST_CHECK;
-/* arguments may be NULL. */
+/* arguments may be NULL. The token for the call's progress is the id. */
 json_t *mcp_call_tool(json_int_t id, const char *name, json_t *arguments)
     __attribute__((nonnull(2))) MUST_CHECK;
 /* The notification that nobody waits for the answer to the request of that id any more. */
 json_t *mcp_cancelled(json_int_t id) MUST_CHECK;
+
+/*
+ * The answer to a server's request, a new reference: a client that offers nothing says that it is
+ * there, and refuses all else (JSON-RPC's -32601). NULL if the message is no request.
+ */
+json_t *mcp_answer(const json_t *message) NONNULL MUST_CHECK;
 
 /* Gives a reply's result, borrowed; ERROR_INVALID with the server's message if it is an error. */
 int mcp_result(const json_t *reply, const json_t **result_out,

@@ -6,9 +6,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/conversation/conversation.h"
+#include "model/tools/mcp.h"
 #include "model/tools/project_servers.h"
 
-enum { CALL_MS = 300000, CALL_MIN_S = 1, CALL_MAX_S = 3600, MS_PER_S = 1000 };
+enum { CALL_MS = 300000, CALL_MIN_S = 1, MS_PER_S = 1000, CALL_MAX_S = MCP_CALL_MAX_MS / MS_PER_S };
 
 static bool is_usable(const json_t *server)
 {

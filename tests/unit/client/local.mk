@@ -9,7 +9,7 @@ CLIENT_TEST_LIBS = libtestserver.a $(CLIENT_LIBS) $(BASE_LIBS) $(CMOCKA_LIBS)
 HTTP_FIXTURE = tests/unit/client/http_fixture.c tests/unit/client/http_fixture.h
 MCP_FIXTURE = tests/unit/client/mcp_fixture.c tests/unit/client/mcp_fixture.h
 
-check_PROGRAMS += address_filter_test cancel_test http1_test http_direct_test http_limits_test http_proof_test http_stream_test http_test http_wait_test direct_request_test mcp_headers_test mcp_resume_test mcp_session_test mcp_stream_test mcp_test oauth_discover_test oauth_test proof_test \
+check_PROGRAMS += address_filter_test cancel_test http1_test http_direct_test http_limits_test http_proof_test http_stream_test http_test http_wait_test direct_request_test mcp_headers_test mcp_progress_test mcp_resume_test mcp_session_test mcp_stream_test mcp_test oauth_discover_test oauth_test proof_test \
 	host_header_test runtime_api_test sandbox_call_test sigv4_test sse_test tcp_test
 address_filter_test_SOURCES = tests/unit/client/address_filter_test.c
 address_filter_test_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -45,6 +45,10 @@ mcp_headers_test_SOURCES = tests/unit/client/mcp_headers_test.c
 mcp_headers_test_CPPFLAGS = $(TEST_CPPFLAGS)
 mcp_headers_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=mem_free
 mcp_headers_test_LDADD = libtestserver.a libtestsupport.a $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
+mcp_progress_test_SOURCES = tests/unit/client/mcp_progress_test.c $(MCP_FIXTURE)
+mcp_progress_test_CPPFLAGS = $(TEST_CPPFLAGS)
+mcp_progress_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_monotonic_ms
+mcp_progress_test_LDADD = libtestserver.a libtestsupport.a $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
 mcp_resume_test_SOURCES = tests/unit/client/mcp_resume_test.c $(MCP_FIXTURE)
 mcp_resume_test_CPPFLAGS = $(TEST_CPPFLAGS)
 mcp_resume_test_LDADD = libtestserver.a libtestsupport.a $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)

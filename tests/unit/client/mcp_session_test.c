@@ -229,20 +229,21 @@ static void call_gives_the_result_or_the_servers_words(void **state)
     json_put(arguments, "n", json_integer(3));
     mcp_fixture_start(&fixture, replies, ARRAY_SIZE(replies), false);
     session = mcp_session_new(&fixture.options);
-    assert_int_equal(mcp_session_call(session, "count", arguments, &result, &fixture.err), 0);
+    assert_int_equal(mcp_session_call(session, "count", arguments, NULL, &result, &fixture.err), 0);
     json_append_text(&text, result);
     assert_json_at(text.text, "",
                    "{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}],\"isError\":true}");
-    assert_int_equal(mcp_session_call(session, "other", NULL, &none, &fixture.err), -1);
+    assert_int_equal(mcp_session_call(session, "other", NULL, NULL, &none, &fixture.err), -1);
     assert_null(none);
     assert_int_equal(fixture.err.code, ERROR_INVALID);
     assert_string_equal(fixture.err.message, "The server says: no such tool");
     assert_json_at(mcp_fixture_body(&fixture, 0), "",
                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
-                   "\"params\":{\"name\":\"count\",\"arguments\":{\"n\":3}}}");
+                   "\"params\":{\"name\":\"count\",\"_meta\":{\"progressToken\":1},"
+                   "\"arguments\":{\"n\":3}}}");
     assert_json_at(mcp_fixture_body(&fixture, 1), "id", "2");
     assert_json_at(mcp_fixture_body(&fixture, 1), "params",
-                   "{\"name\":\"other\",\"arguments\":{}}");
+                   "{\"name\":\"other\",\"_meta\":{\"progressToken\":2},\"arguments\":{}}");
     mcp_session_freep(&session);
     mcp_fixture_stop(&fixture);
 }
@@ -261,11 +262,11 @@ static void server_hears_which_request_was_cancelled(void **state)
     (void)state;
     mcp_fixture_start(&fixture, replies, ARRAY_SIZE(replies), false);
     session = mcp_session_new(&fixture.options);
-    assert_int_equal(mcp_session_call(session, "a", NULL, &first, &fixture.err), 0);
+    assert_int_equal(mcp_session_call(session, "a", NULL, NULL, &first, &fixture.err), 0);
     canceller.server = fixture.server;
     canceller.mcp = mcp_session_connection(session);
     mcp_canceller_start(&canceller);
-    assert_int_equal(mcp_session_call(session, "b", NULL, &none, &fixture.err), -1);
+    assert_int_equal(mcp_session_call(session, "b", NULL, NULL, &none, &fixture.err), -1);
     assert_int_equal(fixture.err.code, ERROR_CANCELLED);
     mcp_canceller_join(&canceller);
     mcp_session_tell_cancelled(session);
@@ -275,7 +276,7 @@ static void server_hears_which_request_was_cancelled(void **state)
     assert_json_at(mcp_fixture_body(&fixture, 2), "id", NULL);
     mcp_set_timeout(mcp_session_connection(session), PATIENCE_MS);
     fixture.err = (struct error)ERROR_INIT;
-    assert_int_equal(mcp_session_call(session, "c", NULL, &last, &fixture.err), 0);
+    assert_int_equal(mcp_session_call(session, "c", NULL, NULL, &last, &fixture.err), 0);
     assert_json_at(mcp_fixture_body(&fixture, 3), "id", "3");
     mcp_session_freep(&session);
     mcp_fixture_stop(&fixture);
@@ -293,7 +294,7 @@ static void silent_server_is_not_waited_for(void **state)
     (void)state;
     mcp_fixture_start(&fixture, replies, ARRAY_SIZE(replies), false);
     session = mcp_session_new(&fixture.options);
-    assert_int_equal(mcp_session_call(session, "a", NULL, &result, &fixture.err), 0);
+    assert_int_equal(mcp_session_call(session, "a", NULL, NULL, &result, &fixture.err), 0);
     mcp_session_tell_cancelled(session);
     assert_int_equal(test_server_n_requests(fixture.server), 2);
     assert_true(clock_monotonic_ms() < end_ms);
@@ -350,10 +351,10 @@ static void connections_of_a_session_share_its_name_but_no_id(void **state)
     assert_int_equal(mcp_session_begin(session, &fixture.err), 0);
     second = mcp_session_share(session, &fixture.options);
     assert_true(mcp_session_is_intact(second));
-    assert_int_equal(mcp_session_call(second, "a", NULL, &result, &fixture.err), 0);
+    assert_int_equal(mcp_session_call(second, "a", NULL, NULL, &result, &fixture.err), 0);
     assert_true(mcp_fixture_has_header(&fixture, 2, "Mcp-Session-Id", "one"));
     assert_true(mcp_fixture_has_header(&fixture, 2, "MCP-Protocol-Version", "2024-11-05"));
-    assert_int_equal(mcp_session_call(session, "b", NULL, &other, &fixture.err), 0);
+    assert_int_equal(mcp_session_call(session, "b", NULL, NULL, &other, &fixture.err), 0);
     assert_int_not_equal(id_of_request(&fixture, 3), id_of_request(&fixture, 2));
     mcp_session_freep(&second);
     mcp_session_freep(&session);
@@ -371,7 +372,7 @@ static bool is_intact_after(const struct test_reply *reply, int64_t timeout_ms)
     mcp_fixture_start(&fixture, reply, 1, false);
     fixture.options.timeout_ms = timeout_ms;
     session = mcp_session_new(&fixture.options);
-    error_ignore(mcp_session_call(session, "t", NULL, &result, &fixture.err), "it may fail");
+    error_ignore(mcp_session_call(session, "t", NULL, NULL, &result, &fixture.err), "it may fail");
     is_intact = mcp_session_is_intact(session);
     mcp_session_freep(&session);
     mcp_fixture_stop(&fixture);

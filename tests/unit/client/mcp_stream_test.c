@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-enum { QUESTIONS_MAX = 100 };
+enum { QUESTIONS_MAX = 1000 };
 
 #define RIGHT "{\"id\":7,\"result\":\"right\"}"
 #define PING "data: {\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n\n"
@@ -147,7 +147,7 @@ static char *stream_with_questions(size_t n)
     return strbuf_take(&text);
 }
 
-static void each_call_answers_a_hundred_questions(void **state)
+static void each_call_answers_a_thousand_questions(void **state)
 {
     enum { CALL_REQUESTS = 1 + QUESTIONS_MAX };
     struct test_reply replies[3 * CALL_REQUESTS];
@@ -380,7 +380,7 @@ int main(void)
         cmocka_unit_test(version_fits_next_to_all_headers),
         cmocka_unit_test(session_that_is_not_found_is_stale),
         cmocka_unit_test(servers_questions_are_answered),
-        cmocka_unit_test(each_call_answers_a_hundred_questions),
+        cmocka_unit_test(each_call_answers_a_thousand_questions),
         cmocka_unit_test(changed_list_is_told_once),
         cmocka_unit_test(running_call_is_cancelled),
         cmocka_unit_test(connecting_is_cancelled),

@@ -17,9 +17,9 @@
 /* The text as every part of a request. */
 static void run_upgrade(const char *text, size_t len)
 {
-    const struct upgrade_fields paths = {text, "key", "", "", "", "", "", ""};
+    const struct upgrade_fields paths = {text, "key", "", "", "", "", "", "", ""};
     const struct upgrade_fields rest = {
-        "/sockets/bash-events", "key", text, text, text, text, text, text};
+        "/sockets/bash-events", "key", text, text, text, text, text, text, text};
     struct upgrade_request upgrade = {.has_credential = false};
     struct error err = ERROR_INIT;
 

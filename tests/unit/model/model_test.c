@@ -279,6 +279,7 @@ int main(void)
     n_failed += mcp_config_tests();
     n_failed += mcp_file_tests();
     n_failed += mcp_listing_tests();
+    n_failed += mcp_progress_tests();
     n_failed += mcp_tests();
     n_failed += mcp_tools_tests();
     n_failed += members_tests();

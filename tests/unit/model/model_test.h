@@ -74,6 +74,7 @@ int hooks_tests(void);
 int mcp_config_tests(void);
 int mcp_file_tests(void);
 int mcp_listing_tests(void);
+int mcp_progress_tests(void);
 int mcp_tests(void);
 int mcp_tools_tests(void);
 int members_tests(void);

@@ -63,6 +63,7 @@ static const struct {
     {METHOD_POST, "/actions/acknowledge", "", ROUTE_KEYED, SMALL, actions_handle_acknowledge, NULL},
     {METHOD_POST, "/conversations/x1/interrupt", "x1", ROUTE_KEYED, SMALL, actions_handle_interrupt,
      NULL},
+    {METHOD_GET, "/conversations/x1/progress", "x1", ROUTE_KEYED, 0, actions_handle_progress, NULL},
     {METHOD_DELETE, "/conversations/x1", "x1", ROUTE_KEYED, SMALL, actions_handle_forget, NULL},
     {METHOD_POST, "/api/bash/start_bash_command", "", ROUTE_KEYED, SMALL, bash_handle_start, NULL},
     {METHOD_POST, "/api/bash/execute_bash_command", "", ROUTE_KEYED, SMALL, bash_handle_execute,

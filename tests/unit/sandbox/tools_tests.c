@@ -35,6 +35,7 @@ int main(void)
     n_failed += mcp_program_tests();
     n_failed += mcp_programs_tests();
     n_failed += mcp_replies_tests();
+    n_failed += mcp_reports_tests();
     n_failed += preview_connections_tests();
     n_failed += action_config_tests();
     n_failed += n_failed_with_editor_port();

@@ -8,6 +8,7 @@ int editor_commands_tests(void);
 int mcp_program_tests(void);
 int mcp_programs_tests(void);
 int mcp_replies_tests(void);
+int mcp_reports_tests(void);
 int ports_routes_tests(void);
 int preview_connections_tests(void);
 int server_status_tests(void);

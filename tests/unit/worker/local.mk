@@ -100,8 +100,10 @@ worker_mcp_test_SOURCES = \
 	tests/unit/worker/mcp/project_servers_test.c \
 	tests/unit/worker/mcp/ended_sessions_test.c \
 	tests/unit/worker/mcp/program_call_test.c \
+	tests/unit/worker/mcp/program_progress_test.c \
 	tests/unit/worker/mcp/server_call_test.c \
 	tests/unit/worker/mcp/server_listing_test.c \
+	tests/unit/worker/mcp/server_progress_test.c \
 	tests/unit/worker/mcp/server_token_test.c \
 	tests/unit/worker/mcp/stream_call_test.c \
 	tests/unit/worker/mcp/variables_test.c

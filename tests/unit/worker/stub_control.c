@@ -92,6 +92,21 @@ void stub_set_program(struct stub *stub, const char *reply)
     set_reply(stub, &stub->program, reply);
 }
 
+void stub_set_progress(struct stub *stub, const char *reply)
+{
+    set_reply(stub, &stub->progress, reply);
+}
+
+const char *stub_progress_query(struct stub *stub)
+{
+    const char *query = NULL;
+
+    lock_take(&stub->lock);
+    query = stub->progress_query.text;
+    lock_release(&stub->lock);
+    return query;
+}
+
 void stub_program_order(struct stub *stub, struct strbuf *out)
 {
     strbuf_reset(out);

@@ -313,6 +313,15 @@ static json_t *read_files_locked(struct stub *stub) REQUIRES(stub -> lock)
     return stub->files != NULL ? json_incref(stub->files) : json_object();
 }
 
+static json_t *progress_reply_locked(struct stub *stub, const char *path) REQUIRES(stub -> lock)
+{
+    const char *query = strchr(path, '?');
+
+    strbuf_reset(&stub->progress_query);
+    strbuf_append(&stub->progress_query, query != NULL ? query + 1 : "");
+    return stub->progress != NULL ? json_incref(stub->progress) : json_object();
+}
+
 static json_t *answer_locked(struct stub *stub, const struct http *http, const json_t *request)
     REQUIRES(stub -> lock)
 {
@@ -341,6 +350,8 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
         return read_files_locked(stub);
     if (text_starts_with(http->path, "/checkpoints/"))
         return checkpoint_reply_locked(stub, http->path + strlen("/checkpoints/"), request);
+    if (strstr(http->path, "/progress") != NULL)
+        return progress_reply_locked(stub, http->path);
     if (text_ends_with(http->path, "/interrupt")) {
         stub->n_interrupts++;
         condition_wake_all(&stub->changed);
@@ -462,6 +473,7 @@ struct stub *stub_start(void)
     lock_init(&stub->lock);
     condition_init(&stub->changed);
     stub->checkpoints = (struct strbuf)STRBUF_INIT;
+    stub->progress_query = (struct strbuf)STRBUF_INIT;
     stub->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (stub->listen_fd < 0 || bind(stub->listen_fd, (struct sockaddr *)&address, len) < 0 ||
         listen(stub->listen_fd, 64) < 0 ||
@@ -494,6 +506,8 @@ void stub_stop(struct stub *stub)
     json_decref(stub->files);
     json_decref(stub->program);
     json_decref(stub->program_order);
+    json_decref(stub->progress);
+    strbuf_done(&stub->progress_query);
     json_decref(stub->hook_answers);
     json_decref(stub->hook_orders);
     json_decref(stub->checkpoint);

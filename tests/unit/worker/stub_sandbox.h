@@ -37,6 +37,10 @@ void stub_set_files(struct stub *stub, const char *reply) NONNULL;
  * A method that is missing is an error.
  */
 void stub_set_program(struct stub *stub, const char *reply) NONNULL;
+/* The reply to requests for progress of such programs, JSON. */
+void stub_set_progress(struct stub *stub, const char *reply) NONNULL;
+/* The query of the newest such request; lives until the next one. */
+const char *stub_progress_query(struct stub *stub) NONNULL;
 /* The body of the last action for such a program, JSON; "" if there was none. */
 void stub_program_order(struct stub *stub, struct strbuf *out) NONNULL;
 /*

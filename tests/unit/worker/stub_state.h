@@ -53,11 +53,13 @@ struct stub {
     json_t *files;   /* the reply of /files/collect; NULL: {} */
     json_t *program; /* {method: members of its observation}; NULL: none */
     json_t *program_order;
-    json_t *hook_answers; /* {command: what it answers}; NULL: none */
-    json_t *hook_orders;  /* [{"id", "order"}]; NULL: none */
-    json_t *checkpoint;   /* the reply of /checkpoints/take; NULL: {} */
-    json_t *restore;      /* the observation of the tool "checkpoint"; NULL: without members */
-    json_t *missing;      /* ids of the next /checkpoints/missing; NULL: none */
+    json_t *progress;             /* the reply to a request for it; NULL: {} */
+    struct strbuf progress_query; /* of the newest such request */
+    json_t *hook_answers;         /* {command: what it answers}; NULL: none */
+    json_t *hook_orders;          /* [{"id", "order"}]; NULL: none */
+    json_t *checkpoint;           /* the reply of /checkpoints/take; NULL: {} */
+    json_t *restore; /* the observation of the tool "checkpoint"; NULL: without members */
+    json_t *missing; /* ids of the next /checkpoints/missing; NULL: none */
     struct strbuf checkpoints;
 };
 

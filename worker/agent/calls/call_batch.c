@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "client/http.h"
 #include "model/conversation/conversation.h"
@@ -13,6 +14,8 @@
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/side_wait.h"
+#include "worker/agent/mcp/program_progress.h"
+#include "worker/agent/mcp/progress_notice.h"
 #include "worker/agent/mcp/server_call.h"
 #include "worker/agent/mcp/server_talk.h"
 #include "worker/agent/sandbox/checkpoint.h"
@@ -30,7 +33,8 @@ struct call_batch {
     struct call_plan plan;
     struct running_call running[TOOL_CONCURRENCY_MAX];
     size_t n_running;
-    struct server_talks talks;    /* of the running calls at servers */
+    struct server_talks talks; /* of the running calls at servers */
+    struct program_progress programs;
     struct sub_agent_waits waits; /* of the running calls for sub-agents */
     bool is_begun;                /* a call was started */
     bool must_wait;               /* no call may start before a running one has ended */
@@ -47,7 +51,7 @@ static void plan_waiting(struct call_batch *batch)
 static void call_batch_init(struct call_batch *batch, struct agent *agent,
                             const struct index_list *pending)
 {
-    *batch = (struct call_batch){.agent = agent, .pending = pending};
+    *batch = (struct call_batch){.agent = agent, .pending = pending, .programs.agent = agent};
     server_talks_init(&batch->talks, http_wake_fd(agent->direct));
     call_plan_init(&batch->plan, pending->n, conversation_tool_concurrency(&agent->conversation));
     plan_waiting(batch);
@@ -59,6 +63,7 @@ static void call_batch_done(struct call_batch *batch)
     server_talks_cancel(&batch->talks);
     for (size_t i = 0; i < batch->n_running; i++)
         begun_call_done(&batch->running[i].begun);
+    program_progress_done(&batch->programs);
     server_talks_done(&batch->talks);
     call_plan_done(&batch->plan);
 }
@@ -110,6 +115,8 @@ static int start_call(struct call_batch *batch, size_t at, struct error *err)
         return 0;
     planned->progress = CALL_RUNNING;
     batch->running[batch->n_running++] = (struct running_call){begun, at};
+    if (begun.in_sandbox != NULL && begun.is_program)
+        program_progress_add(&batch->programs, batch->pending->items[at]);
     count_open_calls(batch);
     return 0;
 }
@@ -145,14 +152,42 @@ static size_t find_over_at_server(const struct call_batch *batch)
     return batch->n_running;
 }
 
-static bool has_ended_at_server(void *talks)
+static bool has_ended_at_server(void *what)
 {
-    return server_talks_have_over(talks);
+    struct call_batch *batch = what;
+
+    return server_talks_have_over(&batch->talks);
 }
 
-static void cancel_at_servers(void *talks)
+static void cancel_at_servers(void *what)
 {
-    server_talks_cancel(talks);
+    struct call_batch *batch = what;
+
+    server_talks_cancel(&batch->talks);
+}
+
+/* Tells subscribers what the running calls report. */
+static int64_t tell_progress(void *what, struct http_call **request_out)
+{
+    struct call_batch *batch = what;
+    int64_t now_ms = clock_monotonic_ms();
+    int64_t left_ms = program_progress_settle(&batch->programs, now_ms);
+
+    server_talks_see_reports(&batch->talks);
+    for (size_t i = 0; i < batch->n_running; i++) {
+        struct server_call *call = batch->running[i].begun.at_server;
+        int64_t call_ms =
+            call != NULL ? server_call_tell_progress(call, now_ms) : PROGRESS_NEVER_MS;
+
+        left_ms = call_ms < left_ms ? call_ms : left_ms;
+    }
+    *request_out = batch->programs.request;
+    return left_ms;
+}
+
+static struct side_wait side_of(struct call_batch *batch)
+{
+    return (struct side_wait){has_ended_at_server, cancel_at_servers, tell_progress, batch};
 }
 
 /* Waits for the first of the calls to end, of which some are in the sandbox. */
@@ -160,7 +195,7 @@ static int wait_in_sandbox(struct call_batch *batch, size_t *index_out, struct e
 {
     struct sandbox_tool_call *sent[TOOL_CONCURRENCY_MAX] = {NULL};
     size_t at[TOOL_CONCURRENCY_MAX + 1] = {0};
-    const struct side_wait side = {has_ended_at_server, cancel_at_servers, &batch->talks};
+    const struct side_wait side = side_of(batch);
     size_t n = 0;
     size_t index = 0;
     int rc = 0;
@@ -171,7 +206,7 @@ static int wait_in_sandbox(struct call_batch *batch, size_t *index_out, struct e
         sent[n] = batch->running[i].begun.in_sandbox;
         at[n++] = i;
     }
-    batch->agent->side = n < batch->n_running ? &side : NULL;
+    batch->agent->side = &side;
     rc = sandbox_call_wait(batch->agent, sent, n, &index, err);
     batch->agent->side = NULL;
     if (rc < 0)
@@ -182,9 +217,11 @@ static int wait_in_sandbox(struct call_batch *batch, size_t *index_out, struct e
 
 static int wait_for_end(struct call_batch *batch, size_t *index_out, struct error *err)
 {
+    const struct side_wait side = side_of(batch);
+
     if (batch->agent->n_open_calls > 0)
         return wait_in_sandbox(batch, index_out, err);
-    if (server_talks_wait(&batch->talks, batch->agent->control, err) < 0)
+    if (server_talks_wait(&batch->talks, batch->agent->control, &side, err) < 0)
         return -1;
     *index_out = find_over_at_server(batch);
     return 0;
@@ -201,6 +238,7 @@ static int end_call(struct call_batch *batch, struct error *err)
     ended = batch->running[index].begun;
     batch->plan.calls[batch->running[index].at].progress = CALL_OVER;
     batch->must_wait = false;
+    program_progress_remove(&batch->programs, batch->pending->items[batch->running[index].at]);
     batch->n_running--;
     for (size_t i = index; i < batch->n_running; i++)
         batch->running[i] = batch->running[i + 1];

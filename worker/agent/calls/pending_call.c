@@ -271,6 +271,12 @@ static int begin_in_sandbox(struct agent *agent, struct pending_call *call, stru
     return note_begun(agent, call, sandbox_call_begin(agent, call->action, call->tool), err);
 }
 
+static int begin_program(struct agent *agent, struct pending_call *call, struct error *err)
+{
+    call->begun.is_program = true;
+    return note_begun(agent, call, program_call_begin(agent, call->action, call->tool), err);
+}
+
 static int begin_at_server(struct agent *agent, struct pending_call *call, struct error *err)
 {
     CLEANUP(server_call_freep) struct server_call *sent = NULL;
@@ -278,7 +284,7 @@ static int begin_at_server(struct agent *agent, struct pending_call *call, struc
     /* A worker of an older release may have sent it to a program that no sandbox keeps. */
     if (program_call_is_possible(agent, call->tool) &&
         !server_call_is_in_doubt(agent, call->action, call->tool))
-        return note_begun(agent, call, program_call_begin(agent, call->action, call->tool), err);
+        return begin_program(agent, call, err);
     if (server_call_begin(agent, call->talks, call->action, call->tool, &sent, err) < 0)
         return -1;
     if (!server_call_is_running(sent))

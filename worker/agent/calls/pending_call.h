@@ -23,7 +23,8 @@ struct begun_call {
     struct sandbox_tool_call *in_sandbox;
     struct server_call *at_server;
     struct sub_agent_waits waits;
-    bool is_early; /* not begun: see sandbox_call_is_early() */
+    bool is_program; /* in_sandbox is a call of an MCP server there */
+    bool is_early;   /* not begun: see sandbox_call_is_early() */
 };
 
 /* clang-format off */

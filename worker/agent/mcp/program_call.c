@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "base/uuid.h"
 #include "model/tools/agent_tool.h"
+#include "model/tools/mcp.h"
 #include "model/tools/mcp_config.h"
 #include "model/tools/mcp_tools.h"
 #include "worker/agent/core/agent.h"
@@ -18,7 +19,8 @@
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/agent/sandbox/sandbox_call.h"
 
-/* The sandbox ends a call in time; this much later the sandbox is considered hung. */
+/* The sandbox ends a call in time, which progress renews; this much later the sandbox is considered
+ * hung. */
 enum { MARGIN_MS = 60000 };
 
 #define TOOL "mcp"
@@ -67,7 +69,7 @@ struct sandbox_tool_call *program_call_begin(struct agent *agent, size_t action,
                                            .observation_kind = MCP_OBSERVATION_KIND,
                                            .args = args,
                                            .more = more,
-                                           .timeout_ms = timeout_ms + MARGIN_MS};
+                                           .timeout_ms = MCP_CALL_MAX_MS + MARGIN_MS};
 
     json_put(more, "arguments",
              variables_expand(agent, json_object_get(call_action_to_run(agent, action), "data")));

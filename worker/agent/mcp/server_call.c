@@ -12,6 +12,7 @@
 #include "model/tools/agent_tool.h"
 #include "model/tools/mcp_config.h"
 #include "model/tools/mcp_observation.h"
+#include "model/tools/mcp_progress.h"
 #include "model/tools/mcp_tools.h"
 #include "store/conversation/conversation_store.h"
 #include "worker/agent/core/agent.h"
@@ -19,6 +20,8 @@
 #include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
+#include "worker/agent/mcp/progress_notice.h"
+#include "worker/agent/mcp/server_connection.h"
 #include "worker/agent/mcp/server_connections.h"
 #include "worker/agent/mcp/server_talk.h"
 #include "worker/agent/mcp/variables.h"
@@ -38,6 +41,7 @@ struct server_call {
     size_t action;
     struct server_talk talk; /* set once the call is sent */
     bool has_talk;
+    int64_t tell_ms;       /* when its progress may be told next */
     struct strbuf problem; /* why it was not sent; "": it was */
 };
 
@@ -161,6 +165,25 @@ bool server_call_has_new_session(const struct server_call *call)
     return server_connections_keep_sessions(call->agent);
 }
 
+int64_t server_call_tell_progress(struct server_call *call, int64_t now_ms)
+{
+    CLEANUP(talk_report_done) struct talk_report report = {.message = NULL};
+
+    if (!server_call_is_running(call))
+        return PROGRESS_NEVER_MS;
+    if (now_ms < call->tell_ms)
+        return call->tell_ms - now_ms;
+    server_talk_take_report(&call->talk, &report);
+    if (report.message == NULL)
+        return PROGRESS_NEVER_MS;
+    /* It may have new tokens, which nothing else knows yet. */
+    server_connection_hide_config(call->agent, report.server);
+    progress_notice_send(call->agent, call->action,
+                         &(struct mcp_progress){report.done, report.total, report.message});
+    call->tell_ms = now_ms + PROGRESS_NOTICE_MS;
+    return PROGRESS_NEVER_MS;
+}
+
 size_t server_call_action(const struct server_call *call)
 {
     return call->action;
@@ -186,6 +209,7 @@ void server_call_free(struct server_call *call)
     if (server_call_is_running(call))
         server_talks_cancel(call->talk.talks);
     join(call);
+    talk_report_done(&call->talk.report);
     json_decref(call->talk.result);
     json_decref(call->talk.arguments);
     mem_free(call->talk.tool);

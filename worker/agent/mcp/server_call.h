@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -39,6 +40,11 @@ bool server_call_is_in_doubt(const struct agent *agent, size_t action,
 bool server_call_is_running(const struct server_call *call) NONNULL MUST_CHECK;
 /* Whether a running call has its outcome: server_call_end() does not block. */
 bool server_call_is_over(const struct server_call *call) NONNULL MUST_CHECK;
+/*
+ * Tells subscribers of the progress of a running call, unless that was done just now. Returns the
+ * time until it is to be done again, in milliseconds.
+ */
+int64_t server_call_tell_progress(struct server_call *call, int64_t now_ms) NONNULL;
 size_t server_call_action(const struct server_call *call) NONNULL MUST_CHECK;
 /*
  * Waits for the end: *observation_out is a new reference, or *problem_out has the reason why there

@@ -36,7 +36,11 @@ void server_connection_done(struct server_connection *connection)
 
 void server_connection_hide(struct agent *agent, const struct server_connection *connection)
 {
-    const json_t *server = connection->server;
+    server_connection_hide_config(agent, connection->server);
+}
+
+void server_connection_hide_config(struct agent *agent, const json_t *server)
+{
     const json_t *auth = json_object_get(server, "auth");
     const json_t *tokens = json_object_get(json_object_get(auth, "state"), "tokens");
     const char *const values[] = {

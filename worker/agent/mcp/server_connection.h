@@ -72,6 +72,8 @@ int server_connection_read_headers(struct server_connection *connection,
 /* Masks the server's credentials from now on: it may repeat them. */
 void server_connection_hide(struct agent *agent,
                             const struct server_connection *connection) NONNULL;
+/* The same for a configuration. */
+void server_connection_hide_config(struct agent *agent, const json_t *server) NONNULL;
 
 /* Makes a copy for another thread, in the session if one has begun. It is to be joined. */
 void server_connection_copy(struct server_connection *connection,

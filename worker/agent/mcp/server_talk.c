@@ -4,10 +4,15 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
 #include "client/mcp.h"
 #include "client/mcp_session.h"
 #include "model/tools/mcp_config.h"
+#include "model/tools/mcp_progress.h"
 #include "worker/agent/core/run_control.h"
+#include "worker/agent/core/side_wait.h"
 #include "worker/agent/mcp/server_thread.h"
 #include "worker/agent/mcp/server_token.h"
 
@@ -22,15 +27,50 @@ static int open_session(struct server_connection *connection, struct error *err)
     return server_connection_greet(connection, err);
 }
 
+/* Wakes the conversation's thread; from any. */
+static void wake(struct server_talks *talks)
+{
+    const uint64_t one = 1;
+    ssize_t n = 0;
+
+    /* A full eventfd wakes, too. */
+    if (talks->wake_fd >= 0)
+        n = write(talks->wake_fd, &one, sizeof(one));
+    (void)n;
+}
+
+/* Replaces one that was not taken, of which the other thread knows. */
+static void on_progress(void *owner, const struct mcp_progress *progress)
+{
+    struct server_talk *talk = owner;
+    bool is_first = false;
+
+    lock_take(&talk->talks->lock);
+    is_first = talk->report.message == NULL;
+    talk->report.done = progress->done;
+    talk->report.total = progress->total;
+    mem_free(talk->report.message);
+    talk->report.message = mem_dup_text(progress->message);
+    if (is_first) {
+        talk->report.server = json_deep_copy(talk->connection.server);
+        talk->talks->has_report = true;
+        condition_wake_all(&talk->talks->changed);
+    }
+    lock_release(&talk->talks->lock);
+    if (is_first)
+        wake(talk->talks);
+}
+
 static int say(struct server_talk *talk, struct error *err)
 {
     struct server_connection *connection = &talk->connection;
+    const struct mcp_progress_watch watch = {mcp_server_call_ms(connection->server), on_progress,
+                                             talk};
 
     if (open_session(connection, err) < 0)
         return -1;
-    mcp_set_timeout(mcp_session_connection(connection->session),
-                    mcp_server_call_ms(connection->server));
-    return mcp_session_call(connection->session, talk->tool, talk->arguments, &talk->result, err);
+    return mcp_session_call(connection->session, talk->tool, talk->arguments, &watch, &talk->result,
+                            err);
 }
 
 /* After a refusal of the credentials: the server did not look at the call. */
@@ -41,6 +81,13 @@ static int say_with_new_token(struct server_talk *talk, struct error *err)
     if (server_token_replace(connection, err) < 0)
         return -1;
     return say(talk, err);
+}
+
+/* Whether the server may still work on a call that nothing waits for. */
+static bool is_given_up(const struct server_talk *talk, const struct error *err)
+{
+    return err->code == ERROR_TIMEOUT ||
+           (err->code == ERROR_CANCELLED && run_control_stop(talk->control) == STOP_INTERRUPT);
 }
 
 static int call_remote(struct server_talk *talk, struct error *err)
@@ -59,8 +106,7 @@ static int call_remote(struct server_talk *talk, struct error *err)
     }
     if (rc < 0 && err->code == ERROR_STALE)
         err->code = ERROR_UNAVAILABLE;
-    if (rc < 0 && err->code == ERROR_CANCELLED && connection->session != NULL &&
-        run_control_stop(talk->control) == STOP_INTERRUPT)
+    if (rc < 0 && connection->session != NULL && is_given_up(talk, err))
         mcp_session_tell_cancelled(connection->session);
     return rc;
 }
@@ -69,17 +115,11 @@ static int call_remote(struct server_talk *talk, struct error *err)
 
 static void note_end(struct server_talks *talks, struct server_talk *talk)
 {
-    const uint64_t one = 1;
-    ssize_t n = 0;
-
     lock_take(&talks->lock);
     talk->is_over = true;
-    condition_wake_all(&talks->ended);
+    condition_wake_all(&talks->changed);
     lock_release(&talks->lock);
-    /* A full eventfd wakes, too. */
-    if (talks->wake_fd >= 0)
-        n = write(talks->wake_fd, &one, sizeof(one));
-    (void)n;
+    wake(talks);
 }
 
 static void *run(void *context)
@@ -96,13 +136,13 @@ void server_talks_init(struct server_talks *talks, int wake_fd)
 {
     *talks = (struct server_talks){.wake_fd = wake_fd};
     lock_init(&talks->lock);
-    condition_init(&talks->ended);
+    condition_init(&talks->changed);
 }
 
 void server_talks_done(struct server_talks *talks)
 {
     assert(talks->n == 0);
-    condition_done(&talks->ended);
+    condition_done(&talks->changed);
     lock_done(&talks->lock);
 }
 
@@ -152,7 +192,7 @@ void server_talks_cancel(struct server_talks *talks)
     for (size_t i = 0; i < talks->n && !talks->is_cancelled; i++)
         cancel_set(&talks->items[i]->connection.cancel);
     talks->is_cancelled = true;
-    condition_wake_all(&talks->ended);
+    condition_wake_all(&talks->changed);
     lock_release(&talks->lock);
 }
 
@@ -192,17 +232,60 @@ static void cancel_talks(void *talks)
     server_talks_cancel(talks);
 }
 
-int server_talks_wait(struct server_talks *talks, struct run_control *control, struct error *err)
+/* --- reports --- */
+
+void talk_report_done(struct talk_report *report)
 {
+    if (report == NULL)
+        return;
+    mem_free(report->message);
+    json_decref(report->server);
+}
+
+void server_talk_take_report(struct server_talk *talk, struct talk_report *report_out)
+{
+    lock_take(&talk->talks->lock);
+    *report_out = talk->report;
+    talk->report = (struct talk_report){.message = NULL};
+    lock_release(&talk->talks->lock);
+}
+
+void server_talks_see_reports(struct server_talks *talks)
+{
+    lock_take(&talks->lock);
+    talks->has_report = false;
+    lock_release(&talks->lock);
+}
+
+/* Waits until one is over, all are cancelled (either: true), or there are report. */
+static bool wait_once(struct server_talks *talks, int64_t until_ms, bool *is_cancelled_out)
+{
+    bool is_waiting = true;
+    bool have_over = false;
+
+    lock_take(&talks->lock);
+    have_over = have_over_locked(talks);
+    while (!have_over && !talks->is_cancelled && !talks->has_report && is_waiting) {
+        is_waiting = condition_wait_until(&talks->changed, &talks->lock, until_ms);
+        have_over = have_over_locked(talks);
+    }
+    *is_cancelled_out = talks->is_cancelled;
+    lock_release(&talks->lock);
+    return have_over || *is_cancelled_out;
+}
+
+int server_talks_wait(struct server_talks *talks, struct run_control *control,
+                      const struct side_wait *side, struct error *err)
+{
+    struct http_call *none = NULL;
     bool is_cancelled = false;
+    int64_t left_ms = 0;
 
     if (run_control_begin_wait(control, WAIT_TOOL, cancel_talks, talks, err) < 0)
         return -1;
-    lock_take(&talks->lock);
-    while (!have_over_locked(talks) && !talks->is_cancelled)
-        condition_wait(&talks->ended, &talks->lock);
-    is_cancelled = talks->is_cancelled;
-    lock_release(&talks->lock);
+    do
+        left_ms = side->settle(side->what, &none);
+    while (!wait_once(talks, clock_monotonic_ms() + left_ms, &is_cancelled));
     run_control_end_wait(control);
     return is_cancelled ? error_set(err, ERROR_CANCELLED, "The calls were cancelled") : 0;
 }

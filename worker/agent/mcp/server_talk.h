@@ -22,15 +22,25 @@
 
 struct run_control;
 struct server_talk;
+struct side_wait;
 
 /* Calls that run at once. */
 struct server_talks {
-    struct lock lock; /* guards all below, and is_over of the talks */
-    struct condition ended;
-    int wake_fd; /* http_wake_fd() of the conversation's thread */
+    struct lock lock;         /* guards all below, and is_over and report of the talks */
+    struct condition changed; /* a talk has ended, or has reported */
+    int wake_fd;              /* http_wake_fd() of the conversation's thread */
     bool is_cancelled;
+    bool has_report; /* since server_talks_see_reports() */
     struct server_talk *items[TOOL_CONCURRENCY_MAX];
     size_t n;
+};
+
+/* What a running call reports; the newest only. */
+struct talk_report {
+    double done;
+    double total;
+    char *message;  /* NULL: none that was not taken */
+    json_t *server; /* the server's configuration, whose tokens the message may repeat */
 };
 
 struct server_talk {
@@ -41,6 +51,7 @@ struct server_talk {
     json_t *arguments;
     pthread_t thread;
     bool is_over; /* the thread uses nothing any more */
+    struct talk_report report;
     /* the outcome, once it is over */
     json_t *result; /* NULL: it failed */
     struct error failure;
@@ -61,8 +72,16 @@ bool server_talk_is_over(const struct server_talk *talk) NONNULL MUST_CHECK;
 void server_talks_cancel(struct server_talks *talks) NONNULL;
 /* Whether one is over and not joined yet. */
 bool server_talks_have_over(struct server_talks *talks) NONNULL MUST_CHECK;
-/* Waits until one is over. ERROR_CANCELLED, at once, after a stop request. */
+void talk_report_done(struct talk_report *report);
+/* Moves a running talk's report, if it has one, to *report_out, which is empty. */
+void server_talk_take_report(struct server_talk *talk, struct talk_report *report_out) NONNULL;
+/* Before the reports of all talks are taken: a wait ends when more come. */
+void server_talks_see_reports(struct server_talks *talks) NONNULL;
+/*
+ * Waits until one is over, and lets side->settle() take reports in between; its request is not
+ * waited for. ERROR_CANCELLED, at once, after a stop request.
+ */
 int server_talks_wait(struct server_talks *talks, struct run_control *control,
-                      struct error *err) NONNULL MUST_CHECK;
+                      const struct side_wait *side, struct error *err) NONNULL MUST_CHECK;
 
 #endif

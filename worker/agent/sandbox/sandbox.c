@@ -15,6 +15,7 @@
 #include "client/http.h"
 #include "model/agent/hook_match.h"
 #include "model/conversation/worktree.h"
+#include "model/tools/mcp.h"
 #include "model/tools/toolset.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/run_control.h"
@@ -32,6 +33,8 @@
 #define RETRY_FIRST_MS 100
 /* Of the text that says why an action was interrupted. */
 #define REASON_MAX_CHARS 1000
+/* Of the newest reports of all calls that run at once. */
+#define PROGRESS_MAX_BYTES ((size_t)(1024 * 1024))
 /* Acknowledgements per request; the rest is sent at the end of the run. */
 #define ACKNOWLEDGED_TOGETHER 16
 
@@ -276,7 +279,7 @@ int sandbox_wait_action(struct sandbox *sandbox, struct sandbox_action *const *a
 {
     struct sandbox_exchange *exchanges[HTTP_WAIT_MAX] = {NULL};
 
-    assert(n <= HTTP_WAIT_MAX);
+    assert(n < HTTP_WAIT_MAX);
     for (size_t i = 0; i < n; i++)
         exchanges[i] = &actions[i]->exchange;
     return sandbox_http_watch(sandbox->agent, &sandbox->address.endpoint, exchanges, n, index_out,
@@ -349,6 +352,21 @@ int sandbox_ask_begin(struct sandbox *sandbox, const struct sandbox_order *order
     question.is_detached = true;
     if (sandbox_ready(sandbox, err) < 0)
         return -1;
+    return sandbox_http_start(sandbox->agent, &sandbox->address.endpoint, &question, call_out, err);
+}
+
+int sandbox_ask_progress(struct sandbox *sandbox, int64_t after, struct http_call **call_out,
+                         struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    struct sandbox_http_request question = {
+        .method = "GET", .timeout_ms = MCP_CALL_MAX_MS, .max_reply_bytes = PROGRESS_MAX_BYTES};
+
+    if (!sandbox_address_is_known(&sandbox->address))
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox's address is not known");
+    strbuf_appendf(&path, "/conversations/%s/progress?after=%lld",
+                   sandbox->agent->lease.conversation_id.text, (long long)after);
+    question.path = path.text;
     return sandbox_http_start(sandbox->agent, &sandbox->address.endpoint, &question, call_out, err);
 }
 

@@ -85,8 +85,8 @@ bool sandbox_action_is_sent(const struct sandbox_action *action) NONNULL MUST_CH
 /* Before its end: the action continues in the sandbox. */
 void sandbox_action_free(struct sandbox_action *action);
 /*
- * Waits until one of the actions, all of which were sent, can be ended, and gives its index. At
- * most HTTP_WAIT_MAX. ERROR_CANCELLED after a stop request.
+ * Waits until one of the actions, all of which were sent, can be ended, and gives its index. Fewer
+ * than HTTP_WAIT_MAX. ERROR_CANCELLED after a stop request.
  */
 int sandbox_wait_action(struct sandbox *sandbox, struct sandbox_action *const *actions, size_t n,
                         size_t *index_out, struct error *err) NONNULL MUST_CHECK;
@@ -126,6 +126,12 @@ int sandbox_ask_begin(struct sandbox *sandbox, const struct sandbox_order *order
 /* The reply to a call that is over, a new reference. From any thread. */
 int sandbox_ask_read(struct http_call *call, json_t **reply_out,
                      struct error *err) NONNULL MUST_CHECK;
+/*
+ * Starts a request that is over once a call of the conversation's MCP servers in the sandbox has
+ * reported progress with a seq other than `after`; the caller frees it. Does not wait.
+ */
+int sandbox_ask_progress(struct sandbox *sandbox, int64_t after, struct http_call **call_out,
+                         struct error *err) NONNULL MUST_CHECK;
 /*
  * Runs one of deft's own commands immediately, outside the conversation's shells: *answer_out =
  * {"exit_code", "stdout", "stderr"}, a new reference. May run twice. Errors as sandbox_ask().

@@ -33,8 +33,8 @@
     "The sandbox was restarted while this call was in progress, perhaps because it ran out of "    \
     "memory. The call was cut off and did not complete; it was not tried again."
 
-static_assert(TOOL_CONCURRENCY_MAX <= HTTP_WAIT_MAX,
-              "calls that run at once are waited for at once");
+static_assert(TOOL_CONCURRENCY_MAX < HTTP_WAIT_MAX,
+              "calls that run at once are waited for at once, with a request of side work");
 
 struct sandbox_tool_call {
     struct agent *agent;

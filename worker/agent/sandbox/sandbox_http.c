@@ -43,7 +43,8 @@ int sandbox_http_start(const struct agent *agent, const struct sandbox_endpoint 
         .direct = question->is_detached ? NULL : agent->direct,
         .headers = headers,
         .timeout_ms = question->timeout_ms,
-        .max_reply_bytes = REPLY_MAX_BYTES,
+        .max_reply_bytes =
+            question->max_reply_bytes > 0 ? question->max_reply_bytes : REPLY_MAX_BYTES,
     };
 
     strbuf_appendf(&fence, "%lld", (long long)agent->lease.fence);
@@ -216,6 +217,32 @@ static int64_t ms_until_look(struct sandbox_exchange *const *exchanges, size_t n
     return first_ms > now_ms ? first_ms - now_ms : 0;
 }
 
+/* Gives side work its turn; returns the time until the next one. */
+static int64_t settle_side(struct call_group *group, size_t n_own)
+{
+    struct http_call *request = NULL;
+    int64_t left_ms = INT64_MAX;
+
+    group->n = n_own;
+    if (group->side == NULL)
+        return left_ms;
+    left_ms = group->side->settle(group->side->what, &request);
+    if (request != NULL)
+        group->calls[group->n++] = request;
+    return left_ms;
+}
+
+/* Waits until one of the group's calls is over, or the time has passed. */
+static int wait_for_group(const struct agent *agent, struct call_group *group, int64_t ms,
+                          size_t *index_out, struct error *err)
+{
+    if (run_control_begin_wait(agent->control, WAIT_TOOL, cancel_group, group, err) < 0)
+        return -1;
+    *index_out = http_wait_any(agent->direct, group->calls, group->n, ms);
+    run_control_end_wait(agent->control);
+    return 0;
+}
+
 int sandbox_http_watch(const struct agent *agent, const struct sandbox_endpoint *endpoint,
                        struct sandbox_exchange *const *exchanges, size_t n, size_t *index_out,
                        struct error *err)
@@ -224,14 +251,16 @@ int sandbox_http_watch(const struct agent *agent, const struct sandbox_endpoint 
     struct call_group group = {.n = n, .side = side};
     size_t index = n;
 
-    assert(n <= HTTP_WAIT_MAX);
+    assert(n < HTTP_WAIT_MAX);
     for (size_t i = 0; i < n; i++)
         group.calls[i] = exchanges[i]->call;
     while (index == n && (side == NULL || !side->has_ended(side->what))) {
-        if (run_control_begin_wait(agent->control, WAIT_TOOL, cancel_group, &group, err) < 0)
+        int64_t side_ms = settle_side(&group, n);
+        int64_t look_ms = ms_until_look(exchanges, n);
+
+        if (wait_for_group(agent, &group, look_ms < side_ms ? look_ms : side_ms, &index, err) < 0)
             return -1;
-        index = http_wait_any(agent->direct, group.calls, n, ms_until_look(exchanges, n));
-        run_control_end_wait(agent->control);
+        index = index < n ? index : n;
         if (index == n && look_at_due(agent, endpoint, exchanges, n, &index, err) < 0)
             return -1;
     }

@@ -37,8 +37,9 @@ struct sandbox_http_request {
     const char *path;
     const json_t *content; /* NULL: no body */
     int64_t timeout_ms;
-    bool is_watched;  /* path is an action's: waited for by sandbox_http_watch() */
-    bool is_detached; /* another thread waits for the reply */
+    bool is_watched;        /* path is an action's: waited for by sandbox_http_watch() */
+    bool is_detached;       /* another thread waits for the reply */
+    size_t max_reply_bytes; /* 0: those of a result */
 };
 
 /* A watched request on its way. */
@@ -68,9 +69,8 @@ int sandbox_exchange_begin(const struct agent *agent, const struct sandbox_endpo
 void sandbox_exchange_done(struct sandbox_exchange *exchange);
 /*
  * Waits until one of the exchanges, all of which were sent, is over or hangs, and gives its index.
- * At most HTTP_WAIT_MAX. The index is n if the agent's side work has ended first. ERROR_CANCELLED
- * after a stop request, unless sandbox_exchange_end() will
- * say so.
+ * Fewer than HTTP_WAIT_MAX. The index is n if the agent's side work has ended first.
+ * ERROR_CANCELLED after a stop request, unless sandbox_exchange_end() will say so.
  */
 int sandbox_http_watch(const struct agent *agent, const struct sandbox_endpoint *endpoint,
                        struct sandbox_exchange *const *exchanges, size_t n, size_t *index_out,

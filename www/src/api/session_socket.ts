@@ -75,6 +75,7 @@ export class SessionSocket {
     private url(): string {
         const url = new URL(`/agent/sockets/session/${encodeURIComponent(this.conversationId)}`, window.location.href);
         url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+        url.searchParams.set("tool_progress", "true");
         if (this.cursor !== null) url.searchParams.set("after_seq", String(this.cursor));
         return url.toString();
     }

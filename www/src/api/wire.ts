@@ -180,6 +180,8 @@ export type Frame =
           /** If the server is out of order: when it is no longer waited for. */
           gives_up_in_ms?: number;
       }
+    /** How far the tool of a running call says that it is; total: of how much. */
+    | { type: "tool_progress"; action_id: string; progress: number; total?: number; message?: string }
     | { type: "error"; code: string; detail: string };
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -209,6 +211,7 @@ const FRAME_CHECKS: Readonly<Record<Frame["type"], FrameCheck>> = {
     item_started: hasItem,
     item_aborted: hasItem,
     delta: (value) => hasItem(value) && typeof value.content === "string",
+    tool_progress: (value) => typeof value.action_id === "string" && typeof value.progress === "number",
     error: () => true,
 };
 

@@ -63,7 +63,7 @@ interface TimelineProps {
 }
 
 export function Timeline({ session, state, onSent }: TimelineProps) {
-    const { log, status, streams } = state;
+    const { log, status, streams, reports } = state;
     const isEditorShown = state.edit !== null && isHeld(log, state.edit.messageId);
     const outbox = useMemo(() => shownMessages(state.outbox, isEditorShown), [state.outbox, isEditorShown]);
     const [branchId, setBranchId] = useState<string | null>(null);
@@ -105,6 +105,7 @@ export function Timeline({ session, state, onSent }: TimelineProps) {
                             <TimelineRow
                                 key={item.id}
                                 item={item}
+                                report={reports.get(item.id)}
                                 hasTime={beginsMinute(items, i)}
                                 isEdited={state.edit?.messageId === item.id}
                                 actions={actions}

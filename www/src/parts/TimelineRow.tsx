@@ -1,8 +1,10 @@
 import { type ReactNode, memo, useEffect, useRef } from "react";
 import { clockTime, fullTime } from "../model/time";
 import { type Item, type MessageItem, type NoteItem, isSameItem } from "../model/items";
+import type { ToolReport } from "../model/tool_reports";
 import type { Session } from "../state/session";
 import { text } from "../text";
+import { CallReport } from "./CallReport";
 import { Markdown } from "./Markdown";
 import { MessageEditor } from "./MessageEditor";
 import { MessageTools } from "./MessageTools";
@@ -88,6 +90,10 @@ function knotOf(item: Item): string {
     return item.outcome.state === "running" || item.outcome.state === "waiting" ? "live" : "tool";
 }
 
+function isRunning(item: Item): boolean {
+    return item.type === "tool" && item.outcome.state === "running";
+}
+
 /** What can be done with the rows of a timeline; the same object for all of its life. */
 export interface RowActions {
     readonly session: Session;
@@ -97,6 +103,8 @@ export interface RowActions {
 
 interface RowProps {
     item: Item;
+    /** Of a call; shown while it runs. */
+    report?: ToolReport | undefined;
     hasTime: boolean;
     isEdited: boolean;
     actions: RowActions;
@@ -125,7 +133,7 @@ function Tools({ item, actions, isEdited }: RowProps) {
 
 export const TimelineRow = memo(
     function TimelineRow(props: RowProps) {
-        const { item, hasTime, isEdited, actions } = props;
+        const { item, report, hasTime, isEdited, actions } = props;
         return (
             <li className={`row knot-${knotOf(item)}`}>
                 {hasTime && (
@@ -135,6 +143,7 @@ export const TimelineRow = memo(
                 )}
                 <div className="row-body">
                     {isEdited ? <MessageEditor session={actions.session} onSent={actions.onSent} /> : bodyOf(item)}
+                    {report !== undefined && isRunning(item) && <CallReport report={report} />}
                     <Tools {...props} />
                 </div>
             </li>
@@ -143,6 +152,7 @@ export const TimelineRow = memo(
     (before, after) =>
         before.hasTime === after.hasTime &&
         before.isEdited === after.isEdited &&
+        before.report === after.report &&
         before.actions === after.actions &&
         isSameItem(before.item, after.item),
 );

@@ -13,6 +13,7 @@ import { openCalls } from "../model/open_calls";
 import { echoed, reconciled } from "../model/outbox";
 import { retryOf } from "../model/waiting_model";
 import { reduceStreams } from "../model/streams";
+import { reduceReports } from "../model/tool_reports";
 import { text } from "../text";
 import { noteConversation } from "./conversation_list";
 import { Editor } from "./editor";
@@ -185,6 +186,8 @@ export class Session {
     private takeFrame(frame: Frame): void {
         const streams = reduceStreams(this.state.streams, frame);
         if (streams !== this.state.streams) this.change({ streams });
+        const reports = reduceReports(this.state.reports, frame);
+        if (reports !== this.state.reports) this.change({ reports });
         this.takeSign(frame);
         if (frame.type === "sync" && this.state.log.early !== null) void this.readFirstPage();
         if (frame.type === "transient" || frame.type === "durable") this.takeEvent(frame.event);

@@ -6,6 +6,7 @@ import type { Edit } from "../model/edit";
 import { EMPTY_LOG, type EventLog } from "../model/log";
 import type { Outbox } from "../model/outbox";
 import type { Stream } from "../model/streams";
+import { NO_REPORTS, type ToolReports } from "../model/tool_reports";
 import type { ModelChoice } from "../model/trouble";
 import type { Retry } from "../model/waiting_model";
 
@@ -19,6 +20,7 @@ export interface SessionState {
     readonly stats: Stats | undefined;
     readonly log: EventLog;
     readonly streams: readonly Stream[];
+    readonly reports: ToolReports;
     readonly outbox: Outbox;
     /** The message that is being edited. */
     readonly edit: Edit | null;
@@ -46,6 +48,7 @@ export const INITIAL_STATE: SessionState = {
     stats: undefined,
     log: EMPTY_LOG,
     streams: [],
+    reports: NO_REPORTS,
     outbox: [],
     edit: null,
     retry: null,

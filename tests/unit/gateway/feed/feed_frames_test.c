@@ -70,6 +70,39 @@ static void pieces_are_sent_to_their_readers(void **state)
     event_reader_leave(&reader);
 }
 
+/* Its call's event is known, and it says nothing of the model. */
+static void progress_of_tools_is_sent_to_those_that_want_it(void **state)
+{
+    static const struct socket_request wanting = {
+        .kind = SOCKET_SESSION, .after_seq = -2, .wants_tool_progress = true};
+    struct feed_bench *bench = *state;
+    CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
+    struct progress tool = {.item_id = uuid_random(),
+                            .kind = PROGRESS_TOOL,
+                            .anchor_seq = 6,
+                            .text = "half",
+                            .done = 1,
+                            .total = 2};
+    struct fresh_event event = {.seq = 6, .id = tool.item_id, .body = "{}", .body_len = 2};
+    struct event_reader reader;
+    struct event_reader other;
+
+    begin_at_5(bench, &reader, &wanting);
+    begin_at_5(bench, &other, &session);
+    stream_take_event(reader.stream, &event);
+    say(&bench->conversation_id, tool, &lines);
+    feed_take_progress(&bench->feed, lines.text);
+    expect(&reader, "\"durable\"");
+    expect(&reader, "\"message\":\"half\"");
+    expect(&reader, NULL);
+    expect(&other, "\"durable\"");
+    expect(&other, NULL);
+    assert_int_equal(model_waits_heard_ms(bench->feed.model_waits, bench->conversation_id.text),
+                     -1);
+    event_reader_leave(&other);
+    event_reader_leave(&reader);
+}
+
 static void pieces_end_with_their_event(void **state)
 {
     struct feed_bench *bench = *state;
@@ -412,6 +445,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(pieces_are_sent_to_their_readers),
+        TEST(progress_of_tools_is_sent_to_those_that_want_it),
         TEST(pieces_end_with_their_event),
         TEST(pieces_are_counted_on),
         TEST(streams_are_warm_after_each_use),

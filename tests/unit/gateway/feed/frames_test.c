@@ -109,6 +109,37 @@ static void pieces_wait_for_their_anchor(void **state)
     delta_buffer_free(talk.log);
 }
 
+/* Only who has asked for it gets it; an item that is open stays so. */
+static void progress_of_tools_is_for_those_that_want_it(void **state)
+{
+    struct talk talk = begin_talk();
+    struct delta_cursor wants = {.n_seen = 7, .wants_tool_progress = true};
+    struct delta_cursor session = {.n_seen = 7};
+    struct delta_cursor events = {.n_seen = 9, .wants_tool_progress = true};
+    const struct progress tool = {.item_id = talk.item,
+                                  .kind = PROGRESS_TOOL,
+                                  .anchor_seq = 6,
+                                  .text = "half",
+                                  .done = 2,
+                                  .total = 4};
+
+    (void)state;
+    delta_buffer_add(talk.log, &tool, 5);
+    add(&talk, PROGRESS_TEXT, 1, "more");
+    for (size_t i = 0; i < 2; i++) {
+        struct delta_cursor *cursor = i == 0 ? &wants : &session;
+
+        expect_frame(delta_buffer_next(talk.log, cursor, 5, FORM_SESSION), "item_started");
+        expect_frame(delta_buffer_next(talk.log, cursor, 5, FORM_SESSION), "hello");
+        assert_null(delta_buffer_next(talk.log, cursor, 5, FORM_SESSION));
+    }
+    expect_frame(delta_buffer_next(talk.log, &wants, 6, FORM_SESSION), "\"tool_progress\"");
+    expect_frame(delta_buffer_next(talk.log, &wants, 6, FORM_SESSION), "more");
+    expect_frame(delta_buffer_next(talk.log, &session, 6, FORM_SESSION), "more");
+    expect_frame(delta_buffer_next(talk.log, &events, 6, FORM_EVENT), "more");
+    delta_buffer_free(talk.log);
+}
+
 static void who_comes_late_sees_no_part_of_an_item(void **state)
 {
     struct talk talk = begin_talk();
@@ -402,6 +433,7 @@ int main(void)
         cmocka_unit_test(the_newest_events_are_kept),
         cmocka_unit_test(large_events_push_the_others_out),
         cmocka_unit_test(pieces_wait_for_their_anchor),
+        cmocka_unit_test(progress_of_tools_is_for_those_that_want_it),
         cmocka_unit_test(who_comes_late_sees_no_part_of_an_item),
         cmocka_unit_test(an_item_that_became_an_event_is_not_aborted),
         cmocka_unit_test(another_item_ends_the_one_before),

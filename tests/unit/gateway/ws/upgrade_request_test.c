@@ -26,6 +26,7 @@ static struct upgrade_fields request_of(const char *path)
                                    .resend_mode = "",
                                    .after_timestamp = "",
                                    .after_seq = "",
+                                   .tool_progress = "",
                                    .credential = "",
                                    .address = ""};
 }
@@ -52,6 +53,10 @@ static void requests_say_what_is_wanted(void **state)
     assert_int_equal(upgrade.request.after_seq, -1);
     assert_string_equal(upgrade.request.address, "192.0.2.7");
     assert_false(upgrade.has_credential);
+    assert_false(upgrade.request.wants_tool_progress);
+    session.tool_progress = "1";
+    assert_int_equal(read_request(&session, &upgrade), 0);
+    assert_true(upgrade.request.wants_tool_progress);
     events.resend_mode = "since";
     events.after_timestamp = "2026-01-15T10:30:00Z";
     events.credential = "session " HASH;

@@ -80,6 +80,18 @@ static void lines_have_what_their_kind_needs(void **state)
     assert_line(&progress, "{'item': '" ITEM "', 'kind': 'item_aborted', 'attempt': 2, 'order': 0,"
                            " 'anchor': 7, 'text': 'timeout', 'attempts': 1, 'retry_in_ms': 800,"
                            " 'gives_up_in_ms': 9000}");
+    progress = (struct progress){.conversation_id = {CONVERSATION},
+                                 .item_id = {ITEM},
+                                 .kind = PROGRESS_TOOL,
+                                 .anchor_seq = 7,
+                                 .text = "half",
+                                 .done = 0.5};
+    assert_line(&progress, "{'item': '" ITEM "', 'kind': 'tool_progress', 'attempt': 0,"
+                           " 'order': 0, 'anchor': 7, 'text': 'half', 'progress': 0.5}");
+    progress.total = 1.5;
+    assert_line(&progress, "{'item': '" ITEM "', 'kind': 'tool_progress', 'attempt': 0,"
+                           " 'order': 0, 'anchor': 7, 'text': 'half', 'progress': 0.5,"
+                           " 'total': 1.5}");
 }
 
 static void a_line_reads_back(void **state)
@@ -87,7 +99,7 @@ static void a_line_reads_back(void **state)
     static const char text[] =
         "{\"item\":\"" ITEM "\",\"kind\":\"item_aborted\",\"attempt\":2,\"order\":3,\"anchor\":4,"
         "\"text\":\"t\",\"chunk\":\"c\",\"attempts\":5,\"retry_in_ms\":6,"
-        "\"gives_up_in_ms\":7}";
+        "\"gives_up_in_ms\":7,\"progress\":0.5,\"total\":8}";
     json_auto_t *json = NULL;
     struct progress progress = {.conversation_id = {CONVERSATION}};
     struct error err = ERROR_INIT;
@@ -105,6 +117,7 @@ static void a_line_reads_back(void **state)
     assert_int_equal(progress.n_attempts, 5);
     assert_int_equal(progress.retry_in_ms, 6);
     assert_int_equal(progress.gives_up_in_ms, 7);
+    assert_true(progress.done == 0.5 && progress.total == 8);
 }
 
 static void each_kind_reads_back_and_the_rest_has_defaults(void **state)
@@ -117,6 +130,7 @@ static void each_kind_reads_back_and_the_rest_has_defaults(void **state)
         {"{\"item\":\"" ITEM "\",\"kind\":\"text\"}", PROGRESS_TEXT},
         {"{\"item\":\"" ITEM "\",\"kind\":\"reasoning\"}", PROGRESS_REASONING},
         {"{\"item\":\"" ITEM "\",\"kind\":\"item_aborted\"}", PROGRESS_ABORTED},
+        {"{\"item\":\"" ITEM "\",\"kind\":\"tool_progress\"}", PROGRESS_TOOL},
     };
 
     (void)state;
@@ -217,6 +231,19 @@ static void assert_frame(const struct progress *progress, const char *expected)
     assert_json_is(json, expected);
 }
 
+static void frames_of_tools_name_the_call(void **state)
+{
+    struct progress progress = {
+        .item_id = {ITEM}, .kind = PROGRESS_TOOL, .anchor_seq = 7, .text = "", .done = 0.5};
+
+    (void)state;
+    assert_frame(&progress, "{'type': 'tool_progress', 'action_id': '" ITEM "', 'progress': 0.5}");
+    progress.total = 1.5;
+    progress.text = "half";
+    assert_frame(&progress, "{'type': 'tool_progress', 'action_id': '" ITEM
+                            "', 'progress': 0.5, 'total': 1.5, 'message': 'half'}");
+}
+
 static void frames_have_what_their_kind_needs(void **state)
 {
     struct progress progress = delta("abc");
@@ -287,6 +314,7 @@ int progress_tests(void)
         cmocka_unit_test(each_kind_reads_back_and_the_rest_has_defaults),
         cmocka_unit_test(damaged_lines_are_refused),
         cmocka_unit_test(a_line_is_split_into_its_chunks),
+        cmocka_unit_test(frames_of_tools_name_the_call),
         cmocka_unit_test(frames_have_what_their_kind_needs),
         cmocka_unit_test(a_delta_is_also_an_event),
     };

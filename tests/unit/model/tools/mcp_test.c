@@ -1,5 +1,7 @@
 #include "model/tools/mcp.h"
 
+#include <string.h>
+
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -23,10 +25,64 @@ static void messages_have_the_protocols_form(void **state)
     assert_json_is(first, "{'jsonrpc': '2.0', 'id': 2, 'method': 'tools/list', 'params': {}}");
     assert_json_is(
         next, "{'jsonrpc': '2.0', 'id': 3, 'method': 'tools/list', 'params': {'cursor': 'c'}}");
-    assert_json_is(bare, "{'jsonrpc': '2.0', 'id': 4, 'method': 'tools/call',"
-                         " 'params': {'name': 't', 'arguments': {}}}");
-    assert_json_is(call, "{'jsonrpc': '2.0', 'id': 5, 'method': 'tools/call',"
-                         " 'params': {'name': 't', 'arguments': {'a': 1}}}");
+    assert_json_is(bare,
+                   "{'jsonrpc': '2.0', 'id': 4, 'method': 'tools/call',"
+                   " 'params': {'name': 't', '_meta': {'progressToken': 4}, 'arguments': {}}}");
+    assert_json_is(
+        call, "{'jsonrpc': '2.0', 'id': 5, 'method': 'tools/call',"
+              " 'params': {'name': 't', '_meta': {'progressToken': 5}, 'arguments': {'a': 1}}}");
+}
+
+static void only_requests_are_answered(void **state)
+{
+#define REFUSED(id)                                                                                \
+    "{'jsonrpc': '2.0', 'id': " id                                                                 \
+    ", 'error': {'code': -32601, 'message': 'The client does not offer this'}}"
+    static const struct {
+        const char *message;
+        const char *answer; /* NULL: none */
+    } cases[] = {
+        {"{'id': 1, 'method': 'ping'}", "{'jsonrpc': '2.0', 'id': 1, 'result': {}}"},
+        {"{'id': 'a', 'method': 'ping'}", "{'jsonrpc': '2.0', 'id': 'a', 'result': {}}"},
+        {"{'id': 2, 'method': 'elicitation/create', 'params': {'message': 'who?'}}", REFUSED("2")},
+        {"{'id': 3, 'method': 'sampling/createMessage', 'params': {}}", REFUSED("3")},
+        {"{'id': 'b', 'method': 'roots/list'}", REFUSED("'b'")},
+        {"{'method': 'notifications/cancelled', 'params': {'requestId': 1}}", NULL},
+        {"{'method': 'ping'}", NULL},
+        {"{'id': null, 'method': 'ping'}", NULL},
+        {"{'id': 1.5, 'method': 'ping'}", NULL},
+        {"{'id': ['a'], 'method': 'ping'}", NULL},
+        {"{'id': 1, 'method': 7}", NULL},
+        {"{'id': 1, 'result': {}}", NULL},
+        {"[]", NULL},
+    };
+#undef REFUSED
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_auto_t *message = json_of(cases[i].message);
+        json_auto_t *answer = mcp_answer(message);
+
+        if (cases[i].answer == NULL)
+            assert_null(answer);
+        else
+            assert_json_is(answer, cases[i].answer);
+    }
+}
+
+static void longer_text_is_no_id(void **state)
+{
+    (void)state;
+    for (size_t len = 1000; len <= 1001; len++) {
+        json_auto_t *message = json_of("{'method': 'ping'}");
+        json_auto_t *answer = NULL;
+        char id[1002] = "";
+
+        memset(id, 'x', len);
+        json_put_text(message, "id", id);
+        answer = mcp_answer(message);
+        assert_int_equal(answer != NULL, len == 1000);
+    }
 }
 
 static void a_reply_has_a_result_or_a_reason(void **state)
@@ -112,8 +168,10 @@ static void a_program_is_told_what_is_wanted(void **state)
     assert_json_is(list, "['initialize', 'notifications/initialized', 'tools/list']");
     assert_json_is(both, "['initialize', 'notifications/initialized', 'tools/list', 'tools/call']");
     assert_int_equal(json_array_size(call), 3);
-    assert_json_is(json_array_get(call, 2), "{'jsonrpc': '2.0', 'id': 3, 'method': 'tools/call',"
-                                            " 'params': {'name': 't', 'arguments': {'a': 1}}}");
+    assert_json_is(
+        json_array_get(call, 2),
+        "{'jsonrpc': '2.0', 'id': 3, 'method': 'tools/call',"
+        " 'params': {'name': 't', '_meta': {'progressToken': 3}, 'arguments': {'a': 1}}}");
 }
 
 #define GREETING "{'id': 1, 'result': {'protocolVersion': '2025-06-18'}}"
@@ -171,6 +229,8 @@ int mcp_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_have_the_protocols_form),
+        cmocka_unit_test(only_requests_are_answered),
+        cmocka_unit_test(longer_text_is_no_id),
         cmocka_unit_test(a_reply_has_a_result_or_a_reason),
         cmocka_unit_test(tools_with_a_name_are_added),
         cmocka_unit_test(a_cancellation_names_the_request),

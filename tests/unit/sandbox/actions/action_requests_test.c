@@ -95,7 +95,7 @@ static void waiters_of_an_action_are_bounded(void **state)
     for (size_t i = 1; i < MAX_WAITERS; i++)
         clients[i] = bench_send(bench, "GET /actions/a1?wait=1", CALLS_HEADERS, NULL);
     assert_answers(bench, "GET /actions/a1?wait=1", CALLS_HEADERS, NULL, 429, "detail",
-                   "\"too many requests are waiting for this action\"");
+                   "\"too many requests are waiting for this\"");
     /* One that has gone leaves its place. */
     fd_close(&clients[1]);
     assert_answers(bench, "GET /alive", "", NULL, 200, "status", "\"ok\"");

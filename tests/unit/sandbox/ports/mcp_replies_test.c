@@ -24,11 +24,54 @@ static void replies_are_told_in_order(void **state)
     CLEANUP(bench_reply_done) struct bench_reply reply =
         talk(bench,
              "read a; echo banner; echo '{\"id\":9}'; echo '{\"id\":1,\"method\":\"ping\"}';"
-             "echo '{\"id\":1,\"result\":1}'; read b; read c; echo \"{\\\"id\\\":2,\\\"b\\\":$b}\"",
+             "read p; echo '{\"id\":1,\"result\":1}'; read b; read c; echo "
+             "\"{\\\"id\\\":2,\\\"b\\\":$b}\"",
              "[{\"id\":1},{\"method\":\"told\"},{\"id\":2}]", "");
 
     assert_reply(reply, 200, "",
                  "{\"replies\":[{\"id\":1,\"result\":1},{\"id\":2,\"b\":{\"method\":\"told\"}}]}");
+}
+
+/* It waits for the answers, and answers what it was sent once it has them. */
+static void questions_before_a_reply_are_answered(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply reply =
+        talk(bench,
+             "read a; echo '{\"id\":1,\"method\":\"ping\"}'; read b;"
+             "echo '{\"id\":\"e\",\"method\":\"elicitation/create\"}'; read c;"
+             "echo '{\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1}}';"
+             "echo \"{\\\"id\\\":1,\\\"result\\\":[$b,$c]}\"",
+             "[{\"id\":1}]", "");
+
+    assert_reply(reply, 200, "replies[0].result",
+                 "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}},"
+                 "{\"jsonrpc\":\"2.0\",\"id\":\"e\",\"error\":{\"code\":-32601,\"message\":"
+                 "\"The client does not offer this\"}}]");
+}
+
+static void program_that_asks_without_end_is_ended(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(bench_reply_done) struct bench_reply reply =
+        talk(bench, "yes '{\"id\":1,\"method\":\"ping\"}'", "[{\"id\":1}]", "");
+
+    assert_reply(reply, 400, "detail", "\"The program asks the client too much\"");
+}
+
+static void program_that_reads_nothing_is_an_error(void **state)
+{
+    enum { LARGE = 200000 };
+    struct action_bench *bench = *state;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(bench_reply_done) struct bench_reply reply = {0, STRBUF_INIT, STRBUF_INIT};
+
+    strbuf_appendf(&body,
+                   "{\"command\":\"sleep\",\"args\":[\"1000\"],\"timeout_ms\":300,"
+                   "\"messages\":[{\"id\":1,\"x\":\"%0*d\"}]}",
+                   LARGE, 0);
+    reply = bench_receive(bench, bench_send_bytes(bench, "POST /programs/talk", "", &body));
+    assert_reply(reply, 504, "detail", "\"The program does not read its input\"");
 }
 
 static void program_gets_arguments_folder_and_variables(void **state)
@@ -177,6 +220,9 @@ int mcp_replies_tests(void)
 {
     const struct CMUnitTest tests[] = {
         BENCH_TEST(replies_are_told_in_order),
+        BENCH_TEST(questions_before_a_reply_are_answered),
+        BENCH_TEST(program_that_asks_without_end_is_ended),
+        BENCH_TEST(program_that_reads_nothing_is_an_error),
         BENCH_TEST(program_gets_arguments_folder_and_variables),
         BENCH_TEST(pages_of_a_list_are_turned),
         BENCH_TEST(pages_are_bounded),

@@ -1,11 +1,13 @@
 #include "worker/mcp/called.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "model/tools/mcp_tools.h"
 #include "support/json_path.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
+#include "worker/agent/core/side_wait.h"
 #include "worker/agent/mcp/server_call.h"
 #include "worker/agent/mcp/server_talk.h"
 #include "worker/mcp/mcp_test.h"
@@ -53,6 +55,39 @@ void called_end(struct called *called)
         test_server_stop(called->server);
 }
 
+static bool has_ended(void *talks)
+{
+    return server_talks_have_over(talks);
+}
+
+static void cancel(void *talks)
+{
+    server_talks_cancel(talks);
+}
+
+struct settled {
+    struct server_call *call;
+    struct server_talks *talks;
+    struct called *called;
+};
+
+static int64_t settle(void *what, struct http_call **request_out)
+{
+    struct settled *settled = what;
+    int64_t left_ms = 0;
+    int64_t again_ms = 0;
+
+    *request_out = NULL;
+    server_talks_see_reports(settled->talks);
+    if (settled->called->settled != NULL)
+        settled->called->settled(settled->called);
+    left_ms = server_call_tell_progress(settled->call, clock_monotonic_ms());
+    again_ms = server_call_tell_progress(settled->call, clock_monotonic_ms());
+    if (again_ms < left_ms)
+        settled->called->again_ms = again_ms;
+    return left_ms;
+}
+
 /* As call_batch.c does. */
 static int begin_and_wait(struct called *called, struct server_talks *talks,
                           struct server_call **call_out)
@@ -63,7 +98,10 @@ static int begin_and_wait(struct called *called, struct server_talks *talks,
         return -1;
     if (!server_call_is_running(*call_out))
         return 0;
-    return server_talks_wait(talks, agent->control, &called->err);
+    return server_talks_wait(
+        talks, agent->control,
+        &(struct side_wait){has_ended, cancel, settle, &(struct settled){*call_out, talks, called}},
+        &called->err);
 }
 
 static int begin_and_end(struct called *called)

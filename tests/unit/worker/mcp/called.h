@@ -5,6 +5,7 @@
 #define DEFT_TESTS_UNIT_WORKER_MCP_CALLED_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -29,6 +30,9 @@ struct called {
     struct strbuf problem;
     struct error err;
     int rc;
+    void (*settled)(struct called *called); /* before its progress is told; NULL: nothing */
+    int n_settled;
+    int64_t again_ms; /* until it may be told again, after the first time that it was */
 };
 
 /* The server gives those replies; NULL: the test names a server of its own. */

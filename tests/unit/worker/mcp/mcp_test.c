@@ -26,6 +26,7 @@ int main(int argc, char **argv)
     (void)argc;
     test_need_postgres(argv);
     return variables_tests() + ended_sessions_tests() + program_call_tests() +
-           server_listing_tests() + server_call_tests() + server_token_tests() +
-           project_servers_tests() + stream_call_tests();
+           program_progress_tests() + server_listing_tests() + server_call_tests() +
+           server_progress_tests() + server_token_tests() + project_servers_tests() +
+           stream_call_tests();
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -410,6 +411,8 @@ static int ask(const struct outgoing *outgoing, struct answer_reader *reader,
     if (send_request(outgoing, http_out, &why) < 0)
         return llm_error_from_transport(llm_error, &why);
     llm_call_watch(outgoing->call, *http_out);
+    if (outgoing->request->releases_stack)
+        process_release_stack();
     rc = read_answer(*http_out, reader, llm_error);
     llm_call_watch(outgoing->call, NULL);
     return rc;

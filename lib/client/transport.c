@@ -95,12 +95,12 @@ static struct http_call *next_command(struct http *http, unsigned *commands_out)
 /* --- buffers --- */
 
 /*
- * From 8.0 on this is left to libcurl: releases since 8.7 have one such buffer for all handles. In
- * 7.88, which Debian 12 has, each handle keeps its own until the reply's end; setting its size
- * again frees it, which is safe when all of it was sent (lib/setopt.c there:
- * CURLOPT_UPLOAD_BUFFERSIZE).
+ * In libcurl 7.88, which Debian 12 has, each handle keeps its send buffer until the reply's end.
+ * Setting its size again frees it (lib/setopt.c there), which is safe once all of it was sent,
+ * though the manual forbids it during a transfer: so only there. From 8.0 on it is left to libcurl.
+ * Decision: docs/decisions/0109-memory-of-parked-calls.md
  */
-enum { CURL_KEEPS_NO_BUFFER = 0x080000 };
+enum { CURL_FREES_BUFFERS = 0x080000 };
 
 void transport_note_read(struct http_call *call)
 {
@@ -522,7 +522,7 @@ int transport_start(struct http *http, struct error *err)
 {
     http->timer_ms = HTTP_NEVER;
     http->expiry_ms = HTTP_NEVER;
-    http->frees_buffers = curl_version_info(CURLVERSION_NOW)->version_num < CURL_KEEPS_NO_BUFFER;
+    http->frees_buffers = curl_version_info(CURLVERSION_NOW)->version_num < CURL_FREES_BUFFERS;
     if (open_parts(http, err) < 0 || start_thread(http, err) < 0) {
         close_parts(http);
         return -1;

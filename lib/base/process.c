@@ -3,8 +3,10 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -19,6 +21,8 @@
 
 /* Each heap keeps its peak size, and the allocator would create eight per processor. */
 #define HEAPS_MAX 2
+/* More than the frames of process_release_stack() and of what it calls take. */
+#define OWN_FRAME_BYTES ((uintptr_t)1024)
 
 static void append_help(const struct process *process, struct strbuf *out)
 {
@@ -111,6 +115,22 @@ int process_open_stop(int *fd_out, struct error *err)
         return error_set(err, ERROR_INTERNAL, "signals cannot be set up");
     *fd_out = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     return *fd_out < 0 ? error_set(err, ERROR_UNAVAILABLE, "signalfd: %m") : 0;
+}
+
+void process_release_stack(void)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    pthread_attr_t attr;
+    void *lowest = NULL;
+    size_t size = 0;
+    uintptr_t end = 0;
+
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return;
+    end = ((uintptr_t)__builtin_frame_address(0) - OWN_FRAME_BYTES) & ~(page - 1);
+    if (pthread_attr_getstack(&attr, &lowest, &size) == 0 && end > (uintptr_t)lowest)
+        (void)madvise(lowest, end - (uintptr_t)lowest, MADV_DONTNEED);
+    (void)pthread_attr_destroy(&attr);
 }
 
 void process_bound_heaps(int large_bytes)

@@ -49,4 +49,12 @@ int process_open_stop(int *fd_out, struct error *err) NONNULL MUST_CHECK;
  */
 void process_bound_heaps(int large_bytes);
 
+/*
+ * Returns what the calling thread's stack has held below its present depth to the kernel: the pages
+ * that a deep call has touched stay the thread's until its end otherwise. Costs a system call, and
+ * a page fault for each page that is used again: for threads that wait for long, in great numbers.
+ * Only for threads made by pthread_create().
+ */
+void process_release_stack(void);
+
 #endif

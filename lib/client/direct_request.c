@@ -97,7 +97,7 @@ bool direct_request_is_possible(const struct http_request *request,
 
 static bool has_body(const struct http_request *request)
 {
-    return request->body != NULL || text_equal(request->method, "POST");
+    return request->body != NULL || request->given_body != NULL;
 }
 
 void direct_request_append_head(const struct http_request *request,
@@ -113,11 +113,11 @@ void direct_request_append_head(const struct http_request *request,
     strbuf_append(out, "\r\nUser-Agent: deft\r\nAccept: */*\r\n");
     for (; header != NULL && header->name != NULL; header++)
         strbuf_appendf(out, "%s: %s\r\n", header->name, header->value);
-    if (type == NULL && request->body != NULL)
+    if (type == NULL && has_body(request))
         type = "application/json";
     if (type != NULL)
         strbuf_appendf(out, "Content-Type: %s\r\n", type);
-    if (has_body(request))
+    if (has_body(request) || text_equal(request->method, "POST"))
         strbuf_appendf(out, "Content-Length: %zu\r\n", request->body_len);
     strbuf_append(out, "\r\n");
 }

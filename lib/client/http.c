@@ -90,10 +90,13 @@ static struct http_call *http_call_new(struct http *http, const struct http_requ
     call->active_ms = clock_monotonic_ms();
     call->deadline_ms =
         request->timeout_ms > 0 ? call->active_ms + request->timeout_ms : HTTP_NEVER;
-    if (request->body != NULL) {
+    call->is_body_given = request->given_body != NULL && request->body_len > 0;
+    if (request->given_body != NULL)
+        call->request_body = request->given_body;
+    else if (request->body != NULL)
         call->request_body = mem_dup_bytes(request->body, request->body_len);
+    if (call->request_body != NULL)
         call->request_body_len = request->body_len;
-    }
     call->error = (struct error)ERROR_INIT;
     call->reply_headers = (struct strbuf)STRBUF_INIT;
     call->body = (struct strbuf)STRBUF_INIT;
@@ -135,15 +138,17 @@ static int start_in_transport(struct http_call *call, const struct http_request 
 int http_start(struct http *http, const struct http_request *request, struct http_call **call_out,
                struct error *err)
 {
-    struct http_call *call = NULL;
+    struct http_call *call = http_call_new(http, request);
     struct direct_target target = {.path = NULL};
+    int rc = 0;
 
     if (request->address_of == ADDRESS_UNSTATED)
-        return error_set(err, ERROR_INTERNAL, "the call does not say who chose its address");
-    call = http_call_new(http, request);
-    if (request->direct != NULL && direct_request_is_possible(request, &target)) {
+        rc = error_set(err, ERROR_INTERNAL, "the call does not say who chose its address");
+    else if (request->direct != NULL && direct_request_is_possible(request, &target))
         start_direct(call, request, &target);
-    } else if (start_in_transport(call, request, err) < 0) {
+    else
+        rc = start_in_transport(call, request, err);
+    if (rc < 0) {
         http_call_destroy(call);
         return -1;
     }
@@ -399,6 +404,16 @@ bool http_is_unreached(struct http_call *call)
     is_unreached = call->is_unreached;
     lock_release(&call->lock);
     return is_unreached;
+}
+
+bool http_has_lost_body(struct http_call *call)
+{
+    bool has_lost = false;
+
+    lock_take(&call->lock);
+    has_lost = call->has_lost_body;
+    lock_release(&call->lock);
+    return has_lost;
 }
 
 bool http_is_unproven(struct http_call *call)

@@ -60,6 +60,12 @@ struct http_request {
     struct direct_connections *direct; /* the calling thread's, for plain calls; NULL: none */
     const struct http_header *headers; /* ends with a NULL name; NULL: none */
     const char *body;                  /* copied; NULL: none */
+    /*
+     * Instead of `body`, from mem_alloc(): the call takes it over, also if it cannot be started,
+     * and frees it when libcurl has read it. If the connection then ends before the reply, libcurl
+     * cannot repeat the request: see http_has_lost_body(). A direct call keeps it until its end.
+     */
+    char *given_body;
     size_t body_len;
     const char *content_type;      /* NULL: application/json when there is a body */
     int64_t timeout_ms;            /* whole call; 0: none */
@@ -137,6 +143,12 @@ void http_call_drain(struct http_call *call) NONNULL;
  * request can have reached it.
  */
 bool http_is_unreached(struct http_call *call) NONNULL MUST_CHECK;
+/*
+ * Whether the call failed only because its given_body was freed: a connection that had been used
+ * before ended without a byte of a reply, and with the body libcurl would have sent the request
+ * again. The caller may do so.
+ */
+bool http_has_lost_body(struct http_call *call) NONNULL MUST_CHECK;
 /* Whether the call failed because the server at the address does not have proof_key. */
 bool http_is_unproven(struct http_call *call) NONNULL MUST_CHECK;
 /* The reply's status, or 0 before it; with `stream` known after the first http_call_read(). */

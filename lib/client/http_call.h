@@ -32,6 +32,8 @@ struct direct_connection;
 #define HTTP_NEVER INT64_MAX
 /* Bytes buffered for a slow reader or a slow connection before the other side is paused. */
 #define HTTP_WINDOW_BYTES ((size_t)(128 * 1024))
+/* libcurl's buffer for bytes to send. */
+#define HTTP_SEND_BUFFER_BYTES 16384L
 /* Time to read the rest of a reply that its caller no longer wants. */
 #define HTTP_DRAIN_MS 500
 
@@ -40,8 +42,9 @@ struct http_call {
     struct direct_connections *direct; /* drives the call; NULL: the transport's thread does */
     CURL *easy;                        /* NULL for a direct call */
     struct curl_slist *headers;
-    char *request_body;
+    char *request_body; /* NULL also when the driver has freed a given one */
     size_t request_body_len;
+    bool is_body_given; /* may be freed when libcurl has read it; not for a direct call */
     int64_t idle_timeout_ms;
     size_t max_reply_bytes;
     bool allow_private;
@@ -71,6 +74,9 @@ struct http_call {
     int64_t active_ms;                /* last time a byte moved */
     curl_off_t n_moved;               /* bytes sent, as of the last check */
     size_t n_received;
+    size_t n_given;                     /* bytes of a given body that libcurl has read */
+    LIST_ENTRY(http_call) sending_rest; /* in the transport's list, if is_sending_rest */
+    bool is_sending_rest;               /* libcurl has the last of a given body in its buffer */
     char why[CURL_ERROR_SIZE];
 
     /* used by the caller's thread only, for a direct call */
@@ -85,6 +91,7 @@ struct http_call {
     int done_fd; /* 0: none; its owner may close it once the call is freed */
     bool is_unreached;
     bool is_unproven;
+    bool has_lost_body;
     struct error error; /* code NONE: success */
     long status;
     struct strbuf reply_headers;

@@ -1,5 +1,6 @@
 /* Configures the libcurl handle of a call: options, callbacks and headers (see http_call.h). */
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -7,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "client/address_filter.h"
 #include "client/http.h"
@@ -17,7 +19,6 @@
  * Small, because a worker holds hundreds of waiting calls; SSL_read() returns at most 16 KB anyway.
  */
 #define RECEIVE_BUFFER_BYTES 4096L
-#define SEND_BUFFER_BYTES 16384L
 #define CONNECT_TIMEOUT_MS 15000L
 
 /* --- libcurl callbacks, on the transport's thread --- */
@@ -66,6 +67,39 @@ static size_t on_send(char *buffer, size_t one, size_t size, void *context)
     }
     lock_release(&call->lock);
     return n;
+}
+
+/* A given body is freed with its last byte: no call but the retry of this one would need it. */
+static size_t on_read_given(char *buffer, size_t one, size_t size, void *context)
+{
+    struct http_call *call = context;
+    size_t n = call->request_body_len - call->n_given;
+
+    if (n > one * size)
+        n = one * size;
+    if (n > 0)
+        memcpy(buffer, call->request_body + call->n_given, n);
+    call->n_given += n;
+    if (n > 0 && call->n_given == call->request_body_len) {
+        mem_free(TAKE_PTR(call->request_body));
+        transport_note_read(call);
+    }
+    return n;
+}
+
+/* Called before libcurl sends the request again, on another connection. */
+static int on_seek_given(void *context, curl_off_t offset, int origin)
+{
+    struct http_call *call = context;
+
+    if (call->request_body != NULL && offset == 0 && origin == SEEK_SET) {
+        call->n_given = 0;
+        return CURL_SEEKFUNC_OK;
+    }
+    lock_take(&call->lock);
+    call->has_lost_body = true;
+    lock_release(&call->lock);
+    return CURL_SEEKFUNC_FAIL;
 }
 
 static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
@@ -125,7 +159,7 @@ static const struct {
     {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
     {CURLOPT_TCP_KEEPALIVE, 1},
     {CURLOPT_BUFFERSIZE, RECEIVE_BUFFER_BYTES},
-    {CURLOPT_UPLOAD_BUFFERSIZE, SEND_BUFFER_BYTES},
+    {CURLOPT_UPLOAD_BUFFERSIZE, HTTP_SEND_BUFFER_BYTES},
     {CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS},
     {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS},
     {CURLOPT_NETRC, CURL_NETRC_IGNORED},
@@ -204,6 +238,28 @@ static CURLcode set_target(struct http_call *call, const struct http_request *re
     return rc;
 }
 
+/* len 0: unknown. */
+static CURLcode set_upload(CURL *easy, size_t len)
+{
+    CURLcode rc = curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+
+    if (rc == CURLE_OK && len > 0)
+        rc = curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)len);
+    return rc;
+}
+
+/* libcurl reads it by a callback; of POSTFIELDS it would keep a copy until the reply's end. */
+static CURLcode set_given_body(struct http_call *call)
+{
+    CURL *easy = call->easy;
+
+    (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read_given);
+    (void)curl_easy_setopt(easy, CURLOPT_READDATA, call);
+    (void)curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek_given);
+    (void)curl_easy_setopt(easy, CURLOPT_SEEKDATA, call);
+    return set_upload(easy, call->request_body_len);
+}
+
 static CURLcode set_body(struct http_call *call, const struct http_request *request)
 {
     CURL *easy = call->easy;
@@ -212,9 +268,9 @@ static CURLcode set_body(struct http_call *call, const struct http_request *requ
     if (text_equal(request->method, "HEAD"))
         return curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
     if (call->sends_stream) {
-        rc = curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-        if (rc == CURLE_OK && request->body_len > 0)
-            rc = curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->body_len);
+        rc = set_upload(easy, request->body_len);
+    } else if (call->is_body_given) {
+        rc = set_given_body(call);
     } else if (call->request_body != NULL || text_equal(request->method, "POST")) {
         rc =
             curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->request_body_len);

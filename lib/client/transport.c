@@ -92,6 +92,50 @@ static struct http_call *next_command(struct http *http, unsigned *commands_out)
     return call;
 }
 
+/* --- buffers --- */
+
+/*
+ * In libcurl 7.88, which Debian 12 has, each handle keeps its send buffer until the reply's end.
+ * Setting its size again frees it (lib/setopt.c there), which is safe once all of it was sent,
+ * though the manual forbids it during a transfer: so only there. From 8.0 on it is left to libcurl.
+ * Decision: docs/decisions/0109-memory-of-parked-calls.md
+ */
+enum { CURL_FREES_BUFFERS = 0x080000 };
+
+void transport_note_read(struct http_call *call)
+{
+    struct http *http = call->http;
+
+    if (!http->frees_buffers || call->is_sending_rest)
+        return;
+    LIST_INSERT_HEAD(&http->sending_rest, call, sending_rest);
+    call->is_sending_rest = true;
+}
+
+static void stop_sending(struct http_call *call)
+{
+    if (call->is_sending_rest)
+        LIST_REMOVE(call, sending_rest);
+    call->is_sending_rest = false;
+}
+
+/* Frees libcurl's buffer of each call whose given body has been sent: the wait may be long. */
+static void free_buffers(struct http *http)
+{
+    struct http_call *next = NULL;
+
+    for (struct http_call *call = LIST_FIRST(&http->sending_rest); call != NULL; call = next) {
+        curl_off_t n_sent = 0;
+
+        next = LIST_NEXT(call, sending_rest);
+        (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &n_sent);
+        if (n_sent < (curl_off_t)call->request_body_len)
+            continue;
+        stop_sending(call);
+        (void)curl_easy_setopt(call->easy, CURLOPT_UPLOAD_BUFFERSIZE, HTTP_SEND_BUFFER_BYTES);
+    }
+}
+
 /* --- a call on the thread --- */
 
 /* Releases a call that is not running; one that is in the inbox again is released from there. */
@@ -121,6 +165,7 @@ static void finish(struct http *http, struct http_call *call, CURLcode result)
 {
     LIST_REMOVE(call, running);
     call->is_running = false;
+    stop_sending(call);
     (void)curl_multi_remove_handle(http->multi, call->easy);
     http->n_running--;
     limit_connections(http);
@@ -420,6 +465,7 @@ static void *run_loop(void *context)
             end_all(http);
         serve_timer(http);
         reap(http);
+        free_buffers(http);
         if (http->expiry_ms <= clock_monotonic_ms())
             end_late_calls(http, clock_monotonic_ms());
     }
@@ -476,6 +522,7 @@ int transport_start(struct http *http, struct error *err)
 {
     http->timer_ms = HTTP_NEVER;
     http->expiry_ms = HTTP_NEVER;
+    http->frees_buffers = curl_version_info(CURLVERSION_NOW)->version_num < CURL_FREES_BUFFERS;
     if (open_parts(http, err) < 0 || start_thread(http, err) < 0) {
         close_parts(http);
         return -1;

@@ -45,6 +45,8 @@ struct http {
     CURLM *multi;
     LIST_HEAD(http_call_list, http_call) running;
     size_t n_running;
+    bool frees_buffers; /* of libcurl, for sending */
+    struct http_call_list sending_rest;
     int64_t timer_ms;  /* when libcurl wants to be called; HTTP_NEVER: not */
     int64_t expiry_ms; /* no call times out before; HTTP_NEVER */
 };
@@ -61,6 +63,8 @@ void transport_stop(struct http *http) NONNULL;
  */
 int transport_prepare_proof(struct http_call *call, const char *url,
                             struct error *err) NONNULL MUST_CHECK;
+/* Notes that libcurl has read a call's given body to its end; on the thread. */
+void transport_note_read(struct http_call *call) NONNULL;
 /* Sends a command for a call to the thread; no-op if the thread no longer holds the call. */
 void transport_command(struct http_call *call, unsigned commands) NONNULL;
 /*

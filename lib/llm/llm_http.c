@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/codec/event_stream.h"
 #include "base/crash.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -74,20 +76,31 @@ static void set_headers(const struct llm_request *request, const struct llm_rout
     add_extra_headers(json_object_get(request->spec, "extra_headers"), headers);
 }
 
-static int send_request(struct llm_call *call, const struct llm_request *request,
-                        const struct llm_route *route, const struct llm_plan *plan,
-                        struct http_call **http_out, struct error *err)
+/* What is sent. */
+struct outgoing {
+    struct llm_call *call;
+    const struct llm_request *request;
+    const struct llm_route *route;
+    struct llm_plan plan;
+    bool keeps_body; /* until the answer: then the transport can send it again */
+};
+
+static int send_request(const struct outgoing *outgoing, struct http_call **http_out,
+                        struct error *err)
 {
     CLEANUP(llm_headers_done) struct llm_headers headers = LLM_HEADERS_INIT;
-    CLEANUP(mem_freep) char *body =
-        llm_format_of(route->format)
-            ->request_body(call->llm->options.catalogue, request, route, plan);
+    const struct llm_options *options = &outgoing->call->llm->options;
+    const struct llm_request *request = outgoing->request;
+    const struct llm_route *route = outgoing->route;
+    const struct llm_plan *plan = &outgoing->plan;
+    const struct llm_format *format = llm_format_of(route->format);
+    CLEANUP(mem_freep) char *body = format->request_body(options->catalogue, request, route, plan);
     struct http_request http = {
         .method = "POST",
         .url = route->url,
         .direct = request->direct,
         .headers = headers.items,
-        .body = body,
+        .body = outgoing->keeps_body ? body : NULL,
         .body_len = strlen(body),
         .timeout_ms = plan->timeout_ms,
         .idle_timeout_ms = plan->is_stream ? plan->idle_timeout_ms : 0,
@@ -97,9 +110,11 @@ static int send_request(struct llm_call *call, const struct llm_request *request
     };
 
     set_headers(request, route, &headers);
-    if (llm_format_of(route->format)->sign != NULL)
-        llm_format_of(route->format)->sign(request, route, body, &headers);
-    return http_start(call->llm->options.http, &http, http_out, err);
+    if (format->sign != NULL)
+        format->sign(request, route, body, &headers);
+    if (!outgoing->keeps_body)
+        http.given_body = TAKE_PTR(body);
+    return http_start(options->http, &http, http_out, err);
 }
 
 /* --- reading --- */
@@ -386,6 +401,34 @@ static int read_answer(struct http_call *http, struct answer_reader *reader,
     return check_end(reader, llm_error);
 }
 
+/* Sends the request and reads the answer; the caller frees the call, NULL if it was not started. */
+static int ask(const struct outgoing *outgoing, struct answer_reader *reader,
+               struct http_call **http_out, struct llm_error *llm_error)
+{
+    struct error why = ERROR_INIT;
+    int rc = 0;
+
+    if (send_request(outgoing, http_out, &why) < 0)
+        return llm_error_from_transport(llm_error, &why);
+    llm_call_watch(outgoing->call, *http_out);
+    if (outgoing->request->releases_stack)
+        process_release_stack();
+    rc = read_answer(*http_out, reader, llm_error);
+    llm_call_watch(outgoing->call, NULL);
+    return rc;
+}
+
+/* The same request in what is left of its time, this time with a body that is kept. */
+static void begin_again(struct outgoing *outgoing, int64_t began_ms)
+{
+    int64_t passed_ms = clock_monotonic_ms() - began_ms;
+    int64_t left_ms = outgoing->plan.timeout_ms - passed_ms;
+
+    outgoing->keeps_body = true;
+    if (outgoing->plan.timeout_ms > 0)
+        outgoing->plan.timeout_ms = left_ms > 0 ? left_ms : 1;
+}
+
 int llm_http_attempt(struct llm_call *call, const struct llm_request *request,
                      const struct llm_route *route, const struct llm_plan *plan,
                      struct response_builder *builder, struct llm_error *llm_error)
@@ -399,14 +442,15 @@ int llm_http_attempt(struct llm_call *call, const struct llm_request *request,
         .sse = SSE_INIT(STREAM_EVENT_MAX_BYTES),
         .frames = EVENT_STREAM_INIT(STREAM_EVENT_MAX_BYTES),
         .whole = STRBUF_INIT};
-    struct error why = ERROR_INIT;
-    int rc = 0;
+    struct outgoing outgoing = {.call = call, .request = request, .route = route, .plan = *plan};
+    int64_t began_ms = clock_monotonic_ms();
+    int rc = ask(&outgoing, &reader, &http, llm_error);
 
-    if (send_request(call, request, route, plan, &http, &why) < 0)
-        return llm_error_from_transport(llm_error, &why);
-    llm_call_watch(call, http);
-    rc = read_answer(http, &reader, llm_error);
-    llm_call_watch(call, NULL);
+    if (rc < 0 && http != NULL && http_has_lost_body(http)) {
+        begin_again(&outgoing, began_ms);
+        http_call_freep(&http);
+        rc = ask(&outgoing, &reader, &http, llm_error);
+    }
     if (rc < 0)
         llm_route_explain(route, llm_error);
     /* The end of a stream is often already in flight: keep the connection for reuse. */

@@ -14,7 +14,8 @@
 #include "store/conversation/event_row.h"
 #include "store/db/db_query.h"
 
-enum { LOAD_CHUNK = 500 };
+/* EVENTS_AT_LEAST: so many a history grows by. */
+enum { LOAD_CHUNK = 500, EVENTS_AT_LEAST = 8 };
 
 /*
  * $1 conversation, $2 kind, $3 source, $4 substring of a message's texts, $5 since, $6 before. A
@@ -179,10 +180,11 @@ void history_done(struct history *history)
     *history = (struct history)HISTORY_INIT;
 }
 
-static struct stored_event *history_add(struct history *history)
+/* By a quarter: a worker keeps thousands of histories, of a hundred events each. */
+struct stored_event *history_add(struct history *history)
 {
     if (history->n == history->size) {
-        history->size = history->size > 0 ? history->size * 2 : 32;
+        history->size += history->size / 4 + EVENTS_AT_LEAST;
         history->items = mem_resize(history->items, history->size * sizeof(*history->items));
     }
     history->items[history->n] = (struct stored_event){0};

@@ -72,6 +72,8 @@ struct history {
 /* clang-format on */
 
 void history_done(struct history *history);
+/* Adds an event, all zero, and returns it: valid until the next one is added. */
+struct stored_event *history_add(struct history *history) NONNULL MUST_CHECK;
 /*
  * Adds to *history the events after history->last_seq: a worker keeps its history and calls again.
  */

@@ -31,7 +31,12 @@ async function startModel() {
   let n = 0;
   const server = https.createServer(certificate, (request, response) => {
     let hasTools = false;
-    request.on('data', (chunk) => (hasTools ||= chunk.includes('"tools":')));
+    let end = ''; // of what came, in which the word may begin
+    request.on('data', (chunk) => {
+      const text = end + chunk.toString('latin1');
+      hasTools ||= text.includes('"tools":');
+      end = text.slice(-'"tools"'.length);
+    });
     request.on('end', () => {
       model.most_open = Math.max(model.most_open, ++model.n_open);
       setTimeout(() => {

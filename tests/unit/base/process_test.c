@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -173,6 +175,65 @@ static void signals_that_end_a_process_are_blocked(void **state)
     assert_int_equal(sigprocmask(SIG_UNBLOCK, &signals, NULL), 0);
 }
 
+/* --- a thread's stack --- */
+
+enum { DEEP_BYTES = 200 * 1024, NEAR_BYTES = 8 * 1024 };
+
+static void __attribute__((noinline)) go_deep(void)
+{
+    volatile char deep[DEEP_BYTES];
+
+    for (size_t i = 0; i < sizeof(deep); i += 512)
+        deep[i] = 'x';
+}
+
+/* How many of the pages from `lowest` to `end` the process has. */
+static size_t count_pages(char *lowest, const char *end, size_t page)
+{
+    size_t n = 0;
+
+    for (char *at = lowest; at + page <= end; at += page) {
+        unsigned char is_there = 0;
+
+        assert_int_equal(mincore(at, page, &is_there), 0);
+        n += is_there & 1U;
+    }
+    return n;
+}
+
+/* Counts in *counts the pages of the thread's stack far below it, before and after. */
+static void *release_stack(void *counts)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t *n = counts;
+    pthread_attr_t attr;
+    void *lowest = NULL;
+    size_t size = 0;
+    char *here = __builtin_frame_address(0);
+
+    assert_int_equal(pthread_getattr_np(pthread_self(), &attr), 0);
+    assert_int_equal(pthread_attr_getstack(&attr, &lowest, &size), 0);
+    (void)pthread_attr_destroy(&attr);
+    go_deep();
+    n[0] = count_pages(lowest, here - NEAR_BYTES, page);
+    process_release_stack();
+    n[1] = count_pages(lowest, here - NEAR_BYTES, page);
+    go_deep();
+    return counts;
+}
+
+static void stack_of_a_deep_call_is_released(void **state)
+{
+    size_t n_pages[2] = {0, 0};
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, release_stack, n_pages), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(n_pages[0] >= (DEEP_BYTES - 4 * NEAR_BYTES) / 4096);
+    assert_int_equal(n_pages[1], 0);
+}
+
 int process_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +242,7 @@ int process_tests(void)
         cmocka_unit_test(request_to_stop_is_read_from_a_descriptor),
         cmocka_unit_test(mistakes_are_told_on_standard_error),
         cmocka_unit_test(signals_that_end_a_process_are_blocked),
+        cmocka_unit_test(stack_of_a_deep_call_is_released),
     };
 
     return cmocka_run_group_tests_name("base/process", tests, NULL, NULL);

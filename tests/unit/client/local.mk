@@ -9,7 +9,7 @@ CLIENT_TEST_LIBS = libtestserver.a $(CLIENT_LIBS) $(BASE_LIBS) $(CMOCKA_LIBS)
 HTTP_FIXTURE = tests/unit/client/http_fixture.c tests/unit/client/http_fixture.h
 MCP_FIXTURE = tests/unit/client/mcp_fixture.c tests/unit/client/mcp_fixture.h
 
-check_PROGRAMS += address_filter_test cancel_test http1_test http_direct_test http_limits_test http_proof_test http_stream_test http_test http_wait_test direct_request_test mcp_headers_test mcp_progress_test mcp_resume_test mcp_session_test mcp_stream_test mcp_test oauth_discover_test oauth_test proof_test \
+check_PROGRAMS += address_filter_test cancel_test http1_test http_body_test http_direct_test http_limits_test http_proof_test http_stream_test http_test http_wait_test direct_request_test mcp_headers_test mcp_progress_test mcp_resume_test mcp_session_test mcp_stream_test mcp_test oauth_discover_test oauth_test proof_test \
 	host_header_test runtime_api_test sandbox_call_test sigv4_test sse_test tcp_test
 address_filter_test_SOURCES = tests/unit/client/address_filter_test.c
 address_filter_test_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -35,6 +35,9 @@ http_test_LDADD = $(CLIENT_TEST_LIBS)
 cancel_test_SOURCES = tests/unit/client/cancel_test.c $(HTTP_FIXTURE)
 cancel_test_CPPFLAGS = $(TEST_CPPFLAGS)
 cancel_test_LDADD = $(CLIENT_TEST_LIBS)
+http_body_test_SOURCES = tests/unit/client/http_body_test.c $(HTTP_FIXTURE)
+http_body_test_CPPFLAGS = $(TEST_CPPFLAGS)
+http_body_test_LDADD = $(CLIENT_TEST_LIBS)
 http_wait_test_SOURCES = tests/unit/client/http_wait_test.c $(HTTP_FIXTURE)
 http_wait_test_CPPFLAGS = $(TEST_CPPFLAGS)
 http_wait_test_LDADD = $(CLIENT_TEST_LIBS)

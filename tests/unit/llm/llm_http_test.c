@@ -17,6 +17,8 @@
 #define HEAD(type) "HTTP/1.1 200 OK\r\nContent-Type: " type "\r\nConnection: close\r\n\r\n"
 #define NO_TYPE "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
 #define WHOLE "{\"choices\":[{\"message\":{\"content\":\"x\"}}]}"
+#define KEPT_ANSWER                                                                                \
+    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 41\r\n\r\n" WHOLE
 #define STREAM TEST_TEXT("x") TEST_STOP
 
 /* The first answer; a call is made once, so that each failure is its own. */
@@ -228,6 +230,71 @@ static void answers_and_events_have_a_largest_size(void **state)
     assert_string_equal(code_of_long(*llm, EVENT_MAX_BYTES + 1, true), "APIError");
 }
 
+/* A kept connection may end while the answer is waited for: the body was freed by then. */
+static void request_on_a_kept_connection_is_sent_again(void **state)
+{
+    static const enum test_ending endings[] = {TEST_CLOSE, TEST_RESET};
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+        const struct test_reply replies[] = {
+            {.bytes = KEPT_ANSWER}, {.bytes = "", .ending = endings[i]}, {.bytes = KEPT_ANSWER}};
+        struct test_server *server = test_server_start(replies, ARRAY_SIZE(replies), NULL);
+
+        for (size_t n = 0; n < 2; n++) {
+            struct asked asked;
+
+            assert_int_equal(ask_server(&asked, *llm, server, "{\"num_retries\":1}"), 0);
+            assert_string_equal(asked.reply.text, "x");
+            asked_done(&asked);
+        }
+        assert_int_equal(test_server_n_requests(server), 3);
+        assert_string_equal(test_server_request(server, 2), test_server_request(server, 1));
+        test_server_stop(server);
+    }
+}
+
+/* Runs a second call whose request is answered by the second reply, and sent again to the third. */
+static struct asked ask_on_kept(struct llm *llm, const struct test_reply *second,
+                                const struct test_reply *third, size_t *n_requests_out)
+{
+    const struct test_reply replies[] = {{.bytes = KEPT_ANSWER}, *second, *third};
+    struct test_server *server = test_server_start(replies, ARRAY_SIZE(replies), NULL);
+    struct asked first;
+    struct asked asked;
+
+    assert_int_equal(ask_server(&first, llm, server, "{\"num_retries\":1}"), 0);
+    asked_done(&first);
+    assert_int_equal(ask_server(&asked, llm, server, "{\"num_retries\":1,\"timeout\":2}"), -1);
+    *n_requests_out = test_server_n_requests(server);
+    test_server_stop(server);
+    return asked;
+}
+
+static void request_is_sent_again_once(void **state)
+{
+    const struct test_reply close = {.bytes = "", .ending = TEST_CLOSE};
+    struct llm *const *llm = *state;
+    size_t n_requests = 0;
+    struct asked asked = ask_on_kept(*llm, &close, &close, &n_requests);
+
+    assert_string_equal(llm_failure_code(&asked.failure), "LLMServiceUnavailableError");
+    assert_int_equal(n_requests, 3);
+    asked_done(&asked);
+}
+
+static void request_sent_again_has_the_rest_of_its_time(void **state)
+{
+    const struct test_reply second = {.bytes = "", .delay_ms = 1500, .ending = TEST_CLOSE};
+    const struct test_reply third = {.bytes = KEPT_ANSWER, .delay_ms = 1900};
+    struct llm *const *llm = *state;
+    size_t n_requests = 0;
+    struct asked asked = ask_on_kept(*llm, &second, &third, &n_requests);
+
+    assert_string_equal(llm_failure_code(&asked.failure), "LLMTimeoutError");
+    asked_done(&asked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +303,9 @@ int main(void)
         cmocka_unit_test(headers_of_the_specification_are_sent_if_they_are_texts),
         cmocka_unit_test(pieces_are_passed_on_as_they_come),
         cmocka_unit_test(answers_and_events_have_a_largest_size),
+        cmocka_unit_test(request_on_a_kept_connection_is_sent_again),
+        cmocka_unit_test(request_is_sent_again_once),
+        cmocka_unit_test(request_sent_again_has_the_rest_of_its_time),
     };
 
     return cmocka_run_group_tests(tests, llm_fixture_set_up, llm_fixture_tear_down);

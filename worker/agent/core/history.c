@@ -291,13 +291,8 @@ bool history_has_event(const struct history *history, const struct uuid *id)
 /* Sets the members that the worker reads from a stored event; kind and source are in the body. */
 static void history_add_event(struct history *history, struct event *event, int64_t seq)
 {
-    struct stored_event *stored = NULL;
+    struct stored_event *stored = history_add(history);
 
-    if (history->n == history->size) {
-        history->size = history->size == 0 ? ITEMS_AT_FIRST : 2 * history->size;
-        history->items = mem_resize(history->items, history->size * sizeof(*history->items));
-    }
-    stored = &history->items[history->n++];
     *stored = (struct stored_event){
         .seq = seq, .id = event->id, .result_of = event->result_of, .is_of_run = true};
     stored_event_set_body(stored, event->kind, json_incref(event->json));
@@ -323,14 +318,29 @@ size_t history_index_after(const struct history *history, int64_t seq)
     return index;
 }
 
+/* What stays is what every event has. */
+static void drop_body(struct stored_event *event)
+{
+    struct stored_event bare = *event;
+
+    bare.body = NULL;
+    bare.packed = NULL;
+    bare.packed_len = 0;
+    bare.call_id = NULL;
+    bare.response_id = NULL;
+    bare.state_key = NULL;
+    stored_event_drop(event);
+    *event = bare;
+}
+
 void history_thin(struct history *history, size_t n)
 {
     for (size_t i = n; i < history->n; i++) {
-        json_t *json = stored_event_json(&history->items[i]);
+        struct stored_event *event = &history->items[i];
 
-        if (stored_event_is(&history->items[i], "SystemPromptEvent"))
-            (void)json_object_del(json, "tools");
-        else if (text_equal(json_text_or(json, "key", ""), "stats"))
-            (void)json_object_del(json, "value");
+        if (stored_event_is(event, "SystemPromptEvent"))
+            (void)json_object_del(stored_event_json(event), "tools");
+        else if (event->state_key != NULL && text_equal(event->state_key, "stats"))
+            drop_body(event);
     }
 }

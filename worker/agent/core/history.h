@@ -98,7 +98,7 @@ void history_note_ids(struct history_gap *gap, const struct stored_event *event)
 size_t history_index_after(const struct history *history, int64_t seq) NONNULL MUST_CHECK;
 /*
  * Drops from the events after the first n what only clients need: tool definitions (the model's
- * come from the spec) and cost totals.
+ * come from the spec), and the bodies of events with cost totals, which come with each answer.
  */
 void history_thin(struct history *history, size_t n) NONNULL;
 

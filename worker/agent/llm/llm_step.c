@@ -73,6 +73,7 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
         .conversation_id = cache_of(agent)->text,
         .listener = &listener,
         .is_single_attempt = outage_lasts(agent),
+        .releases_stack = true,
         .direct = agent->direct,
     };
     int rc = 0;

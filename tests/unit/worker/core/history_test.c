@@ -360,25 +360,46 @@ static void what_only_clients_need_is_dropped(void **state)
         "[{\"kind\": \"SystemPromptEvent\", \"tools\": [1], \"system_prompt\": \"x\"},"
         " {\"kind\": \"ConversationStateUpdateEvent\", \"key\": \"stats\", \"value\": 1},"
         " {\"kind\": \"ConversationStateUpdateEvent\", \"key\": \"tags\", \"value\": 1},"
-        " {\"kind\": \"MessageEvent\", \"tools\": [1], \"value\": 1}]";
+        " {\"kind\": \"MessageEvent\", \"key\": \"stats\", \"tools\": [1]}]";
     static const char *const thin[] = {
-        "{\"kind\": \"SystemPromptEvent\", \"system_prompt\": \"x\"}",
-        "{\"kind\": \"ConversationStateUpdateEvent\", \"key\": \"stats\"}",
+        "{\"kind\": \"SystemPromptEvent\", \"system_prompt\": \"x\"}", NULL,
         "{\"kind\": \"ConversationStateUpdateEvent\", \"key\": \"tags\", \"value\": 1}",
-        "{\"kind\": \"MessageEvent\", \"tools\": [1], \"value\": 1}"};
+        "{\"kind\": \"MessageEvent\", \"key\": \"stats\", \"tools\": [1]}"};
     CLEANUP(history_done) struct history history = HISTORY_INIT;
 
     (void)state;
     history_add_text(&history, events);
     history_thin(&history, 1);
     assert_non_null(json_object_get(stored_event_json(&history.items[0]), "tools"));
-    assert_null(json_object_get(stored_event_json(&history.items[1]), "value"));
+    assert_null(stored_event_json(&history.items[1]));
     history_thin(&history, 0);
     for (size_t i = 0; i < ARRAY_SIZE(thin); i++) {
-        json_auto_t *expected = test_json(thin[i]);
+        json_auto_t *expected = thin[i] != NULL ? test_json(thin[i]) : NULL;
+        json_t *body = stored_event_json(&history.items[i]);
 
-        assert_true(json_equal(stored_event_json(&history.items[i]), expected));
+        assert_true(expected != NULL ? json_equal(body, expected) : body == NULL);
     }
+    assert_true(stored_event_is(&history.items[1], "ConversationStateUpdateEvent"));
+    assert_null(history.items[1].state_key);
+}
+
+static void history_grows_by_a_quarter(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    size_t n_moves = 0;
+
+    (void)state;
+    for (int64_t seq = 1; seq <= 1000; seq++) {
+        size_t before = history.size;
+        struct stored_event *event = history_add(&history);
+
+        assert_int_equal(event->seq, 0);
+        event->seq = seq;
+        n_moves += history.size != before;
+        assert_true(history.size >= history.n && history.size <= history.n + history.n / 4 + 8);
+    }
+    assert_int_equal(history.items[0].seq, 1);
+    assert_true(n_moves < 25);
 }
 
 static void list_of_indexes_grows(void **state)
@@ -418,6 +439,7 @@ int history_tests(void)
         cmocka_unit_test(last_answer_is_found),
         cmocka_unit_test(written_events_are_added_as_if_loaded),
         cmocka_unit_test(what_only_clients_need_is_dropped),
+        cmocka_unit_test(history_grows_by_a_quarter),
         cmocka_unit_test(list_of_indexes_grows),
     };
 

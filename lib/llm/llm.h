@@ -92,7 +92,7 @@ struct llm_request {
     const char *conversation_id;         /* prompt_cache_key and session header; NULL: none */
     const struct llm_listener *listener; /* NULL: none */
     bool is_single_attempt;              /* without retries, whatever the spec says */
-    bool releases_stack; /* for the wait, see process_release_stack(): one of many threads */
+    bool releases_stack; /* for a long wait, see process_release_stack(): one of many threads */
     struct direct_connections
         *direct; /* the calling thread's, see client/direct_connections.h; NULL: none */
 };

@@ -24,6 +24,8 @@
 #include "llm/route.h"
 
 enum { STATUS_OK = 200, STATUS_REDIRECT = 300 };
+/* Of a thread that releases its stack then. */
+enum { LONG_WAIT_MS = 250 };
 
 #define ANSWER_MAX_BYTES ((size_t)(16 * 1024 * 1024))
 #define STREAM_EVENT_MAX_BYTES ((size_t)(4 * 1024 * 1024))
@@ -44,7 +46,8 @@ struct answer_reader {
     struct event_stream frames;
     struct strbuf whole; /* of an answer that is not streamed */
     enum answer_kind kind;
-    bool is_done; /* the end of the stream was read */
+    bool is_done;        /* the end of the stream was read */
+    bool releases_stack; /* the request's */
 };
 
 static void answer_reader_done(struct answer_reader *reader)
@@ -290,6 +293,25 @@ static void begin_reading(const struct http_call *http, struct answer_reader *re
     take_id(http, reader);
 }
 
+/*
+ * Waits for the first bytes. An answer that takes long may take minutes; one that does not is not
+ * made later by the pages that the stack would need anew.
+ */
+static int read_first(struct http_call *http, bool releases_stack, const char **bytes_out,
+                      size_t *len_out, struct error *err)
+{
+    struct error late = ERROR_INIT;
+
+    if (!releases_stack)
+        return http_call_read(http, bytes_out, len_out, err);
+    if (http_call_read_until(http, clock_monotonic_ms() + LONG_WAIT_MS, bytes_out, len_out,
+                             &late) == 0)
+        return 0;
+    /* A call that is over has the same error again. */
+    process_release_stack();
+    return http_call_read(http, bytes_out, len_out, err);
+}
+
 /* Reads the whole answer: stream pieces as they arrive, anything else into one buffer. */
 static int read_bytes(struct http_call *http, struct answer_reader *reader,
                       struct llm_error *llm_error)
@@ -300,7 +322,8 @@ static int read_bytes(struct http_call *http, struct answer_reader *reader,
     bool is_first = true;
 
     while (!reader->is_done) {
-        if (http_call_read(http, &bytes, &len, &why) < 0)
+        if ((is_first ? read_first(http, reader->releases_stack, &bytes, &len, &why)
+                      : http_call_read(http, &bytes, &len, &why)) < 0)
             return llm_error_from_transport(llm_error, &why);
         if (is_first)
             begin_reading(http, reader);
@@ -411,8 +434,6 @@ static int ask(const struct outgoing *outgoing, struct answer_reader *reader,
     if (send_request(outgoing, http_out, &why) < 0)
         return llm_error_from_transport(llm_error, &why);
     llm_call_watch(outgoing->call, *http_out);
-    if (outgoing->request->releases_stack)
-        process_release_stack();
     rc = read_answer(*http_out, reader, llm_error);
     llm_call_watch(outgoing->call, NULL);
     return rc;
@@ -439,6 +460,7 @@ int llm_http_attempt(struct llm_call *call, const struct llm_request *request,
         .builder = builder,
         .listener = request->listener,
         .crash = call->llm->options.crash,
+        .releases_stack = request->releases_stack,
         .sse = SSE_INIT(STREAM_EVENT_MAX_BYTES),
         .frames = EVENT_STREAM_INIT(STREAM_EVENT_MAX_BYTES),
         .whole = STRBUF_INIT};

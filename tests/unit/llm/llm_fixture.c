@@ -99,7 +99,8 @@ int asked_run(struct asked *asked)
                                   .usage_id = "agent",
                                   .conversation_id = "c-1",
                                   .listener = asked->listener,
-                                  .is_single_attempt = asked->is_single_attempt};
+                                  .is_single_attempt = asked->is_single_attempt,
+                                  .releases_stack = asked->releases_stack};
 
     llm_prompt_begin(&prompt, test_catalogue(), asked->spec);
     if (asked->tools != NULL)

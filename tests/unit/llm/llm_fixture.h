@@ -39,6 +39,7 @@ struct asked {
     struct secret key;
     const struct llm_listener *listener; /* NULL: none */
     bool is_single_attempt;
+    bool releases_stack;
     struct llm_call *call;
     struct llm_reply reply;
     struct llm_failure failure;

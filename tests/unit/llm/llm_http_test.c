@@ -10,6 +10,10 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "base/strbuf.h"
 #include "llm/llm.h"
 #include "llm/llm_fixture.h"
@@ -295,6 +299,69 @@ static void request_sent_again_has_the_rest_of_its_time(void **state)
     asked_done(&asked);
 }
 
+/* --- the stack of a thread that waits --- */
+
+enum { DEEP_BYTES = 128 * 1024 };
+
+/* A thread whose stack was deep once, and asks a server. */
+struct deep_thread {
+    struct llm *llm;
+    struct test_server *server;
+    struct asked asked;
+    int rc;
+    bool is_resident; /* the deepest page, after the answer */
+};
+
+/* The first whole page of a deep frame. */
+static __attribute__((noinline)) void *touch_deep(void)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    volatile char deep[DEEP_BYTES];
+
+    for (size_t i = 0; i < sizeof(deep); i++)
+        deep[i] = 1;
+    return (void *)(((uintptr_t)deep + page - 1) & ~(page - 1));
+}
+
+static void *ask_after_depth(void *context)
+{
+    struct deep_thread *thread = context;
+    void *page = touch_deep();
+    unsigned char resident = 0;
+
+    asked_init(&thread->asked, thread->llm, "openai/test", test_server_url(thread->server, "/v1"),
+               "{}");
+    thread->asked.releases_stack = true;
+    thread->rc = asked_run(&thread->asked);
+    thread->is_resident = mincore(page, 1, &resident) == 0 && (resident & 1U) != 0;
+    return NULL;
+}
+
+static bool keeps_its_stack(struct llm *llm, const struct test_reply *reply)
+{
+    struct deep_thread deep = {.llm = llm, .server = test_server_start(reply, 1, NULL)};
+    pthread_t thread = 0;
+
+    assert_int_equal(pthread_create(&thread, NULL, ask_after_depth, &deep), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(deep.rc, 0);
+    assert_string_equal(deep.asked.reply.text, "x");
+    asked_done(&deep.asked);
+    test_server_stop(deep.server);
+    return deep.is_resident;
+}
+
+static void stack_is_released_while_an_answer_is_late(void **state)
+{
+    static const struct test_reply late[] = {
+        {.bytes = HEAD("application/json") WHOLE, .delay_ms = 400, .ending = TEST_CLOSE},
+        {.bytes = HEAD("text/event-stream") STREAM, .delay_ms = 400, .ending = TEST_CLOSE}};
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(late); i++)
+        assert_false(keeps_its_stack(*llm, &late[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +373,7 @@ int main(void)
         cmocka_unit_test(request_on_a_kept_connection_is_sent_again),
         cmocka_unit_test(request_is_sent_again_once),
         cmocka_unit_test(request_sent_again_has_the_rest_of_its_time),
+        cmocka_unit_test(stack_is_released_while_an_answer_is_late),
     };
 
     return cmocka_run_group_tests(tests, llm_fixture_set_up, llm_fixture_tear_down);

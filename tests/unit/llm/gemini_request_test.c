@@ -277,6 +277,19 @@ static void other_formats_get_signatures_where_they_take_them(void **state)
     }
 }
 
+static void each_signed_call_has_its_signature_beside_it(void **state)
+{
+    CLEANUP(mem_freep) char *body =
+        body_of(&(struct sent){.model = MODEL,
+                               .spec = "{'api_mode':'chat'}",
+                               .messages = SIGNED(MODEL, "call_1", "call_2__thought__c2ln")});
+
+    (void)state;
+    assert_quotes_at(body, "messages[1].tool_calls[1].id", "'call_2'");
+    assert_quotes_at(body, "messages[1].tool_calls[1].extra_content",
+                     "{'google':{'thought_signature':'c2ln'}}");
+}
+
 /* --- configuration --- */
 
 static const struct {
@@ -461,6 +474,7 @@ int main(void)
         cmocka_unit_test(calls_are_signed_by_the_model_that_made_them),
         cmocka_unit_test(words_are_signed_if_no_call_follows),
         cmocka_unit_test(other_formats_get_signatures_where_they_take_them),
+        cmocka_unit_test(each_signed_call_has_its_signature_beside_it),
         cmocka_unit_test(settings_have_the_formats_names),
         cmocka_unit_test(models_think_as_they_can),
         cmocka_unit_test(whole_body_is_what_the_vendor_documents),

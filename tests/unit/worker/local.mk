@@ -77,12 +77,13 @@ worker_hooks_test_SOURCES = \
 	tests/unit/worker/hooks/call_hooks_test.c \
 	tests/unit/worker/hooks/child_hooks_test.c \
 	tests/unit/worker/hooks/hook_model_test.c \
+	tests/unit/worker/hooks/hook_request_test.c \
 	tests/unit/worker/hooks/hook_run_test.c \
 	tests/unit/worker/hooks/hooks_test.c tests/unit/worker/hooks/hooks_test.h \
 	tests/unit/worker/hooks/message_hooks_test.c \
 	tests/unit/worker/hooks/stop_hooks_test.c
 worker_hooks_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
-worker_hooks_test_LDADD = $(WORKER_TEST_LIBS)
+worker_hooks_test_LDADD = libtestserver.a $(WORKER_TEST_LIBS)
 worker_jobs_test_SOURCES = \
 	tests/unit/worker/jobs/ask_agent_test.c \
 	tests/unit/worker/jobs/condense_test.c \

@@ -45,6 +45,6 @@ int main(int argc, char **argv)
 {
     (void)argc;
     test_need_postgres(argv);
-    return hook_model_tests() + hook_run_tests() + call_hooks_tests() + child_hooks_tests() +
-           message_hooks_tests() + stop_hooks_tests();
+    return hook_model_tests() + hook_request_tests() + hook_run_tests() + call_hooks_tests() +
+           child_hooks_tests() + message_hooks_tests() + stop_hooks_tests();
 }

@@ -49,6 +49,7 @@ void hooks_begin(struct background_run *run, struct run_fixture *fixture, const 
 int call_hooks_tests(void);
 int child_hooks_tests(void);
 int hook_model_tests(void);
+int hook_request_tests(void);
 int hook_run_tests(void);
 int message_hooks_tests(void);
 int stop_hooks_tests(void);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "model/conversation/conversation.h"
+#include "model/tools/project_servers.h"
 #include "store/conversation/job_store.h"
 #include "support/sql.h"
 #include "worker/agent/core/run_control.h"
@@ -118,6 +119,67 @@ static void session_of_another_configuration_ends(void **state)
     assert_int_equal(test_sql_count(SQL_JOBS), 0);
 }
 
+/* The job has nothing but what was sealed with the session. */
+static void session_ends_with_the_credentials_of_its_server(void **state)
+{
+    static const struct test_reply replies[] = {GREETING, RESULT, SECOND, REFUSAL("204")};
+    CLEANUP(strbuf_done) struct strbuf config = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    struct called called;
+    struct test_server *server = NULL;
+    const char *text = NULL;
+
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    server = called.server;
+    strbuf_appendf(&config,
+                   "{\"one\": {\"url\": \"%s\", \"headers\": {\"X-Own\": \"of-the-user\"},"
+                   " \"auth\": {\"strategy\": \"oauth2\", \"state\": {\"tokens\":"
+                   " {\"access_token\": \"of-the-sign-in\"}}}}}",
+                   test_server_url(server, "/mcp"));
+    called_configure(&called, config.text);
+    called.tool.annotations.is_idempotent = true;
+    called_run(&called);
+    called_assert_text(&called, "done");
+    called_run(&called);
+    called_assert_text(&called, "more");
+    called.server = NULL;
+    called_end(&called);
+    called.server = server;
+    run_job(fixture);
+    assert_ended(&called, 4);
+    text = test_server_request(server, 4);
+    assert_non_null(strcasestr(text, "\r\nX-Own: of-the-user\r\n"));
+    assert_non_null(strcasestr(text, "\r\nAuthorization: Bearer of-the-sign-in\r\n"));
+    test_server_stop(server);
+}
+
+/* Its connection is made anew, but not its session, which no row has yet. */
+static void session_outlives_a_change_of_the_projects_servers(void **state)
+{
+    static const struct test_reply replies[] = {GREETING, RESULT, SECOND};
+    struct called called;
+    struct agent *agent = &called.claimed.agent;
+
+    called_begin(&called, state, replies, ARRAY_SIZE(replies));
+    called.tool.annotations.is_idempotent = true;
+    called_run(&called);
+    called_assert_text(&called, "done");
+    json_put(agent->conversation.spec, PROJECT_SERVERS,
+             json_loads("{\"found\": {\"two\": {\"digest\": \"d\", \"server\":"
+                        " {\"url\": \"http://127.0.0.1:1/\"}}}, \"consents\": {\"two\": \"d\"}}",
+                        0, NULL));
+    server_connections_settle(agent);
+    assert_null(agent->servers);
+    called_run(&called);
+    called_assert_text(&called, "more");
+    assert_int_equal(test_server_n_requests(called.server), 4);
+    assert_int_equal(agent->servers->n, 2);
+    server_connections_settle(agent);
+    assert_non_null(agent->servers);
+    called_end(&called);
+    test_sql("DELETE FROM jobs WHERE kind = 'sessions'");
+}
+
 static void session_that_cannot_be_opened_is_left(void **state)
 {
     static const struct test_reply replies[] = {GREETING};
@@ -138,6 +200,8 @@ int ended_sessions_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sessions_end_with_their_conversation),
         cmocka_unit_test(session_of_another_configuration_ends),
+        cmocka_unit_test(session_ends_with_the_credentials_of_its_server),
+        cmocka_unit_test(session_outlives_a_change_of_the_projects_servers),
         cmocka_unit_test(session_that_cannot_be_opened_is_left),
     };
 

@@ -11,11 +11,13 @@
 #include "client/mcp.h"
 #include "client/mcp_session.h"
 #include "model/tools/mcp_listing.h"
+#include "support/json_path.h"
 #include "worker/agent/calls/call_plan.h"
 #include "worker/agent/calls/pending_call.h"
 #include "worker/agent/core/agent_row.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/mcp/server_connections.h"
+#include "worker/agent/mcp/server_listing.h"
 #include "worker/mcp/called.h"
 #include "worker/mcp/mcp_test.h"
 
@@ -41,6 +43,17 @@ static void begin_over_stream(struct called *called, void **state, const struct 
     called->tool.annotations.is_idempotent = true;
 }
 
+/* Waits until the server's end of the stream has arrived. */
+static void wait_for_the_end_of_the_stream(struct called *called)
+{
+    struct server_connection *connection =
+        server_connections_find(server_connections_of(&called->claimed.agent), "one");
+
+    while (connection->session != NULL &&
+           mcp_is_connected(mcp_session_connection(connection->session)))
+        ;
+}
+
 static void calls_over_the_older_transport_have_one_stream(void **state)
 {
     static const struct test_reply replies[] = {
@@ -64,18 +77,40 @@ static void a_stream_that_has_ended_is_opened_again_before_the_call(void **state
     static const struct test_reply replies[] = {
         STREAM_OF(STREAMED("2", "first"), TEST_CLOSE), ACCEPTED, ACCEPTED, ACCEPTED,
         STREAM_OF(STREAMED("2", "again"), TEST_HOLD),  ACCEPTED, ACCEPTED, ACCEPTED};
-    struct server_connection *connection = NULL;
     struct called called;
 
     begin_over_stream(&called, state, replies, ARRAY_SIZE(replies));
     called_run(&called);
     called_assert_text(&called, "first");
-    connection = server_connections_find(server_connections_of(&called.claimed.agent), "one");
-    while (connection->session != NULL &&
-           mcp_is_connected(mcp_session_connection(connection->session)))
-        ;
+    wait_for_the_end_of_the_stream(&called);
     called_run(&called);
     called_assert_text(&called, "again");
+    assert_int_equal(test_server_n_requests(called.server), 8);
+    called_end(&called);
+}
+
+static void a_stream_that_has_ended_is_opened_again_before_the_listing(void **state)
+{
+    static const struct test_reply replies[] = {
+        STREAM_OF(STREAMED("2", "first"), TEST_CLOSE),
+        ACCEPTED,
+        ACCEPTED,
+        ACCEPTED,
+        STREAM_OF(EVENT("{\"id\":2,\"result\":{\"tools\":[{\"name\":\"find\"}]}}"), TEST_HOLD),
+        ACCEPTED,
+        ACCEPTED,
+        ACCEPTED};
+    CLEANUP(strbuf_done) struct strbuf spec = STRBUF_INIT;
+    struct called called;
+    struct agent *agent = &called.claimed.agent;
+
+    begin_over_stream(&called, state, replies, ARRAY_SIZE(replies));
+    called_run(&called);
+    called_assert_text(&called, "first");
+    wait_for_the_end_of_the_stream(&called);
+    assert_int_equal(server_listing_settle(agent, &called.err), 0);
+    json_append_text(&spec, agent->conversation.spec);
+    assert_json_at(spec.text, MCP_LISTING ".tools[0].tool.name", "\"find\"");
     assert_int_equal(test_server_n_requests(called.server), 8);
     called_end(&called);
 }
@@ -130,6 +165,7 @@ int stream_call_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_over_the_older_transport_have_one_stream),
         cmocka_unit_test(a_stream_that_has_ended_is_opened_again_before_the_call),
+        cmocka_unit_test(a_stream_that_has_ended_is_opened_again_before_the_listing),
         cmocka_unit_test(a_stream_that_the_server_does_not_know_is_opened_again_once),
         cmocka_unit_test(calls_over_the_older_transport_do_not_run_at_once),
     };

@@ -246,13 +246,15 @@ static void skipped_files_are_bounded_and_masked(void **state)
 
     strbuf_append(&reply, "{\"id\": \"" TREE "\", \"n_skipped\": 70, \"skipped\": [");
     for (int i = 0; i < 70; i++)
-        strbuf_appendf(&reply, "%s{\"path\": \"opensesame/%d\", \"reason\": \"too large\"}",
+        strbuf_appendf(&reply,
+                       "%s{\"path\": \"opensesame/%d\", \"reason\": \"no opensesame here\"}",
                        i > 0 ? "," : "", i);
     strbuf_append(&reply, "]}");
     stub_set_checkpoint(fixture->stub, reply.text);
     run_to_end(fixture, &id);
     assert_listed(fixture, &id, "items[0].n_skipped", "70");
     assert_listed(fixture, &id, "items[0].skipped[49].path", "\"<secret-hidden>/49\"");
+    assert_listed(fixture, &id, "items[0].skipped[49].reason", "\"no <secret-hidden> here\"");
     assert_listed(fixture, &id, "items[0].skipped[50]", NULL);
     assert_requests(fixture, 1, 0);
 }

@@ -131,6 +131,7 @@ worker_step_test_SOURCES = \
 	tests/unit/worker/llm/fallback_test.c \
 	tests/unit/worker/llm/llm_step_test.c \
 	tests/unit/worker/llm/outage_test.c \
+	tests/unit/worker/llm/summary_test.c \
 	tests/unit/worker/loop_test.c \
 	tests/unit/worker/calls/pending_result_test.c \
 	tests/unit/worker/sandbox/sandbox_address_test.c

@@ -58,6 +58,7 @@ int main(int argc, char **argv)
     test_need_postgres(argv);
     n_failed += llm_response_tests();
     n_failed += condense_step_tests();
+    n_failed += summary_tests();
     n_failed += crash_points_tests();
     n_failed += delegate_call_tests();
     n_failed += delta_stream_tests();

@@ -50,6 +50,7 @@ int llm_step_tests(void);
 int fallback_tests(void);
 int risk_query_tests(void);
 int outage_tests(void);
+int summary_tests(void);
 int loop_tests(void);
 int pending_result_tests(void);
 int sandbox_address_tests(void);

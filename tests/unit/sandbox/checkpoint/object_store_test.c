@@ -218,6 +218,39 @@ static void store_fills_up_over_several_checkpoints(void **state)
     }
 }
 
+/* Its size may be of any length; what is no number counts as none. */
+static void size_is_read_as_it_was_noted(void **state)
+{
+    static const struct {
+        const char *noted;
+        bool is_kept;
+    } sizes[] = {{"5000000000", false}, {"4000000000", true}, {"-5", true}, {"5000000000x", true}};
+    struct checkpoint_bench *bench = *state;
+    const struct object_store_limits large = {.max_bytes = INT64_C(4500000000),
+                                              .min_free_bytes = 0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        CLEANUP(object_store_done) struct object_store store = OBJECT_STORE_INIT;
+        CLEANUP(object_store_done) struct object_store again = OBJECT_STORE_INIT;
+        CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+        struct object_id id = OBJECT_ID_INIT;
+        struct error err = ERROR_INIT;
+
+        bench_run(bench, "rm -rf $STATE/checkpoints");
+        assert_int_equal(object_store_open(&store, bench->state, &large, &err), 0);
+        id = put(&store, "x");
+        object_store_done(&store);
+        store = (struct object_store)OBJECT_STORE_INIT;
+        strbuf_appendf(&line, "printf %%s %s > $STATE/checkpoints/current.git/notes/size",
+                       sizes[i].noted);
+        bench_run(bench, line.text);
+        assert_int_equal(object_store_open(&again, bench->state, &large, &err), 0);
+        bench_run(bench, sizes[i].is_kept ? "test ! -e $STATE/checkpoints/older.git"
+                                          : "test -e $STATE/checkpoints/older.git");
+        assert_true(object_store_has(&again, &id));
+    }
+}
+
 static void full_disk_is_told(void **state)
 {
     const struct checkpoint_bench *bench = *state;
@@ -236,7 +269,7 @@ static void unfinished_repository_is_completed(void **state)
     CLEANUP(object_store_done) struct object_store store = OBJECT_STORE_INIT;
 
     bench_run(bench, "mkdir -p $STATE/checkpoints/current.git/objects;"
-                     "echo half > $STATE/checkpoints/current.git/config.new");
+                     "yes half | head -n 99 > $STATE/checkpoints/current.git/config.new");
     open_store(bench, &store);
     (void)put(&store, "x");
     bench_run(bench, "$GIT fsck --strict");
@@ -265,6 +298,7 @@ int object_store_tests(void)
         CHECKPOINT_TEST(names_are_64_lower_case_digits),
         CHECKPOINT_TEST(full_store_begins_anew_and_keeps_the_last),
         CHECKPOINT_TEST(store_fills_up_over_several_checkpoints),
+        CHECKPOINT_TEST(size_is_read_as_it_was_noted),
         CHECKPOINT_TEST(full_disk_is_told),
         CHECKPOINT_TEST(unfinished_repository_is_completed),
         CHECKPOINT_TEST(repository_that_cannot_be_made_is_told),

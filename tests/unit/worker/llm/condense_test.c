@@ -418,6 +418,20 @@ static void estimate_alone_does_not_end_the_run(void **state)
     claimed_agent_end(&claimed);
 }
 
+/* A window of the model's description, too small for its system prompt. */
+static void hopeless_estimate_leaves_the_view_unless_it_must_be_condensed(void **state)
+{
+    struct claimed_agent claimed;
+
+    begin(&claimed, state, ECHOES, 240);
+    json_put(claimed.agent.llm_spec, "max_input_tokens", json_integer(1));
+    assert_nothing_done(&claimed);
+    request(&claimed);
+    assert_true(condense(&claimed));
+    assert_step_log(&claimed, BEGINNING SIX " CondensationRequest S(stats) Condensation");
+    claimed_agent_end(&claimed);
+}
+
 static void limit_below_the_system_prompt_is_refused(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
@@ -496,25 +510,6 @@ static void only_a_shorter_view_may_help_some_failures(void **state)
 
 /* --- summaries --- */
 
-static void rule_has_defaults(void **state)
-{
-    json_auto_t *given = json_object();
-    struct model_view_rule rule = summary_rule(NULL);
-
-    (void)state;
-    assert_int_equal(rule.keep_first, 2);
-    assert_true(rule.minimum_progress == 0.1);
-    assert_int_equal(rule.max_events, 20000);
-    assert_int_equal(rule.max_size, 0);
-    json_put(given, "keep_first", json_integer(5));
-    json_put(given, "minimum_progress", json_real(0.5));
-    json_put(given, "max_size", json_integer(80));
-    rule = summary_rule(given);
-    assert_int_equal(rule.keep_first, 5);
-    assert_true(rule.minimum_progress == 0.5);
-    assert_int_equal(rule.max_size, 0);
-}
-
 /* The model reads what it forgot before, long texts in short, and calls with their arguments. */
 static void request_shows_what_is_forgotten(void **state)
 {
@@ -577,10 +572,10 @@ int condense_step_tests(void)
         cmocka_unit_test(condensation_that_does_not_suffice_is_followed_by_a_hard_reset),
         cmocka_unit_test(reset_shows_less_with_each_of_its_tries),
         cmocka_unit_test(estimate_alone_does_not_end_the_run),
+        cmocka_unit_test(hopeless_estimate_leaves_the_view_unless_it_must_be_condensed),
         cmocka_unit_test(limit_below_the_system_prompt_is_refused),
         cmocka_unit_test(server_that_cuts_silently_ends_the_run),
         cmocka_unit_test(only_a_shorter_view_may_help_some_failures),
-        cmocka_unit_test(rule_has_defaults),
         cmocka_unit_test(request_shows_what_is_forgotten),
     };
 

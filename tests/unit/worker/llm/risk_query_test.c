@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "client/test_server.h"
 #include "llm/llm.h"
 #include "model/agent/analyzer_spec.h"
 #include "model/conversation/conversation.h"
@@ -414,6 +415,16 @@ static void blocked_calls_are_not_shown(void **state)
     claimed_agent_end(&claimed);
 }
 
+static void assert_no_experiences(const struct agent *agent, const json_t *guard)
+{
+    CLEANUP(risk_calls_done) struct risk_calls calls = RISK_CALLS_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *messages = risk_question_messages(agent, guard, &calls);
+
+    json_append_text(&text, json_array_get(messages, 0));
+    assert_null(strstr(text.text, "What the user of this check wants"));
+}
+
 /* The user's own advice is an instruction to the guard, unlike all that it is shown. */
 static void experiences_are_part_of_the_instruction(void **state)
 {
@@ -434,7 +445,35 @@ static void experiences_are_part_of_the_instruction(void **state)
     json_append_text(&text, json_array_get(messages, 0));
     assert_non_null(strstr(text.text, "RISK: HIGH\\n\\nWhat the user of this check wants you to"
                                       " know:\\nNever touch {{calls}}."));
+    json_put_text(guard, "safety_experiences", " \n");
+    assert_no_experiences(&claimed.agent, guard);
     claimed_agent_end(&claimed);
+}
+
+/* Not the key of the agent's model. */
+static void guard_is_asked_with_its_own_key(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+                  "{\"choices\":[{\"index\":0,\"finish_reason\":\"stop\",\"message\":"
+                  "{\"role\":\"assistant\",\"content\":\"RISK: MEDIUM\"}}]}",
+         .ending = TEST_CLOSE}};
+    struct test_server *server = test_server_start(replies, ARRAY_SIZE(replies), NULL);
+    CLEANUP(strbuf_done) struct strbuf more = STRBUF_INIT;
+    struct uuid id = UUID_INIT;
+
+    strbuf_appendf(&more,
+                   "{\"agent\": {\"llm\": {\"api_key\": \"of-the-agent\"}}, \"security_analyzer\":"
+                   " {\"kind\": \"ToolShieldLLMSecurityAnalyzer\", \"llm\": {\"model\":"
+                   " \"openai/guard\", \"base_url\": \"%s\", \"api_key\": \"of-the-guard\"}},"
+                   " " POLICY("") "}",
+                   test_server_url(server, "/v1"));
+    id = run_new_conversation(*state, RUNS_ONE, more.text);
+    run_to_end(*state, &id);
+    assert_analysis(state, &id, "MEDIUM", "guards[0].model", "\"openai/guard\"");
+    assert_non_null(
+        strcasestr(test_server_request(server, 0), "\r\nAuthorization: Bearer of-the-guard\r\n"));
+    test_server_stop(server);
 }
 
 /* The answer that is one command, once a guard said LOW; something came from others meanwhile. */
@@ -549,6 +588,7 @@ int risk_query_tests(void)
         cmocka_unit_test(replaced_analyzer_has_no_verdicts_yet),
         cmocka_unit_test(blocked_calls_are_not_shown),
         cmocka_unit_test(experiences_are_part_of_the_instruction),
+        cmocka_unit_test(guard_is_asked_with_its_own_key),
         cmocka_unit_test(judged_calls_give_way_to_a_user_who_has_spoken),
         cmocka_unit_test(policy_set_while_the_guard_is_asked_decides),
         cmocka_unit_test(policy_set_while_a_hook_asks_decides),

@@ -301,6 +301,27 @@ static void entries_have_all_their_members(void **state)
     }
 }
 
+/* So is a change of a file without its type, whatever else it lacks. */
+static void changes_have_their_type(void **state)
+{
+    static const char *const broken[] = {
+        "", "\"type\": \"rename\"", "\"type\": 7, \"old_content\": \"a\"",
+        "\"old_content\": \"a\", \"new_content\": \"b\", \"move_path\": \"/c\""};
+    static const char whole[] = "\"type\": \"add\", \"new_content\": \"b\"";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+        CLEANUP(strbuf_done) struct strbuf commit = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf seen = STRBUF_INIT;
+
+        strbuf_appendf(&commit, "{\"changes\": {\"/a\": {%s}, \"/b\": {%s}}}", broken[i], whole);
+        strbuf_appendf(&expected, "{\"changes\": {\"/b\": {%s}}}", whole);
+        take_member("ApplyPatchObservation", "", "commit", commit.text, &seen);
+        assert_json_at(seen.text, "commit", expected.text);
+    }
+}
+
 static void members_of_other_kinds_do_not_pass(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf seen = STRBUF_INIT;
@@ -412,6 +433,7 @@ int observation_tests(void)
         cmocka_unit_test(each_member_passes_with_its_type_only),
         cmocka_unit_test(required_members_are_always_there),
         cmocka_unit_test(entries_have_all_their_members),
+        cmocka_unit_test(changes_have_their_type),
         cmocka_unit_test(members_of_other_kinds_do_not_pass),
         cmocka_unit_test(contents_are_dropped_where_the_event_would_be_too_large),
         cmocka_unit_test(text_that_is_too_large_is_refused),

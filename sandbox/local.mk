@@ -297,6 +297,7 @@ sandbox_checkpoint_test_SOURCES = \
 	tests/unit/sandbox/checkpoint/checkpoint_bench.c tests/unit/sandbox/checkpoint/checkpoint_bench.h \
 	tests/unit/sandbox/checkpoint/checkpoint_routes_test.c \
 	tests/unit/sandbox/checkpoint/checkpoint_tests.c tests/unit/sandbox/checkpoint/checkpoint_tests.h \
+	tests/unit/sandbox/checkpoint/file_list_test.c \
 	tests/unit/sandbox/checkpoint/object_store_test.c \
 	tests/unit/sandbox/checkpoint/file_snapshot_test.c \
 	tests/unit/sandbox/terminal/terminal_calls.h \

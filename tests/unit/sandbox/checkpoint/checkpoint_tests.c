@@ -7,6 +7,7 @@ int main(void)
     int n_failed = 0;
 
     json_setup();
+    n_failed += file_list_tests();
     n_failed += object_store_tests();
     n_failed += file_snapshot_tests();
     n_failed += checkout_tests();

@@ -82,6 +82,8 @@ static const struct {
     {"{'type':['string','integer','null'],'description':'d','maxLength':3,'maximum':4}",
      "{'anyOf':[{'type':'STRING','maxLength':3},{'type':'INTEGER','maximum':4}],'nullable':true,"
      "'description':'d'}"},
+    {"{'type':['string','integer'],'anyOf':[{'maxLength':3},{'type':'null'}]}",
+     "{'anyOf':[{'type':'STRING','maxLength':3},{'type':'INTEGER'}],'nullable':true}"},
     {"{'oneOf':[{'type':'string'},{'type':'object','properties':{'b':{'type':'string'}}},"
      "{'type':'null'}]}",
      "{'anyOf':[{'type':'STRING'},{'type':'OBJECT','properties':{'b':{'type':'STRING'}}}],"

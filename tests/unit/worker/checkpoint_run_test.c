@@ -237,6 +237,25 @@ static void run_goes_on_without_and_says_why(void **state)
     }
 }
 
+static void no_call_runs_while_the_last_checkpoint_is_unknown(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(fixture, TURN(CALLS(COMMAND("one")) ", " SAYS), "{}");
+    size_t n_runs = stub_n_runs(fixture->stub);
+
+    test_sql("ALTER TABLE checkpoints RENAME TO checkpoints_away");
+    run_to_end(fixture, &id);
+    test_sql("ALTER TABLE checkpoints_away RENAME TO checkpoints");
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_requests(fixture, 0, 0);
+    stub_set_checkpoint(fixture->stub, TAKEN(""));
+    run_expire_lease(&id);
+    run_to_end(fixture, &id);
+    assert_row(fixture, &id, "finished/-/-");
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
+    assert_requests(fixture, 1, 0);
+}
+
 static void skipped_files_are_bounded_and_masked(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -549,6 +568,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(checkpoint_is_before_the_first_call_of_an_answer),
         cmocka_unit_test(worker_that_takes_over_takes_no_second_one),
         cmocka_unit_test(run_goes_on_without_and_says_why),
+        cmocka_unit_test(no_call_runs_while_the_last_checkpoint_is_unknown),
         cmocka_unit_test(skipped_files_are_bounded_and_masked),
         cmocka_unit_test(files_are_set_back_once_before_the_run),
         cmocka_unit_test(run_after_a_step_back_has_a_checkpoint),

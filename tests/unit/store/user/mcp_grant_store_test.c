@@ -104,6 +104,29 @@ static void grant_is_its_users_alone_and_sealed(void **state)
                      0);
 }
 
+/* A row that has the sealed tokens of another one, of whichever user. */
+static void sealed_tokens_open_in_their_own_row_only(void **state)
+{
+    struct test_document_scope test;
+    struct test_document_scope other;
+
+    store_open_document_scope(*state, &test);
+    store_open_document_scope(*state, &other);
+    for (int i = 0; i < 2; i++) {
+        const struct document_scope *second = i == 0 ? &test.scope : &other.scope;
+        CLEANUP(mcp_grant_freep) struct mcp_grant *grant = NULL;
+        struct error err = ERROR_INIT;
+
+        test_sql("DELETE FROM mcp_grants");
+        renew(&test.scope, "one", "one");
+        renew(second, i == 0 ? "two" : "one", "two");
+        test_sql("UPDATE mcp_grants g SET sealed = (SELECT o.sealed FROM mcp_grants o WHERE"
+                 " (o.user_id, o.root_hash) <> (g.user_id, g.root_hash))");
+        assert_int_equal(mcp_grant_store_lock(&test.scope, "one", &grant, &err), -1);
+        assert_null(grant);
+    }
+}
+
 static void what_was_not_put_is_as_it_was(void **state)
 {
     struct test_document_scope test;
@@ -186,6 +209,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_refresh_token_leads_to_the_newest),
         cmocka_unit_test(a_token_that_stays_leads_to_its_own_grant),
         cmocka_unit_test(grant_is_its_users_alone_and_sealed),
+        cmocka_unit_test(sealed_tokens_open_in_their_own_row_only),
         cmocka_unit_test(what_was_not_put_is_as_it_was),
         cmocka_unit_test(the_second_of_two_sees_what_the_first_put),
         cmocka_unit_test(only_the_newest_are_remembered),

@@ -121,7 +121,9 @@ static void outage_that_lasts_too_long_ends_the_run(void **state)
     struct claimed_agent claimed;
 
     begin(&claimed, state, "{}");
+    claimed.agent.n_model_waits = 1;
     claimed.agent.model_out_since_ms -= LIMIT_MS;
+    assert_true(outage_lasts(&claimed.agent));
     ask(&claimed);
     assert_step_log(&claimed, BEGINNING " S(error) ConversationError");
     assert_step_event(&claimed, "ConversationErrorEvent", "code", "\"LLMServiceUnavailableError\"");

@@ -16,12 +16,15 @@
 #include "model/tools/mcp_tools.h"
 #include "support/json_path.h"
 #include "support/sql.h"
+#include "worker/agent/calls/pending_call.h"
+#include "worker/agent/core/agent_row.h"
 #include "worker/agent/core/call_action.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/run_control.h"
 #include "worker/agent/core/secret_list.h"
 #include "worker/agent/mcp/server_connections.h"
 #include "worker/agent/mcp/server_listing.h"
+#include "worker/agent/mcp/server_talk.h"
 #include "worker/mcp/called.h"
 #include "worker/mcp/mcp_test.h"
 
@@ -459,6 +462,42 @@ static void a_program_needs_a_sandbox(void **state)
     called_end(&called);
 }
 
+/* The stop is no result: another run makes the call again, or tells that it may have run. */
+static void a_cancelled_call_has_no_result(void **state)
+{
+    static const struct test_reply held[] = {{.bytes = "", .ending = TEST_HOLD}};
+    CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct begun_call begun = BEGUN_CALL_INIT;
+    struct server_talks talks;
+    struct called called;
+    struct agent *agent = &called.claimed.agent;
+
+    called_begin(&called, state, held, ARRAY_SIZE(held));
+    json_put(agent->conversation.spec, MCP_LISTING,
+             json_loads("{\"tools\": [{\"server\": \"one\", \"name\": \"do\", \"tool\":"
+                        " {\"name\": \"do\"}}]}",
+                        0, NULL));
+    agent_renew_tools(agent);
+    json_put_text(stored_event_json(&agent->history.items[called.action]), "tool_name", "do");
+    history_find_pending(&agent->history, &pending);
+    server_talks_init(&talks, -1);
+    assert_int_equal(pending_call_begin(agent, &pending, 0, &talks, &begun, &called.err), 0);
+    assert_non_null(begun.at_server);
+    assert_true(test_server_wait(called.server, 1));
+    server_talks_cancel(&talks);
+    assert_int_equal(pending_call_end(agent, &begun, &called.err), -1);
+    assert_int_equal(called.err.code, ERROR_CANCELLED);
+    strbuf_appendf(&sql,
+                   "SELECT count(*) FROM events WHERE conversation_id = '%s' AND kind IN"
+                   " ('ObservationEvent', 'AgentErrorEvent')",
+                   agent->lease.conversation_id.text);
+    assert_int_equal(test_sql_count(sql.text), 0);
+    begun_call_done(&begun);
+    server_talks_done(&talks);
+    called_end(&called);
+}
+
 int server_call_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +522,7 @@ int server_call_tests(void)
         cmocka_unit_test(a_call_that_the_server_refuses_leaves_the_session),
         cmocka_unit_test(credentials_are_hidden),
         cmocka_unit_test(a_program_needs_a_sandbox),
+        cmocka_unit_test(a_cancelled_call_has_no_result),
     };
 
     return cmocka_run_group_tests_name("worker/server_call", tests, run_fixture_set_up,

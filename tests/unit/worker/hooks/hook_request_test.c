@@ -141,10 +141,35 @@ static void calls_beyond_the_limit_of_an_answer_are_not_run(void **state)
           "{\"prompt\": \"RULE\", \"tools\": [\"grep\"]}", "");
     ask(&asking);
     assert_int_equal(stub_n_runs(fixture->stub) - n_runs, CALLS_MAX);
-    assert_null(strstr(strstr(sent(&asking, 1), "\"c15\""), "There is no tool"));
     assert_json_at(sent(&asking, 1), "messages[19].tool_call_id", "\"c16\"");
-    assert_non_null(strstr(strstr(sent(&asking, 1), "\"tool\""),
-                           "This call was not run: there are too many in one answer."));
+    assert_json_at(sent(&asking, 1), "messages[19].content[0].text",
+                   "\"This call was not run: there are too many in one answer.\"");
+    assert_json_at(sent(&asking, 1), "messages[20]", NULL);
+    end(&asking);
+}
+
+static void model_is_told_why_a_call_was_not_run(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = REPLY("\"content\":\"\",\"tool_calls\":[{\"id\":\"c1\",\"type\":\"function\","
+                        "\"function\":{\"name\":\"terminal\",\"arguments\":\"{}\"}},"
+                        "{\"id\":\"c2\",\"type\":\"function\","
+                        "\"function\":{\"name\":\"grep\",\"arguments\":\"{}\"}}]"),
+         .ending = TEST_CLOSE},
+        ALLOWS};
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub);
+    struct asking asking;
+
+    begin(&asking, state, replies, ARRAY_SIZE(replies),
+          "{\"prompt\": \"RULE\", \"tools\": [\"grep\", \"terminal\", 7]}", "");
+    ask(&asking);
+    assert_string_equal(asking.answer.text, "allow");
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_json_at(sent(&asking, 1), "messages[3].content[0].text",
+                   "\"There is no tool 'terminal' here.\"");
+    assert_json_at(sent(&asking, 1), "messages[4].name", "\"grep\"");
+    assert_non_null(strstr(strstr(sent(&asking, 1), "There is no tool"), "pattern"));
     end(&asking);
 }
 
@@ -211,6 +236,7 @@ int hook_request_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(next_request_has_all_calls_and_their_results),
         cmocka_unit_test(calls_beyond_the_limit_of_an_answer_are_not_run),
+        cmocka_unit_test(model_is_told_why_a_call_was_not_run),
         cmocka_unit_test(hook_without_a_name_counts_for_its_event),
         cmocka_unit_test(model_is_not_asked_again_beyond_the_budget),
         cmocka_unit_test(model_is_not_asked_after_the_hooks_time),

@@ -21,7 +21,7 @@
 #define NO_SCRIPT "{\"turns\": [{\"steps\": [{\"text\": \"\"}]}]}"
 
 /* As hook_model.c has it. */
-enum { CALLS_MAX = 16 };
+enum { CALLS_MAX = 16, INPUT_MAX_CHARS = 50000, USAGE_NAME_MAX_CHARS = 64 };
 
 struct asking {
     struct claimed_agent claimed;
@@ -231,6 +231,73 @@ static void model_is_not_asked_after_the_hooks_time(void **state)
     end(&asking);
 }
 
+/* A tool may have returned megabytes, and a hook may have any name. */
+static void question_and_usage_id_are_bounded(void **state)
+{
+    static const struct test_reply replies[] = {ALLOWS};
+    CLEANUP(strbuf_done) struct strbuf input = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf hook = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
+    struct asking asking;
+    const char *shown = NULL;
+
+    for (int i = 0; i < INPUT_MAX_CHARS + 1; i++)
+        strbuf_append_char(&input, '~');
+    strbuf_append(&hook, "{\"prompt\": \"RULE\", \"name\": \"");
+    for (int i = 0; i < USAGE_NAME_MAX_CHARS + 1; i++)
+        strbuf_append(&hook, "\u00e9");
+    strbuf_append(&hook, "\"}");
+    begin(&asking, state, replies, 1, hook.text, "");
+    asking.hook.input_text = input.text;
+    ask(&asking);
+    shown = strchr(sent(&asking, 0), '~');
+    assert_non_null(shown);
+    assert_int_equal(strspn(shown, "~"), INPUT_MAX_CHARS);
+    stats_append_text(asking.claimed.agent.stats, &stats);
+    shown = strstr(stats.text, "prompt-hook:");
+    assert_non_null(shown);
+    shown += strlen("prompt-hook:");
+    assert_int_equal(strcspn(shown, "\""), USAGE_NAME_MAX_CHARS * strlen("\u00e9"));
+    end(&asking);
+}
+
+static void hook_may_have_an_instruction_of_its_own(void **state)
+{
+    static const struct test_reply replies[] = {ALLOWS};
+    static const char *const hooks[] = {"{\"prompt\": \"RULE\", \"system_prompt\": \"OWN\"}",
+                                        "{\"prompt\": \"RULE\", \"system_prompt\": \" \"}"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(hooks); i++) {
+        struct asking asking;
+
+        begin(&asking, state, replies, 1, hooks[i], "");
+        ask(&asking);
+        assert_json_at(sent(&asking, 0), "messages[0].role", "\"system\"");
+        if (i == 0)
+            assert_non_null(strstr(sent(&asking, 0), "\"OWN\""));
+        else
+            assert_non_null(strstr(sent(&asking, 0), "\\\"decision\\\""));
+        end(&asking);
+    }
+}
+
+/* The stop is no answer that fails open. */
+static void stopped_question_has_no_answer(void **state)
+{
+    static const struct test_reply replies[] = {ALLOWS};
+    struct asking asking;
+
+    begin(&asking, state, replies, 1, "{\"prompt\": \"RULE\"}", "");
+    run_control_request(&asking.claimed.control, STOP_INTERRUPT);
+    assert_int_equal(hook_model_ask(&asking.claimed.agent, &asking.hook, &asking.answer,
+                                    &asking.problem, &asking.err),
+                     -1);
+    assert_int_equal(asking.err.code, ERROR_CANCELLED);
+    assert_string_equal(asking.problem.text, "");
+    assert_int_equal(test_server_n_requests(asking.server), 0);
+    end(&asking);
+}
+
 int hook_request_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +307,9 @@ int hook_request_tests(void)
         cmocka_unit_test(hook_without_a_name_counts_for_its_event),
         cmocka_unit_test(model_is_not_asked_again_beyond_the_budget),
         cmocka_unit_test(model_is_not_asked_after_the_hooks_time),
+        cmocka_unit_test(question_and_usage_id_are_bounded),
+        cmocka_unit_test(hook_may_have_an_instruction_of_its_own),
+        cmocka_unit_test(stopped_question_has_no_answer),
     };
 
     return cmocka_run_group_tests_name("worker/hook_request", tests, run_fixture_set_up,

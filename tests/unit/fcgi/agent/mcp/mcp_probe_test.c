@@ -60,7 +60,8 @@ static void remote_server_is_asked_for_its_tools(void **state)
     assert_asked_json(server, 2, "params", "{}");
     assert_asked_json(server, 3, "params", "{\"cursor\":\"next\"}");
     assert_asked_json(server, 4, "method", "\"tools/call\"");
-    assert_asked_json(server, 4, "params", "{\"name\":\"a\",\"arguments\":{\"x\":1}}");
+    assert_asked_json(server, 4, "params",
+                      "{\"name\":\"a\",\"_meta\":{\"progressToken\":4},\"arguments\":{\"x\":1}}");
     test_server_stop(server);
 }
 
@@ -246,7 +247,8 @@ static void failed_call_of_a_tool_is_a_failure(void **state)
         DISPATCH(answer, ALICE, "POST", TEST, body);
         assert_answer_json(&answer, 200, FAILURE("The server says: no such tool", "unknown"));
     }
-    assert_asked_json(server, 3, "params", "{\"name\":\"x\",\"arguments\":{}}");
+    assert_asked_json(server, 3, "params",
+                      "{\"name\":\"x\",\"_meta\":{\"progressToken\":3},\"arguments\":{}}");
     test_server_stop(server);
 }
 
@@ -321,7 +323,8 @@ static void program_is_talked_to_in_the_sandbox(void **state)
     assert_asked_json(server, 0, "messages[2].id", "2");
     assert_asked_json(server, 0, "messages[3].method", "\"tools/call\"");
     assert_asked_json(server, 0, "messages[3].id", "3");
-    assert_asked_json(server, 0, "messages[3].params", "{\"name\":\"a\",\"arguments\":{\"y\":2}}");
+    assert_asked_json(server, 0, "messages[3].params",
+                      "{\"name\":\"a\",\"_meta\":{\"progressToken\":3},\"arguments\":{\"y\":2}}");
     test_server_stop(server);
 }
 

@@ -225,7 +225,7 @@ static void *release_stack(void *counts)
 static void stack_of_a_deep_call_is_released(void **state)
 {
     size_t n_pages[2] = {0, 0};
-    pthread_t thread;
+    pthread_t thread = 0;
 
     (void)state;
     assert_int_equal(pthread_create(&thread, NULL, release_stack, n_pages), 0);

@@ -23,11 +23,15 @@ enum { BRIEF_MS = 200, MANY = 60000, LONGEST = 4 * 1024 * 1024 };
 #define REPLY "data: {\"id\":1,\"result\":{\"is\":\"right\"}}\n\n"
 #define ENDPOINT "event: endpoint\ndata: /m\n\n"
 
+/* NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the clock takes no context */
 /* The time that reports have passed. */
 static int64_t passed_ms;
+/* NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables) */
 
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): ld's */
 int64_t __real_clock_monotonic_ms(void);
 int64_t __wrap_clock_monotonic_ms(void);
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
 
 int64_t __wrap_clock_monotonic_ms(void)
 {

@@ -138,13 +138,16 @@ static int start_in_transport(struct http_call *call, const struct http_request 
 int http_start(struct http *http, const struct http_request *request, struct http_call **call_out,
                struct error *err)
 {
-    struct http_call *call = http_call_new(http, request);
     struct direct_target target = {.path = NULL};
+    struct http_call *call = NULL;
     int rc = 0;
 
-    if (request->address_of == ADDRESS_UNSTATED)
-        rc = error_set(err, ERROR_INTERNAL, "the call does not say who chose its address");
-    else if (request->direct != NULL && direct_request_is_possible(request, &target))
+    if (request->address_of == ADDRESS_UNSTATED) {
+        mem_free(request->given_body);
+        return error_set(err, ERROR_INTERNAL, "the call does not say who chose its address");
+    }
+    call = http_call_new(http, request);
+    if (request->direct != NULL && direct_request_is_possible(request, &target))
         start_direct(call, request, &target);
     else
         rc = start_in_transport(call, request, err);

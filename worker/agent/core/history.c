@@ -260,7 +260,7 @@ size_t history_find_hook_request(const struct history *history)
     for (size_t i = history->n; i > 0; i--) {
         const struct stored_event *event = &history->items[i - 1];
 
-        if (!stored_event_is(event, "ConversationStateUpdateEvent"))
+        if (event->state_key == NULL || !text_equal(event->state_key, PROJECT_KNOWLEDGE_KEY))
             continue;
         if (knowledge_request_is_of_hook(stored_event_json(event)))
             return i - 1;
@@ -318,12 +318,12 @@ size_t history_index_after(const struct history *history, int64_t seq)
     return index;
 }
 
-/* What stays is what every event has. */
+/* What stays is what every event has; its body has no members. */
 static void drop_body(struct stored_event *event)
 {
     struct stored_event bare = *event;
 
-    bare.body = NULL;
+    bare.body = json_null();
     bare.packed = NULL;
     bare.packed_len = 0;
     bare.call_id = NULL;

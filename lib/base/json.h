@@ -69,8 +69,8 @@ int json_read(json_t *json, struct error *err, const char *format, ...)
 /* Appends the compact text of json. */
 void json_append_text(struct strbuf *out, const json_t *json) NONNULL;
 /*
- * Ends an object whose brace, and perhaps members with a comma after each, are the end of out:
- * appends the members of json, which are others, and the brace.
+ * Completes an object that out ends with: its opening brace, and perhaps members, each followed by
+ * a comma. Appends the members of json, whose keys differ from those, and the closing brace.
  */
 void json_append_rest(struct strbuf *out, const json_t *json) NONNULL;
 /* The compact text; the caller frees with mem_free(). */

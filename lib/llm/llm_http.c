@@ -24,7 +24,7 @@
 #include "llm/route.h"
 
 enum { STATUS_OK = 200, STATUS_REDIRECT = 300 };
-/* Of a thread that releases its stack then. */
+/* A thread that has waited so long releases its stack. */
 enum { LONG_WAIT_MS = 250 };
 
 #define ANSWER_MAX_BYTES ((size_t)(16 * 1024 * 1024))
@@ -294,8 +294,8 @@ static void begin_reading(const struct http_call *http, struct answer_reader *re
 }
 
 /*
- * Waits for the first bytes. An answer that takes long may take minutes; one that does not is not
- * made later by the pages that the stack would need anew.
+ * Waits for the first bytes. An answer that is not there soon may take minutes, in which the unused
+ * pages of the stack are not kept. A quick answer does not pay for pages that are touched again.
  */
 static int read_first(struct http_call *http, bool releases_stack, const char **bytes_out,
                       size_t *len_out, struct error *err)

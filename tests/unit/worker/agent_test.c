@@ -11,6 +11,7 @@ int main(int argc, char **argv)
     n_failed += condensed_history_tests();
     n_failed += delta_outbox_tests();
     n_failed += event_writer_tests();
+    n_failed += hook_reading_tests();
     n_failed += pending_call_tests();
     n_failed += project_reading_tests();
     n_failed += sandbox_call_tests();

@@ -27,6 +27,7 @@
 int condensed_history_tests(void);
 int delta_outbox_tests(void);
 int event_writer_tests(void);
+int hook_reading_tests(void);
 int pending_call_tests(void);
 int project_reading_tests(void);
 int sandbox_call_tests(void);

@@ -46,6 +46,8 @@ worker_agent_test_SOURCES = \
 	tests/unit/worker/core/condensed_history_test.c \
 	tests/unit/worker/core/event_writer_test.c \
 	tests/unit/worker/delta_outbox_test.c \
+	tests/unit/worker/sandbox/hook_reading_test.c \
+	tests/unit/worker/sandbox/project_reading_fixture.c tests/unit/worker/sandbox/project_reading_fixture.h \
 	tests/unit/worker/sandbox/project_reading_test.c \
 	tests/unit/worker/sandbox/sandbox_call_test.c \
 	tests/unit/worker/sandbox/sandbox_http_test.c \

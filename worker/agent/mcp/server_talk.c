@@ -257,7 +257,8 @@ void server_talks_see_reports(struct server_talks *talks)
     lock_release(&talks->lock);
 }
 
-/* Waits until one is over, all are cancelled (either: true), or there are report. */
+/* Waits until one is over or all are cancelled (true), a report has come, or the time has passed.
+ */
 static bool wait_once(struct server_talks *talks, int64_t until_ms, bool *is_cancelled_out)
 {
     bool is_waiting = true;

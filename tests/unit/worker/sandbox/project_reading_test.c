@@ -13,27 +13,14 @@
 #include "support/json_path.h"
 #include "support/sql.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/core/event_writer.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/messages.h"
 #include "worker/agent_test.h"
+#include "worker/sandbox/project_reading_fixture.h"
 
-#define SAYS "{\"turns\": [{\"steps\": [{\"text\": \"hello\"}]}]}"
-#define ASKS                                                                                       \
-    "{\"agent\": {\"agent_context\": {\"load_project_skills\": true, \"load_memory\": true,"       \
-    " \"current_datetime\": \"now\"}}}"
 #define ASKS_WITH_SECRET                                                                           \
     "{\"secrets\": {\"TOKEN\": \"opensesame\"}, \"agent\": {\"agent_context\":"                    \
     " {\"load_project_skills\": true}}}"
-#define FIRST "SystemPrompt Message(user) S(last_user_message_id) S(running) "
-
-/* Places 14 and 18 of the request: the project's .openhands/skills/ and its AGENTS.md. */
-#define FILES                                                                                      \
-    "{\"files\": [{\"place\": 18, \"path\": \"/workspace/project/AGENTS.md\","                     \
-    " \"text\": \"Use ninja, not opensesame.\"}, {\"place\": 14,"                                  \
-    " \"path\": \"/workspace/project/.openhands/skills/going.md\","                                \
-    " \"text\": \"---\\ntriggers: [go]\\n---\\nGo with opensesame.\"}]}"
-
 /* Place 21: the project's .openhands/hooks.json. */
 #define HOOKS                                                                                      \
     "{\"files\": [{\"place\": 21, \"path\": \"/workspace/project/.openhands/hooks.json\","         \
@@ -258,22 +245,6 @@ static void ask_anew(struct run_fixture *fixture, const struct uuid *id)
         fail_msg("%s", err.message);
 }
 
-static void settle(struct claimed_agent *claimed)
-{
-    struct error err = ERROR_INIT;
-
-    if (project_reading_settle(&claimed->agent, &err) < 0)
-        fail_msg("%s", err.message);
-}
-
-static void hear(struct claimed_agent *claimed)
-{
-    struct error err = ERROR_INIT;
-
-    if (event_writer_load(&claimed->agent, &err) < 0)
-        fail_msg("%s", err.message);
-}
-
 static int64_t n_waiting(const struct uuid *id)
 {
     CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
@@ -319,11 +290,11 @@ static void run_in_progress_reads_anew(void **state)
 
     begin_read(&claimed, *state, ASKS);
     stub_set_files(claimed.fixture->stub, OTHER_FILES);
-    settle(&claimed);
+    reading_settle(&claimed);
     ask_anew(claimed.fixture, &claimed.agent.lease.conversation_id);
-    hear(&claimed);
+    reading_hear(&claimed);
     claimed.agent.has_listed_servers = true;
-    settle(&claimed);
+    reading_settle(&claimed);
     assert_false(claimed.agent.has_listed_servers);
     assert_int_equal(n_waiting(&claimed.agent.lease.conversation_id), 0);
     (void)messages_append(messages, &claimed.agent.history, 0);
@@ -345,7 +316,7 @@ static void request_during_a_reading_gets_one_of_its_own(void **state)
     ask_anew(fixture, &id);
     claimed_agent_begin(&claimed, fixture, &id);
     ask_anew(fixture, &id);
-    settle(&claimed);
+    reading_settle(&claimed);
     assert_int_equal(stub_n_readings(fixture->stub) - n_readings, 2);
     assert_int_equal(n_waiting(&id), 0);
     claimed_agent_end(&claimed);
@@ -362,151 +333,26 @@ static void request_stays_while_the_sandbox_cannot_be_read(void **state)
     ask_anew(fixture, &id);
     stub_refuse_start(fixture->stub, "no room");
     claimed_agent_begin(&claimed, fixture, &id);
-    settle(&claimed);
+    reading_settle(&claimed);
     stub_refuse_start(fixture->stub, NULL);
-    settle(&claimed);
+    reading_settle(&claimed);
     assert_int_equal(stub_n_readings(fixture->stub), n_readings);
     assert_int_equal(n_waiting(&id), 1);
     /* The client asks once more. */
     ask_anew(fixture, &id);
-    hear(&claimed);
-    settle(&claimed);
+    reading_hear(&claimed);
+    reading_settle(&claimed);
     assert_int_equal(stub_n_readings(fixture->stub) - n_readings, 1);
     assert_int_equal(n_waiting(&id), 0);
     ask_anew(fixture, &id);
-    hear(&claimed);
-    settle(&claimed);
+    reading_hear(&claimed);
+    reading_settle(&claimed);
     assert_int_equal(stub_n_readings(fixture->stub) - n_readings, 2);
     assert_int_equal(n_waiting(&id), 0);
     claimed_agent_end(&claimed);
 }
 
 /* --- readings on request of a hook --- */
-
-#define RELOADS "{\"exit_code\": 0, \"stdout\": \"{\\\"reload_knowledge\\\": true}\"}"
-#define ASKS_WITH(event)                                                                           \
-    "{\"agent\": {\"agent_context\": {\"load_project_skills\": true, \"current_datetime\":"        \
-    " \"now\"}}, \"hook_config\": {\"" event                                                       \
-    "\": [{\"matcher\": \"*\", \"hooks\": [{\"command\": \"reload\"}]}]}}"
-
-/* The request is stored with the hook's event, and answered before the model's next call. */
-static void hook_asks_for_a_reading_before_the_next_call(void **state)
-{
-    struct run_fixture *fixture = *state;
-    size_t n_readings = stub_n_readings(fixture->stub);
-    struct uuid id = run_new_conversation(fixture,
-                                          "{\"turns\": [{\"steps\": [{\"calls\": [" COMMAND(
-                                              "git pull") "]}, {\"text\": \"hello\"}]}]}",
-                                          ASKS_WITH("post_tool_use"));
-
-    stub_set_files(fixture->stub, FILES);
-    stub_answer_hook(fixture->stub, "reload", RELOADS);
-    run_to_end(fixture, &id);
-    assert_log(fixture, &id,
-               FIRST "S(agent_state) S(stats) Action(terminal) HookExecution(terminal)"
-                     " S(agent_state) Observation(terminal) S(agent_state) S(stats) Message(agent)"
-                     " S(finished)");
-    assert_int_equal(stub_n_readings(fixture->stub) - n_readings, 2);
-}
-
-/* As a hook's execution stores it, by a worker that dies then. */
-static void ask_by_hook(struct run_fixture *fixture, const struct uuid *id)
-{
-    CLEANUP(conversation_done) struct conversation row = CONVERSATION_INIT;
-    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    json_auto_t *value = knowledge_request_hook_value();
-    struct conversation_write write = {.guard = GUARD_NONE};
-    struct error err = ERROR_INIT;
-
-    event_add_state(&events, "agent_state", value);
-    if (conversation_store_load_any(fixture->context.db, id, &row, &err) < 0 ||
-        conversation_store_write(fixture->context.db, &row, &events, &write, &err) < 0)
-        fail_msg("%s", err.message);
-}
-
-static void request_of_a_hook_outlives_its_worker(void **state)
-{
-    struct run_fixture *fixture = *state;
-    struct uuid id = run_new_conversation(fixture, SAYS, ASKS);
-    size_t n_readings = stub_n_readings(fixture->stub);
-    struct claimed_agent claimed;
-
-    stub_set_files(fixture->stub, FILES);
-    run_to_end(fixture, &id);
-    ask_by_hook(fixture, &id);
-    ask_by_hook(fixture, &id);
-    run_say(fixture, &id, "again");
-    claimed_agent_begin(&claimed, fixture, &id);
-    claimed.agent.has_listed_servers = true;
-    for (int i = 0; i < 2; i++) {
-        settle(&claimed);
-        assert_int_equal(stub_n_readings(fixture->stub) - n_readings, 2);
-    }
-    assert_false(claimed.agent.has_listed_servers);
-    claimed_agent_end(&claimed);
-}
-
-/* It does not hold up a run that cannot read, or that reads more than can be stored. */
-static void request_of_a_hook_is_tried_once_in_a_run(void **state)
-{
-    CLEANUP(strbuf_done) struct strbuf files = STRBUF_INIT;
-    struct run_fixture *fixture = *state;
-    struct uuid id = run_new_conversation(fixture, SAYS, ASKS);
-    size_t n_readings = stub_n_readings(fixture->stub);
-    struct claimed_agent claimed;
-
-    stub_set_files(fixture->stub, FILES);
-    run_to_end(fixture, &id);
-    ask_by_hook(fixture, &id);
-    run_say(fixture, &id, "again");
-    stub_refuse_start(fixture->stub, "no room");
-    claimed_agent_begin(&claimed, fixture, &id);
-    settle(&claimed);
-    stub_refuse_start(fixture->stub, NULL);
-    settle(&claimed);
-    assert_int_equal(stub_n_readings(fixture->stub) - n_readings, 1);
-    /* Asked once more, it finds too much, which ends both requests. */
-    strbuf_append(&files, "{\"files\": [");
-    for (int i = 0; i < 2; i++) {
-        strbuf_appendf(&files,
-                       "%s{\"place\": 18, \"path\": \"/workspace/project/%d/AGENTS.md\","
-                       " \"text\": \"",
-                       i > 0 ? ", " : "", i);
-        for (int j = 0; j < 600000; j++)
-            strbuf_append_char(&files, 'x');
-        strbuf_append(&files, "\"}");
-    }
-    strbuf_append(&files, "]}");
-    stub_set_files(fixture->stub, files.text);
-    ask_by_hook(fixture, &id);
-    hear(&claimed);
-    for (int i = 0; i < 2; i++) {
-        settle(&claimed);
-        assert_int_equal(stub_n_readings(fixture->stub) - n_readings, 2);
-    }
-    assert_int_equal(history_find_hook_request(&claimed.agent.history), claimed.agent.history.n);
-    claimed_agent_end(&claimed);
-}
-
-static void copy_of_a_log_begins_without_requests(void **state)
-{
-    struct run_fixture *fixture = *state;
-    struct uuid id = run_new_conversation(fixture, SAYS, ASKS);
-    size_t n_readings = stub_n_readings(fixture->stub);
-    struct uuid source = uuid_random();
-    struct claimed_agent claimed;
-
-    stub_set_files(fixture->stub, FILES);
-    run_to_end(fixture, &id);
-    ask_by_hook(fixture, &id);
-    run_say(fixture, &id, "again");
-    claimed_agent_begin(&claimed, fixture, &id);
-    conversation_note_origin(&claimed.agent.conversation, &source, NULL,
-                             claimed.agent.history.last_seq);
-    settle(&claimed);
-    assert_int_equal(stub_n_readings(fixture->stub) - n_readings, 1);
-    claimed_agent_end(&claimed);
-}
 
 static void next_run_reads_what_one_could_not(void **state)
 {
@@ -541,11 +387,11 @@ static void agent_without_knowledge_lists_its_servers_anew(void **state)
                    id.text);
     test_sql(sql.text);
     claimed_agent_begin(&claimed, fixture, &id);
-    settle(&claimed);
+    reading_settle(&claimed);
     assert_non_null(json_object_get(claimed.agent.conversation.spec, MCP_LISTING));
     ask_anew(fixture, &id);
-    hear(&claimed);
-    settle(&claimed);
+    reading_hear(&claimed);
+    reading_settle(&claimed);
     assert_null(json_object_get(claimed.agent.conversation.spec, MCP_LISTING));
     assert_int_equal(n_waiting(&id), 0);
     assert_int_equal(stub_n_readings(fixture->stub), n_readings);
@@ -574,7 +420,7 @@ static void changed_skill_comes_with_the_next_message(void **state)
     claimed_agent_begin(&claimed, fixture, &id);
     json_push(rules, json_text_of("going"));
     json_put(claimed.agent.conversation.agent_state, AGENT_STATE_PATH_RULES, json_incref(rules));
-    settle(&claimed);
+    reading_settle(&claimed);
     (void)messages_append(messages, &claimed.agent.history, 0);
     json_append_text(&text, messages);
     assert_json_at(text.text, "[1].content[0].text", "\"go\"");
@@ -604,7 +450,7 @@ static void forgotten_message_activates_nothing(void **state)
     claimed_agent_begin(&claimed, fixture, &id);
     for (size_t i = 0; i < claimed.agent.history.n; i++)
         claimed.agent.history.items[i].is_forgotten = true;
-    settle(&claimed);
+    reading_settle(&claimed);
     run_last_event(fixture, &id, "ConversationStateUpdateEvent", &event);
     assert_json_at(event.text, "value.project_knowledge.messages", "{}");
     claimed_agent_end(&claimed);
@@ -618,8 +464,8 @@ static void hooks_of_the_workspace_are_read_anew(void **state)
     begin_read_files(&claimed, *state, ASKS, HOOKS);
     stub_set_files(claimed.fixture->stub, "{}");
     ask_anew(claimed.fixture, &claimed.agent.lease.conversation_id);
-    hear(&claimed);
-    settle(&claimed);
+    reading_hear(&claimed);
+    reading_settle(&claimed);
     run_last_event(*state, &claimed.agent.lease.conversation_id, "ConversationStateUpdateEvent",
                    &event);
     assert_json_at(event.text, "key", "\"hook_config\"");
@@ -645,10 +491,6 @@ int project_reading_tests(void)
         cmocka_unit_test(request_during_a_reading_gets_one_of_its_own),
         cmocka_unit_test(request_stays_while_the_sandbox_cannot_be_read),
         cmocka_unit_test(next_run_reads_what_one_could_not),
-        cmocka_unit_test(hook_asks_for_a_reading_before_the_next_call),
-        cmocka_unit_test(request_of_a_hook_outlives_its_worker),
-        cmocka_unit_test(request_of_a_hook_is_tried_once_in_a_run),
-        cmocka_unit_test(copy_of_a_log_begins_without_requests),
         cmocka_unit_test(agent_without_knowledge_lists_its_servers_anew),
         cmocka_unit_test(changed_skill_comes_with_the_next_message),
         cmocka_unit_test(forgotten_message_activates_nothing),

@@ -1,8 +1,7 @@
 // What a worker takes for a step, and from a message to the model's request, in a conversation of 10,000 events against
 // one of 100: all but the time of the model, which answers at once with a call that the worker itself executes. The long
 // log has a condensation every 180 events, as a condenser leaves it.
-import http from 'node:http';
-import { once } from 'node:events';
+import { callOf, DONE, startModelServer } from '../model_server.mjs';
 import { api, conversationBody, median, message, percentile, psql } from '../support.mjs';
 
 const SHORT = 100;
@@ -16,26 +15,12 @@ const TAIL = 90; // of them, those that stay in the view
 async function startModel() {
   const model = { requests: [], answers: [] };
   let n = 0;
-  const server = http.createServer((request, response) => {
-    model.requests.push(performance.now());
-    request.resume();
-    request.on('end', () => {
-      const call = { id: `call_${++n}`, type: 'function', function: { name: 'think', arguments: '{"thought": "on"}' } };
-      const isLast = model.requests.length > model.n_steps;
-      const answer = isLast ? { role: 'assistant', content: 'done' } : { role: 'assistant', content: null, tool_calls: [call] };
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ id: `chatcmpl-${n}`, object: 'chat.completion', created: 1, model: 'history', choices: [{ index: 0, message: answer, finish_reason: isLast ? 'stop' : 'tool_calls' }], usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 } }));
-      model.answers.push(performance.now());
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  model.url = `http://127.0.0.1:${server.address().port}/v1`;
-  model.close = () => {
-    server.closeAllConnections?.();
-    server.close();
+  const messageFor = (text, at) => {
+    model.requests.push(at);
+    return model.requests.length > model.n_steps ? DONE : callOf(`call_${++n}`, 'think', { thought: 'on' });
   };
-  return model;
+  const server = await startModelServer('history', messageFor, () => model.answers.push(performance.now()));
+  return Object.assign(model, server);
 }
 
 // Asks for the row: a socket would have the whole log replayed.

@@ -1,8 +1,7 @@
 // POST of a message → the model's request: the first of a conversation, whose workspace is read before, in a sandbox that
 // runs already, and those after it. The moment when a message is stored is later than that of the POST, so these are
 // upper bounds.
-import http from 'node:http';
-import { once } from 'node:events';
+import { DONE, startModelServer } from '../model_server.mjs';
 import { api, conversationBody, median, message } from '../support.mjs';
 
 const CONVERSATIONS = 20;
@@ -14,25 +13,12 @@ printf -- '---\\nname: release\\ndescription: How releases are made\\n---\\nTag,
 
 // Answers each request with text; keeps its moment, and whether it tells what the workspace says.
 async function startModel() {
-  const model = { asked: [] };
-  const server = http.createServer((request, response) => {
-    const at = performance.now();
-    const chunks = [];
-    request.on('data', (chunk) => chunks.push(chunk));
-    request.on('end', () => {
-      model.asked.push({ at, knows: Buffer.concat(chunks).includes('Run make check before you finish.') });
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ id: `chatcmpl-${model.asked.length}`, object: 'chat.completion', created: 1, model: 'message', choices: [{ index: 0, message: { role: 'assistant', content: 'done' }, finish_reason: 'stop' }], usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 } }));
-    });
+  const asked = [];
+  const server = await startModelServer('message', (text, at) => {
+    asked.push({ at, knows: text.includes('Run make check before you finish.') });
+    return DONE;
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  model.url = `http://127.0.0.1:${server.address().port}/v1`;
-  model.close = () => {
-    server.closeAllConnections?.();
-    server.close();
-  };
-  return model;
+  return { ...server, asked };
 }
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

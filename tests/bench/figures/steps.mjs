@@ -1,31 +1,20 @@
 // Steps per second of 50 conversations in one sandbox, each step a model call without delay and the
 // command `true`; and processor time per step. The baseline does the same round trips and nothing
 // else, with the same model server and the same deft-action.
-import http from 'node:http';
-import { once } from 'node:events';
+import { callOf, DONE, startModelServer } from '../model_server.mjs';
 import { callKeyOf } from '../../e2e/support/sandbox_key.mjs';
 import { api, conversationBody, cpuMs, env, isStatus, message, pidOf, program, psql, run, waitForEvent } from '../support.mjs';
 
 const CONVERSATIONS = 50;
 const STEPS = 20;
 
-// Answers at once: the n-th answer of a conversation is a call of the terminal, the last one text.
-async function startModel() {
+// The n-th answer of a conversation is a call of the terminal, the last one text.
+function startModel() {
   let n = 0;
-  const server = http.createServer((request, response) => {
-    const chunks = [];
-    request.on('data', (chunk) => chunks.push(chunk));
-    request.on('end', () => {
-      const done = (Buffer.concat(chunks).toString().match(/"role":"tool"/g) ?? []).length >= STEPS;
-      const call = { id: `call_${++n}`, type: 'function', function: { name: 'terminal', arguments: '{"command": "true"}' } };
-      const answer = done ? { role: 'assistant', content: 'done' } : { role: 'assistant', content: null, tool_calls: [call] };
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ id: `chatcmpl-${n}`, object: 'chat.completion', created: 1, model: 'steps', choices: [{ index: 0, message: answer, finish_reason: done ? 'stop' : 'tool_calls' }], usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 } }));
-    });
+  return startModelServer('steps', (text) => {
+    const isDone = (text.match(/"role":"tool"/g) ?? []).length >= STEPS;
+    return isDone ? DONE : callOf(`call_${++n}`, 'terminal', { command: 'true' });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, url: `http://127.0.0.1:${server.address().port}/v1` };
 }
 
 // The address and key of the shared sandbox, as the worker finds them.
@@ -73,7 +62,6 @@ export async function steps() {
       { figure: 'cpu_per_step', value: cpu, unit: 'x bare', baseline: theirs.cpu_ms_per_step, goal: '>= 0.5', ok: cpu >= 0.5 },
     ];
   } finally {
-    model.server.closeAllConnections?.();
-    model.server.close();
+    model.close();
   }
 }

@@ -37,7 +37,7 @@ static const char mcp_server_script[] =
     " *'\"method\":\"notifications/cancelled\"'*) echo \"$line\" >>told;;\n"
     " *'\"cursor\":\"p2\"'*) say $id '{\"tools\":[{\"name\":\"b\"}]}';;\n"
     " *'\"cursor\":\"more\"'*) say $id '{\"tools\":[{\"name\":\"m\"}],\"nextCursor\":\"more\"}';;\n"
-    " *'\"method\":\"tools/list\"'*)\n"
+    " *'\"method\":\"tools/list\"'*) [ -n \"$LATE\" ] && held=\"$id $held\" ||\n"
     "  say $id "
     "\"{\\\"tools\\\":[{\\\"name\\\":\\\"a\\\"}],\\\"nextCursor\\\":\\\"${PAGES:-p2}\\\"}\";;\n"
     " *'\"name\":\"count\"'*) n=$((n+1)); text $id \"$n by $$ with $KEY\";;\n"

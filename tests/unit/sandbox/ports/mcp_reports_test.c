@@ -103,6 +103,30 @@ static void no_progress_renews_beyond_an_hour(void **state)
     assert_reply(reply, 200, "observation.error", "\"The program did not reply in time\"");
 }
 
+/* A list has no token, and a run waits for it. */
+static void progress_does_not_renew_the_time_of_a_list(void **state)
+{
+    struct action_bench *bench = *state;
+    CLEANUP(fd_close) int pipe = begin(bench);
+    int list = bench_send(bench, "PUT /actions/list", CALLS_HEADERS,
+                          bench_text(bench,
+                                     "{\"tool\":\"mcp\",\"args\":{\"server\":\"one\",\"method\":"
+                                     "\"tools/list\"},\"program\":{\"command\":\"%s/server\","
+                                     "\"env\":{\"LATE\":\"1\"}},\"timeout_ms\":%d}",
+                                     bench->workspace, CALL_MS));
+    CLEANUP(bench_reply_done) struct bench_reply reply = {0, STRBUF_INIT, STRBUF_INIT};
+
+    for (int i = 0; i < 2; i++) {
+        CLEANUP(bench_reply_done) struct bench_reply told =
+            bench_receive(bench, call_of(bench, CALLS_HEADERS, "report", "{\"LATE\":\"1\"}", ""));
+
+        assert_reply(told, 200, PART, "\"reported\"");
+        pass(bench, PASSED_MS);
+    }
+    reply = bench_receive(bench, list);
+    assert_reply(reply, 200, "observation.error", "\"The program did not reply in time\"");
+}
+
 static void newest_report_of_each_call_is_told(void **state)
 {
     struct action_bench *bench = *state;
@@ -186,6 +210,7 @@ int mcp_reports_tests(void)
         BENCH_TEST(progress_renews_the_time_of_a_call),
         BENCH_TEST(silence_after_progress_ends_a_call),
         BENCH_TEST(no_progress_renews_beyond_an_hour),
+        BENCH_TEST(progress_does_not_renew_the_time_of_a_list),
         BENCH_TEST(newest_report_of_each_call_is_told),
         BENCH_TEST(request_waits_for_the_next_report),
         BENCH_TEST(requests_for_progress_are_checked),

@@ -115,6 +115,8 @@ static void newest_report_is_told_without_secrets(void **state)
     assert_json_at(subscriber.lines[0], "text",
                    "\"key <secret-hidden> " HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN "\"");
     assert_true(called.again_ms > 0 && called.again_ms <= PROGRESS_NOTICE_MS);
+    /* It waits between its turns. */
+    assert_true(called.n_settled < 100);
     subscriber_end(&subscriber);
     called_end(&called);
 }

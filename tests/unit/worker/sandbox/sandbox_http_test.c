@@ -12,6 +12,7 @@
 #include "client/sandbox_call.h"
 #include "client/test_server.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/side_wait.h"
 #include "worker/agent_test.h"
 #include "worker/events.h"
 
@@ -224,6 +225,58 @@ static void action_that_is_reported_as_running_is_waited_for(void **state)
     end(&bench);
 }
 
+/* --- with a request of another on its side --- */
+
+static bool has_not_ended(void *call)
+{
+    (void)call;
+    return false;
+}
+
+static void cancel_nothing(void *call)
+{
+    (void)call;
+}
+
+static int64_t wait_for_it_too(void *call, struct http_call **request_out)
+{
+    *request_out = call;
+    return INT64_MAX;
+}
+
+/* It is no action, whether it is over or not. */
+static void action_is_waited_for_next_to_another_request(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = REPLY("200", "{\"state\": \"finished\"}"),
+         .delay_ms = CHECK_MS * 3 / 2,
+         .ending = TEST_CLOSE},
+        {.bytes = REPLY("200", "{\"state\": \"running\"}"), .ending = TEST_CLOSE}};
+    static const struct test_reply silent = {.bytes = "", .ending = TEST_HOLD};
+    CLEANUP(sandbox_exchange_done) struct sandbox_exchange exchange = {.call = NULL};
+    CLEANUP(http_call_freep) struct http_call *other = NULL;
+    struct side_wait side = {has_not_ended, cancel_nothing, wait_for_it_too, NULL};
+    struct test_server *server = test_server_start(&silent, 1, NULL);
+    struct bench bench;
+    struct error err = ERROR_INIT;
+
+    begin(&bench, state, replies, 2);
+    assert_int_equal(http_start(bench.claimed.agent.context->http,
+                                &(struct http_request){.method = "GET",
+                                                       .url = test_server_url(server, "/"),
+                                                       .address_of = ADDRESS_OF_ADMINISTRATOR},
+                                &other, &err),
+                     0);
+    side.what = other;
+    bench.claimed.agent.side = &side;
+    assert_int_equal(watch(&bench, TIMEOUT_MS, &exchange, &err), 0);
+    bench.claimed.agent.side = NULL;
+    assert_int_equal(http_status(exchange.call), 200);
+    end(&bench);
+    http_call_freep(&other);
+    test_server_stop(server);
+}
+
 /* Three polls in a row without "running", each a second after the one before it. */
 static void action_that_does_not_run_hangs(void **state)
 {
@@ -322,6 +375,7 @@ int sandbox_http_tests(void)
         cmocka_unit_test(short_request_that_is_late_is_unreached),
         cmocka_unit_test(stop_request_ends_a_wait),
         cmocka_unit_test(action_that_is_reported_as_running_is_waited_for),
+        cmocka_unit_test(action_is_waited_for_next_to_another_request),
         cmocka_unit_test(action_that_does_not_run_hangs),
         cmocka_unit_test(one_silence_is_forgiven),
         cmocka_unit_test(action_that_takes_too_long_times_out),
